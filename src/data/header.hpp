@@ -33,7 +33,7 @@ class InputHeader {
     const std::string& path;
     const std::string& expanded_path;  ///< the path without the extension of a codec
     bool once;                         ///< the input is a stream, whose header gets a smaller share of the memory
-    std::function<std::uint64_t(std::span<std::byte>)> read;  ///< reads the next bytes and returns how many; 0: the end
+    std::function<std::uint64_t(std::span<std::byte>)> read;  ///< reads the next bytes; returns how many, 0 at the end
   };
   struct Taken {
     std::uint64_t bytes = 0;      ///< size of the header, with the newline that is added if the header lacks one

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kReadSlack = 8192;
 /// Several threads may call const members at the same time. The FileSystem must outlive this object.
 class InputFile {
  public:
-  /// Opens the file. Throws Error(kUsage) if the file is missing, unreadable or not a regular file, and Error(kIo).
+  /// Opens the file. Throws Error(kUsage) if the file is missing, unreadable or not a regular file.
   InputFile(FileSystem& files, std::string path);
 
   const std::string& path() const { return path_; }
@@ -45,7 +45,7 @@ class InputFile {
   /// which is less than out.size() only at the end of the file. Throws Error(kBadInput) if the file has shrunk.
   std::uint64_t ReadSome(File& file, std::uint64_t offset, std::span<std::byte> out) const;
   /// Reads the bytes [offset, offset + bytes) of the file into `buffer`. Returns the part of `buffer` with these bytes.
-  /// `buffer` must be 4096-aligned and have kReadSlack bytes more. Throws Error(kBadInput) if the file has shrunk.
+  /// `buffer` must be 4096-aligned and have `bytes` + kReadSlack bytes. Throws Error(kBadInput) if the file has shrunk.
   std::span<std::byte> Read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> buffer) const;
 
   /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if it has grown.

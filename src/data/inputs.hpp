@@ -48,10 +48,10 @@ class LineTooLong : public Error {
  private:
   std::string place_;
 };
-/// Returns the begin of a message about an input that is not sorted. The caller adds the text after "orders before ".
+/// Returns the beginning of a message about an input that is not sorted: "PATH: not sorted: ... orders before ".
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
-/// Returns the end of a message about an input of -m that is not sorted: advice to sort the input. For lines, the
-/// advice mentions that sorting separates the lines of records with several lines.
+/// Returns the end of a message about an input of -m that is not sorted: the advice to sort without -m. For lines, adds
+/// that this is wrong if a record has several lines.
 std::string SortInstead(const RecordLayout& layout);
 
 /// An open stream, and the bytes that were read from the stream already.
@@ -68,7 +68,7 @@ struct InputOptions {
   std::uint64_t header_limit = 0;          ///< the limit on all memory in bytes, a part of which a header may take
   DecoderLimits limits{};                  ///< the limits for expanding each compressed input
   bool sorted = false;                     ///< a stream whose lines or fixed records are not in order is an error
-  std::optional<FileFacts> overwritten{};  ///< the file that the output overwrites; as an input it is read only once
+  std::optional<FileFacts> overwritten{};  ///< the file that the output overwrites; no value: none
   bool strict = true;                      ///< an input that changes while it is read is an error
   std::vector<ByteRange> ranges{};         ///< the bytes of each input that are read, as in Source::ranges
   KindCheck kinds{};                       ///< refuses inputs that seem to have another format
@@ -129,13 +129,13 @@ class Inputs {
   /// Returns a range for each input with all its records, in order.
   std::vector<InputRange> Ranges() const;
 
-  /// Reads `range`, which must not be empty, into `buffer`, which must be 4096-aligned and kReadSlack bytes longer.
-  /// Returns the part of `buffer` with the records. Throws Error(kBadInput) if the file has shrunk. Thread-safe.
+  /// Reads the non-empty `range` into `buffer`. Returns the part of `buffer` with the records. `buffer` must be
+  /// 4096-aligned with kReadSlack more bytes than `range`. Throws Error(kBadInput) if the file has shrunk. Thread-safe.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Reads up to `limit` bytes of the inputs, one input after the other, into `buffer`, which must have kReadSlack
-  /// bytes more. Returns the range that was read, or std::nullopt after the last input. If records have a fixed size,
-  /// the range has whole records. Do not call this for rereadable() inputs.
+  /// Reads the next bytes, at most `limit`, of one input after the other into `buffer` of `limit` + kReadSlack bytes.
+  /// Returns the range that was read, or std::nullopt after the last input. If records have a fixed size, the range has
+  /// whole records. Do not call this for rereadable() inputs.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Throws Error(kBadInput) if a file was truncated or rewritten since it was opened. Only warns if a file has grown.
@@ -152,7 +152,7 @@ class Inputs {
     std::vector<std::byte> front;      ///< the first bytes of the input, which were read from the pipe already
     std::string ending;                ///< the bytes to add to the last record, for example a missing newline
     std::uint64_t header = 0;          ///< size of the header, with the newline that is added if the header lacks one
-    std::uint64_t begin = 0, end = 0;  ///< the bytes of the file with the records of this job
+    std::uint64_t begin = 0, end = 0;  ///< the range of the file that holds the records of this job
     bool ends_inside = false;
     std::string state;  ///< the state of the format's parser at `begin`
     bool once() const { return pipe != nullptr || codec != Codec::kNone; }
@@ -173,10 +173,10 @@ class Inputs {
   std::uint64_t compressed_bytes_ = 0;
   std::atomic<std::uint64_t> stored_read_{0};
   std::uint64_t bytes_ = 0;
-  std::uint32_t stream_ = 0;              ///< the number of the input that ReadStream reads now
-  std::uint64_t stream_offset_ = 0;       ///< number of bytes of records that ReadStream has read of the current input
-  std::unique_ptr<Stream> reading_;       ///< reads the current input if it can be read only once
-  std::optional<OrderCheck> order_;       ///< checks the order of the current input if it must be sorted
+  std::uint32_t stream_ = 0;         ///< the number of the input that ReadStream reads now
+  std::uint64_t stream_offset_ = 0;  ///< number of bytes of records that ReadStream has read of the current input
+  std::unique_ptr<Stream> reading_;  ///< reads the current input if it can be read only once
+  std::optional<OrderCheck> order_;  ///< checks the order of the current input if it must be sorted
 };
 
 }  // namespace gpusort

@@ -71,7 +71,7 @@ class Output {
     if (parts_) file_->Release();
   }
 
-  /// Writes `bytes` at offset `at` before compression. Skips bytes that a stream accepted in an earlier attempt.
+  /// Writes `bytes` at offset `at` of the uncompressed output. Skips bytes that a stream got in an earlier attempt.
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
   /// Ends the output, whose size before compression is `bytes`. Returns its size after compression.
   std::uint64_t Finish(std::uint64_t bytes);

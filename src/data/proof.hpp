@@ -71,7 +71,7 @@ class OrderCheck {
  public:
   struct Disorder {
     std::uint64_t record = 0;      ///< the number of the record that is out of order, from 0
-    std::uint64_t offset = 0;      ///< the offset of the record that is out of order in the sequence
+    std::uint64_t offset = 0;      ///< the offset in the sequence of the record that is out of order
     std::vector<std::byte> bytes;  ///< the bytes of the record that is out of order
   };
 
@@ -100,7 +100,7 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about a chunk of the output, whose offset in the output may be unknown yet.
+  /// The facts about a chunk of the output. They do not depend on the offset of the chunk.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
@@ -119,8 +119,8 @@ class OutputProof {
   /// Throws WrongResult if records were lost or changed, or if chunks are missing. `input` is the sum of all records
   /// that were read. Call this after all chunks are added.
   void Check(const RecordSum& input) const;
-  /// Throws WrongResult if the output has not exactly `records` records, or if chunks are missing. Replaces Check for
-  /// --top, which does not read all records again.
+  /// Throws WrongResult if the output has not exactly `records` records, or if chunks are missing. Call this instead of
+  /// Check if --top left out records, because their sum is unknown.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
   /// Returns the first and the last record of an output without missing chunks, with their keys if `keys` is true.

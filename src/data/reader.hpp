@@ -41,7 +41,7 @@ class InputReader {
     void FindEnds(const RecordLayout& layout);
     /// Returns the number of lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
-    /// Returns true if a line is longer than `most`. `open` is the size of the first line's part before the block.
+    /// Returns true if a line is longer than `most` bytes. The first line has `open` bytes before this block.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
     /// Throws LineTooLong about the line for which has_longer returns true.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
@@ -80,7 +80,7 @@ class InputReader {
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;
   std::atomic<unsigned> caches_taken_{0};
-  std::mutex mutex_;  ///< held to take a piece and a buffer, so that the earliest piece gets the first free buffer
+  std::mutex mutex_;  ///< held while a thread takes a piece and then a buffer, so that the earliest piece is read first
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;         ///< index of the range that is being read
   std::uint64_t range_done_ = 0;  ///< number of bytes of the current range that threads have taken

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Appends `line` without its delimiter to `out`, and below it a line for each key that underlines the part compared.
+/// Appends `line` without its delimiter to `out`, then a line per key that underlines the bytes which the key compares.
 void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

@@ -31,7 +31,7 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
 
-  /// The state after a byte. If there are quotes, the quoted modes exist, and kStart is also the beginning of a field.
+  /// The state after a byte. kStart is the beginning of a record, and if fields may be quoted, of any field.
   enum Mode : unsigned {
     kStart,
     kPlain,
@@ -45,11 +45,11 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Scans rows from `p` in `mode`, up to `end` or the line that ends the data (kEnded). Returns where the scan ends.
-  /// Adds the ends of the rows, counted from `begin`, to `ends`.
+  /// Scans rows from `p` in `mode`. Stops at `end` or after the line that ends the data, and returns that place. Adds
+  /// the ends of the rows, as offsets from `begin`, to `ends`.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
-  /// Writes the keys of the row at `begin` in the columns `wanted`. If `wanted` is empty, writes every column with
-  /// PutWhole. Returns the end of the row.
+  /// Writes the keys of the row at `begin`, which are its columns `wanted`. If `wanted` is empty, writes all columns
+  /// with PutWhole. Returns the end of the row.
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 
@@ -64,7 +64,7 @@ class CopyFormat : public TableFormat {
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends the text of an escape sequence to `text`. `p` is after the backslash, and is moved after the sequence.
+  /// Appends the meaning of an escape sequence to `text`. Moves `p`, which is after the backslash, after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

@@ -13,7 +13,7 @@ class CsvFormat : public TableFormat {
   explicit CsvFormat(const JobSpec& spec);
 
   std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
-  bool has_header() const override { return true; }  // at least a byte order mark is possible
+  bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
   /// Returns the column names: the fields of the last record in `header`, or no name if `header` is empty.
@@ -31,11 +31,11 @@ class CsvFormat : public TableFormat {
   friend class TableEncoder<CsvFormat>;
   bool EndsInReturns(RecordSpan header) const override;
   struct Column {
-    const Byte *begin = nullptr, *end = nullptr;  ///< the bytes of the field, with its quotes; null: it is missing
+    const Byte *begin = nullptr, *end = nullptr;  ///< the field with its quotes; null if there is no such field
   };
   struct Scratch : FieldScratch {
     using FieldScratch::FieldScratch;
-    std::vector<Column> columns;  ///< of the keys
+    std::vector<Column> columns;  ///< the column of each key
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
@@ -43,15 +43,15 @@ class CsvFormat : public TableFormat {
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
 
-  /// Scans from `p` in `mode`. Returns the end of the record and sets `ended`. If the record does not end before `end`,
-  /// returns `end`, and `mode` is the mode at that byte.
+  /// Scans from `p` in `mode`, and changes `mode`. Returns the end of the record and sets `ended` to true. If the
+  /// record does not end in [p, end), returns `end`.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Returns true if CsvMarks can find the ends of fields and records: quotes are doubled instead of escaped.
+  /// Returns true if CsvMarks can find the ends of fields and records. This needs a format without escape bytes.
   bool marks() const { return escape_ < 0; }
-  /// Returns the mode after `byte`, given the state of CsvMarks after it.
+  /// Returns the mode after `byte`. `marked` is the state of CsvMarks after `byte`.
   Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Finds the column of each key in the record at `p`. `width` becomes the number of all columns. Returns the end of
-  /// the record, or null if CsvMarks cannot handle the record.
+  /// Finds the column of each key in the record at `p`. Sets `width` to the number of columns in the record. Returns
+  /// the end of the record, or null if CsvMarks cannot handle the record.
   const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const {
     return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, width) : SplitBy<false>(p, end, columns, width);
   }
@@ -72,12 +72,12 @@ class CsvFormat : public TableFormat {
   };
   /// Returns the end of the field that begins at `p`: a delimiter, or the end of the line.
   const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
-  /// Counts a record whose number of columns differs from the header. Throws BadRecord if --strict is given.
+  /// Counts a record of `width` columns if the header has another number of columns. With --strict, throws BadRecord.
   void CheckWidth(std::uint64_t width, KeyTally& tally) const {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
-  /// Sets `field` to the field from `p` to `stop`, which has no quotes. `begin` is the beginning of the record.
+  /// Sets `field` to the bytes [p, stop), which contain no quotes. `begin` is the beginning of the record.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
   /// Reads the field that begins at `p` in the record at `begin`. Returns the end of the field: a delimiter, or the end
   /// of the line. `field` may refer to `scratch`.

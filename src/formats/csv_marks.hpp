@@ -49,7 +49,7 @@ class CsvMarks {
   bool Next(const Byte* bytes, std::uint64_t count, State& state) {
     return HasAvx2() ? NextBy<true>(bytes, count, state) : NextBy<false>(bytes, count, state);
   }
-  /// Does the same as Next(). `kAvx2` must equal HasAvx2(). A function with GPUSORT_AVX2 can inline it.
+  /// Does the same as Next(). `kAvx2` must equal HasAvx2(). A GPUSORT_AVX2 function can inline NextBy<true>.
   template <bool kAvx2>
   __attribute__((always_inline)) bool NextBy(const Byte* bytes, std::uint64_t count, State& state) {
     Byte copy[kBytes];
@@ -78,7 +78,7 @@ class CsvMarks {
   }
   std::uint64_t delimiters() const { return delimiters_; }
   std::uint64_t newlines() const { return newlines_; }
-  /// The bytes that follow directly after a closing quote but do not end the field, as bits.
+  /// A bit mask of the bytes that follow directly after a closing quote but do not end the field.
   std::uint64_t after_quotes() const { return after_quotes_; }
 
  private:

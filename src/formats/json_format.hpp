@@ -10,7 +10,7 @@ class JsonFormat : public TableFormat {
  public:
   explicit JsonFormat(const JobSpec& spec);
 
-  bool has_header() const override { return true; }  // at least a byte order mark is possible
+  bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
 
@@ -29,7 +29,7 @@ class JsonFormat : public TableFormat {
   std::vector<JsonPath> paths_;
 };
 
-/// Returns a hint for the error that no record has the path `path`: "; did you mean ...?" and its nearest paths.
+/// Returns a hint for the error "no record has `path`": the paths in `record`, the most similar first.
 std::string PathHint(const std::string& path, const std::string& record);
 
 }  // namespace gpusort

@@ -39,7 +39,7 @@ struct JsonValue {
   enum class Kind : std::uint8_t { kMissing, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kMissing;
-  std::string_view text;  ///< a string: its content in UTF-8, without escapes; every other kind: the bytes of the line
+  std::string_view text;  ///< the content of a string in UTF-8, without escapes, or the JSON text of another kind
 };
 
 /// Thrown for a line that is not one JSON value. The caller knows the file and the line.
@@ -76,7 +76,7 @@ class JsonRecords {
   struct Level {
     const char* begin;
     std::uint64_t element;  ///< the index of the next element, if the level is an array
-    Paths paths;            ///< the paths into this value whose member or element was not found yet
+    Paths paths;            ///< the paths into this value whose next step was not found yet
     bool object;
   };
   class Scanner;
@@ -88,7 +88,7 @@ class JsonRecords {
   void Give(Paths paths, std::size_t depth, const JsonValue& value, std::span<JsonValue> values) const;
 
   std::vector<JsonPath> paths_;
-  std::vector<std::uint32_t> order_;  ///< numbers of paths, sorted so that a range holds the paths into each open value
+  std::vector<std::uint32_t> order_;  ///< indexes of paths_, arranged so that every Level::paths is one range
   std::vector<Level> levels_;
   std::vector<char> strings_;  ///< the decoded text of the strings that have escapes
   std::vector<char> name_;

@@ -33,11 +33,11 @@ class KeyScheme {
   virtual ~KeyScheme() = default;
 
   virtual RecordLayout layout() const = 0;
-  /// Returns the largest number of bytes by which a keyed record can be longer than its record of `bytes` bytes.
+  /// Returns the largest number of bytes that the keys and escapes can add to a record of `bytes` bytes.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
   /// Limits the total size of a record's keys. An encoder cuts off longer keys, and the caller refuses the record.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses sizes of keys by a sample of whole records.
+  /// Chooses the sizes of keys, given a sample of whole records.
   virtual void Tune(RecordSpan) {}
   /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}

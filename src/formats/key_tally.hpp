@@ -39,12 +39,12 @@ struct KeyTally {
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< how often a record lacked the column of a key
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC
-  Seen other_width;                 ///< records whose number of columns differs from the header
+  Seen other_width;                 ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;    ///< the number of columns of the first such record
-  /// Records that may be several records by mistake. FormatRow::glued describes how such a record looks.
+  /// Records that probably are several records, joined by a mistake in the input. FormatRow::glued describes them.
   Seen glued;
   std::string example;  ///< a record that lacks the column of a key
-  /// The probable delimiter of the file, if the header is a single column with the given delimiter. 0: none.
+  /// The probable delimiter of the file, set if the delimiter in use does not divide the header. 0 if not set.
   unsigned char delimiter = 0;
   /// The place of the current record. In a sum of tallies, `record` is the record count of the last input.
   std::uint32_t input = 0;

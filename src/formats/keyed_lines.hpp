@@ -25,10 +25,10 @@ class KeyMaker : public HostOrder {
   virtual ~KeyMaker() = default;
   /// Returns the number of key fields: 1 to kMaxFields.
   virtual std::size_t fields() const = 0;
-  /// Writes the key field number `field` of `line`. Its bytes order lines that are equal in all earlier fields. Lines
-  /// with different bytes have the same order in ties(field). Any thread may call this.
+  /// Writes the key field number `field` of `line`. If the written bytes of two lines differ, their order must be the
+  /// order of the lines by ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns the order of lines by this field alone. Compare() compares by the fields, one after the other.
+  /// Returns the order of lines by the field number `field` alone. Compare() compares by all fields, in sequence.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
@@ -54,10 +54,10 @@ class KeyedOrder : public KeyScheme {
  private:
   class Encoder;
 
-  /// FieldBit() returns the bit of a keyed line's first byte that is set if `field` is exact. 0: the field has no bit.
+  /// FieldBit() returns the bit that is set in a keyed line's first byte if `field` is exact, or 0 for further fields.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares lines whose bytes in one field are equal, by the order of that field.
+  /// Compares keyed lines that have equal bytes in one field. Compares them by KeyMaker::ties of that field.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {

@@ -20,8 +20,8 @@ namespace gpusort {
 /// The bit that is set in the first byte of every keyed record. Key schemes use the other bits except kEscapedBody.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Writes one key field of a keyed record, up to a limit. A byte that would end a field or a line is written as two
-/// bytes that sort in the same place.
+/// Writes one key field of a keyed record, up to a limit. A byte that would end a field or a line is escaped: it is
+/// written as two bytes, which keep its place in the order of bytes.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
@@ -104,7 +104,7 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. detail::PutKeys calls this for its last-resort comparison, which is not stored in a field.
+  /// Does nothing, because a field does not store the last-resort comparison, for which detail::PutKeys calls this.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Ends the field. Returns true if the field is exact and was not cut off at the limit.
   bool End() {

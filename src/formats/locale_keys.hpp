@@ -17,18 +17,18 @@ namespace gpusort {
 /// before any thread starts. Throws Error(kUsage) if the system does not have the locale.
 void UseLocale(const JobSpec& spec);
 
-/// Returns the name of the locale that UseLocale set, with the version of the C library. Returns "C" before that.
+/// Returns the name of the locale that UseLocale set, with the version of the C library. Before UseLocale: "C".
 std::string LocaleName();
 
 /// The decimal point and the thousands separator of the current locale.
 struct LocaleNumbers {
-  int decimal_point;        ///< the decimal point, or '.' if the locale's is not a single byte
-  int thousands_separator;  ///< the thousands separator; -1: none of one byte
+  int decimal_point;        ///< '.' if the locale's decimal point is not a single byte
+  int thousands_separator;  ///< -1 if the locale's separator is not a single byte
   bool separator_too_long;  ///< the locale's separator has several bytes
 };
 LocaleNumbers FindLocaleNumbers();
 
-/// Returns true if text is ordered by strcoll. --debug then names the locale's rules.
+/// Returns true if text is ordered by strcoll: the current locale is not C or POSIX.
 bool CollatesByLocale();
 
 /// Returns the size of the blanks and the month name at the front of `text`, or 0 if no month is there.
@@ -36,8 +36,8 @@ std::size_t MonthBytes(std::string_view text);
 
 /// Makes the keys for the current locale. Returns null if lines are ordered as in C. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Makes the keys for the C locale. Returns null if comparing lines without keys is as fast, on a GPU if `gpu` is true.
-/// The data that `order` refers to must outlive the result.
+/// Makes the keys for the C locale. Returns null if lines without keys are compared as fast. `gpu` is true if a GPU may
+/// compare lines. The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

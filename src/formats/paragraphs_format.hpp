@@ -50,8 +50,8 @@ class ParagraphsFormat : public TableFormat {
   using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const;
-  /// Scans from `p` in `mode`. Sets `mode` to kFront and returns the end of the record, or returns `end`. Throws
-  /// BadRecord.
+  /// Scans from `p` in `mode`, and changes `mode`. Returns the end of the record, and sets `mode` to kFront. If the
+  /// record does not end in [p, end), returns `end`. Throws BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);
   /// Finds the values of fields_ in a record. Counts a record in which a name occurs twice as KeyTally::glued.
   void FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const;

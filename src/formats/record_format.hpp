@@ -55,7 +55,7 @@ class RecordFormat {
   /// Returns the size of the header. `front` is the beginning of an input, or the whole input if the second argument is
   /// true. Returns std::nullopt if more bytes are needed. Throws BadRecord.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
-  /// Returns the number of lines of a header whose fields contain no newline. 0: the number is not fixed.
+  /// Returns the number of lines of a header if none of its fields contains a newline, or 0 if the number can vary.
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }
@@ -105,8 +105,8 @@ class RecordFormat {
   /// Returns the number of values of ScanState::mode. 1: every delimiter ends a record. 0: the mode does not describe
   /// the state completely. Records are then found only by a scan from the beginning of an input.
   virtual unsigned modes() const { return 1; }
-  /// SaveState writes the state between two records as text for another process. LoadState reads the text. An empty
-  /// text is ScanState{}.
+  /// SaveState returns the state between two records as text for another process. LoadState reads the text. An empty
+  /// text stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
   /// Returns the reason why a record goes on in the given state, for the error "record too long". Empty: no reason.

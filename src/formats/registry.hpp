@@ -40,7 +40,7 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  kReadsOtherCsv = 16,  ///< CSV with another delimiter or without quotes, so that a field may be JSON
+  kReadsOtherCsv = 16,  ///< other dialects of CSV, such as TSV. KindCheck accepts JSON lines, as fields may be JSON
   kReadsRows = 32,      ///< text in which a record may begin with any byte
   kReadsJson = 64,
   kReadsBinaryRows = 128,
@@ -54,13 +54,13 @@ struct FormatRow {
   Reads reads;
   ColumnNames names;
   unsigned takes;  ///< the accepted options, as bits of FormatOption
-  /// Default table options. A field equal to the text `null` is a null value unless --null is given. Empty: none.
+  /// The defaults of the table options. `null` is the default of --null: the text of fields that are null values.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// Returns a hint for the error "no record has the column". `record` is an example of a record. Null: no hint.
+  /// Returns a hint for the error "no record has the column". `record` is an example. Null if the format has no hints.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
   /// The warning about a record that is probably several records: what the record has, and what the user can do.
   const char* glued = "a newline in quotes and text after the closing quote";

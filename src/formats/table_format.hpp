@@ -19,7 +19,7 @@
 
 namespace gpusort {
 
-/// The key columns of a record, in the order in which a walk over the record meets them.
+/// The key columns of a record, sorted by their position in the record.
 struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< counted from 0
@@ -73,7 +73,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
   /// value of the key's type. The default reads the field as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes a column as text. Used by a job without keys, which sorts by all columns.
+  /// Writes a column as text. A job without keys calls this for every column.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.
@@ -89,13 +89,13 @@ class TableFormat : public RecordFormat, public KeyScheme {
   KeyColumns wanted_;  ///< the columns that the keys give by number, or that Resolve() has found
 
  private:
-  /// Appends the bytes before the key field of a keyed record to `out`. Returns the offset of the first byte.
+  /// Begins a keyed record: appends the bytes before the key field to `out`. Returns the offset of the record in `out`.
   std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
   /// Notes which types a value may have, for a key without a type. A message names the likely type later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 
-  /// The probable delimiter of the file, if the header is a single column with the given delimiter. 0: none.
+  /// The probable delimiter of the file, set if the delimiter in use does not divide the header. 0 if not set.
   unsigned char delimiter_ = 0;
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;

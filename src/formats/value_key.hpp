@@ -29,7 +29,7 @@ std::optional<ValueType> LooksLike(std::string_view text);
 /// whole key to `out`. After each call, out.reverse() is false.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the time format is invalid or the type takes none, or if the number separators are
+  /// Throws Error(kUsage) if the time format is invalid or not allowed for the type, or if the number separators are
   /// ambiguous.
   explicit ValueKey(const ValueRule& rule);
 
@@ -54,19 +54,19 @@ class ValueKey {
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   void PutNull(FieldWriter& out) const;
 
-  // The following functions take values that need no parsing. Each writes the key that Put() writes for the same value
-  // as text of the named type. All values of a column must be written with the same type.
+  // The following functions take values that need no parsing. Each writes the key that Put() would write if the value
+  // were text of the named type. All values of a column must be written with the same type.
   void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key of an int or decimal
-  /// Writes the key of a decimal or a whole int, given as PostgreSQL's binary numeric in the host's byte order. The
-  /// first of `digits`, in base 10000, counts 10000^weight. Returns false if the arguments are no numeric.
+  /// Writes the key of a decimal or a whole int, given as PostgreSQL's binary numeric in the host's byte order.
+  /// `digits` are in base 10000; the first is multiplied by 10000^weight. Returns false for an invalid numeric.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
   /// Writes the key of a float. A NaN of any sign counts as nan, because PostgreSQL writes every NaN without a sign.
   void PutFloat(double value, FieldWriter& out) const;
   void PutBool(bool value, FieldWriter& out) const;
   /// Writes the key of a timestamp, given in microseconds since `epoch` (seconds since 1970; PostgreSQL: 946684800).
-  /// The extreme numbers mean -infinity and infinity.
+  /// The smallest number means -infinity, and the largest one infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
-  /// Writes the key of a date, given in days since 1970-01-01. The extreme numbers mean -infinity and infinity.
+  /// Writes the key of a date, given in days since 1970-01-01. The smallest and largest numbers are the infinities.
   void PutDays(std::int32_t days, FieldWriter& out) const;
   /// Writes the key of `bytes` by the rules of nocase, natural and locale, or by unsigned bytes for any other type.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;

@@ -49,7 +49,7 @@ class JobFolder {
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
-  /// Returns where part `part` begins in each run. For the number of parts, returns where the runs end.
+  /// Returns where part `part` begins in each run, or if `part` is the number of parts, where each run ends.
   PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -58,8 +58,8 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Writes a cut. Calls `begins` for each part from 0 on, and finally with the number of parts, for the ends of the
-  /// runs. Keeps a cut that another process has written before.
+  /// Writes a cut, unless another process has written it. Calls `begins` for each part in order, and finally with the
+  /// number of parts to get the ends of the runs.
   void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 

@@ -56,7 +56,7 @@ class PartPlaces {
 /// Returns the time when the file was created, in ns, or 0 if the file system does not know it.
 std::uint64_t BirthOf(const std::string& path);
 
-/// Throws Error about the file of a part: `path` cannot be `verb`ed, for the reason in errno.
+/// Throws an Error "`path`: cannot `verb`" about the file of a part, with the reason from errno.
 [[noreturn]] void PartFailed(const std::string& path, const char* verb);
 
 }  // namespace gpusort

@@ -21,7 +21,7 @@ namespace gpusort {
 /// Compares records of runs, and decodes them from the bytes of a run.
 class TaskOrder {
  public:
-  /// The first record of some bytes of a run.
+  /// The first record in a piece of a run.
   struct First {
     std::vector<std::byte> comparable;  ///< the record in the form that Compare() takes
     std::uint64_t bytes = 0;            ///< size of the record in the file
@@ -43,7 +43,7 @@ class TaskOrder {
   /// Returns true if a key depends on bytes before its record. The state before the record must then be known.
   bool depends() const { return !Save({}).empty(); }
   /// Returns the first record of `records`, or std::nullopt if it is not complete. `state` is the format's state before
-  /// the record, and is replaced by the state after it. `all`: the run ends with `records`. `encoder` is from
+  /// the record, and is replaced by the state after it. `all` says that the run ends with `records`. `encoder` is from
   /// MakeEncoder().
   std::optional<First> Comparable(RecordSpan records, bool all, ScanState& state, KeyEncoder* encoder) const;
   /// Returns an encoder for one thread, or null if records have no columns.
@@ -69,22 +69,22 @@ struct OpenCut {
   const TaskCut cut;
 };
 
-/// A record of a run and its offset, by which places in the order are found.
+/// A record of a run and its offset. A search for a place in the order begins with the fences.
 struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
   std::string state;              ///< the format's state before the record (see TaskOrder::Save)
 };
 
-/// The file of a run. Finds records and places of the order in it.
+/// The file of a run. Reads records, and finds the offset that belongs to a place in the order.
 class RunFile {
  public:
   /// The largest number of fences of a run, and the smallest number of bytes between two fences.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
   /// Opens the file of run number `run`, which must have `bytes` bytes. `fences` belong to the run and must outlive
-  /// this object. If TaskOrder::depends() is true, only places after a fence may be asked for. Throws Error(kIntegrity)
-  /// if the file has another size, or belongs to another run.
+  /// this object. If TaskOrder::depends() is true, offsets before the first fence must not be used with this object.
+  /// Throws Error(kIntegrity) if the file has another size, or belongs to another run.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
@@ -92,20 +92,20 @@ class RunFile {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Reads the whole file and returns its fences: the first record, before which `state` is the state, and one record
-  /// after each step. Sets `shape` to the value for TaskRun.
+  /// Returns fences of the run: the first record, and further records at about equal distances. `state` is the state
+  /// before the first record. Sets `shape` to the value of TaskRun::shape.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
-  /// Returns the offset of `place` in this run, whose number is `own`. The result must be in [low, high].
+  /// Returns the offset of `place` in this run. `own` is the number of this run. The result must be in [low, high].
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// Returns the offset of `place` in the whole file. Uses the fences.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
-  /// Calls `take` for each record between `low` and `high`, which must be borders of records.
+  /// Calls `take` for each record in [low, high). No record may extend over `low` or `high`.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
   /// Returns the format's state before the record at `offset`.
   ScanState StateAt(std::uint64_t offset);
-  /// Returns the border of a record near the middle of [low, high), or `low` if there is none.
+  /// Returns the offset of a record near the middle of [low, high), or `low` if no other record is found.
   std::uint64_t Middle(std::uint64_t low, std::uint64_t high);
 
  private:
@@ -130,7 +130,7 @@ std::uint64_t HashOf(std::span<const std::byte> bytes);
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
               const TaskOrder& order);
 
-/// Returns the first border at or after `at` in a file of delimited records, which begin at `begin` and end at `end`.
+/// Returns the offset of the first record at or after `at`, or `end`. The file has delimited records in [begin, end).
 std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at, std::uint64_t end,
                               const RecordLayout& layout);
 /// Reads the bytes [begin, end) of a file. Throws Error(kBadInput) if the file is shorter.

@@ -36,9 +36,9 @@ struct TaskJob {
 };
 
 /// The result of scanning the bytes [begin, end) of an input, for later slices. There are two kinds. If the format has
-/// modes (ScanState::mode), `after` has the mode after the bytes for each mode before them, or the number of modes for
-/// a mode that is impossible there. Otherwise `end` is the first border of records at or after `begin`, and `state` is
-/// the state at `end` (RecordFormat::SaveState).
+/// modes, after[mode] is the mode after the bytes if `mode` is the mode before them. It is the number of modes if the
+/// bytes cannot follow in `mode`. Otherwise `end` is the end of the first record that ends at or after `begin`, and
+/// `state` is the state at `end` (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -63,7 +63,7 @@ bool IsWhole(const RunLabel& label);
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< size of the file with its label
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  std::uint64_t shape = 0;                 ///< a value that must be equal in all runs; 0: no such rule
+  std::uint64_t shape = 0;                 ///< a value that must be equal in all runs that do not have 0 here
   std::string state;                       ///< the state before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;

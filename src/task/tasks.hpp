@@ -30,7 +30,7 @@ void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, T
                const std::string& folder, CancelFlag& cancel);
 
 /// Sorts the records that begin in a slice (one of `slice.count` equal ranges of the input) to a run in `folder`.
-/// Returns std::nullopt if the run already exists. `record` records the sort.
+/// Returns std::nullopt if the run already exists. `record` gets the data for reports and the summary.
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record);
 
@@ -40,16 +40,16 @@ std::vector<std::string> JobArguments(const std::string& folder);
 /// Throws Error(kUsage) if another version of gpusort, or a process in another locale, began the job in `folder`.
 void CheckTaskVersion(const std::string& folder);
 
-/// Finds where `parts` parts of equal size begin. Does nothing if the cut exists. `fences_only` reads no runs. The
-/// sizes of parts then differ by up to the bytes between two fences of every run.
+/// Finds where `parts` parts of equal size begin. Does nothing if the cut exists. If `fences_only` is true, reads the
+/// fences instead of the runs. The sizes of parts then differ by up to the bytes between two fences of every run.
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
 /// Returns the offsets in the file of run number `run` at which the parts begin, and finally the end of the records.
 std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder);
 
-/// The records of a part, if the runs are not in the job's folder. `folder` contains files with the names and headers
-/// of the runs, but only with records of the part. `offset` is the place of the part in a single output.
+/// The records of a part, for a machine that does not have the runs. `folder` contains a file for each run, with the
+/// run's name and header but only with records of the part. `offset` is the offset of the part in a single output.
 struct PartPieces {
   std::string folder;
   std::optional<std::uint64_t> offset;
@@ -57,7 +57,7 @@ struct PartPieces {
 
 /// Merges a part into `output`. If `output` ends with '/', the part is a file in that folder. Otherwise the part is
 /// written to its place in a single output, which ProveParts publishes. Returns std::nullopt if the part already
-/// exists. `record` records the merge.
+/// exists. `record` gets the data for reports and the summary.
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record);
