@@ -15,7 +15,7 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of the JSON object of a log line. EncodeName escapes strings, so that programs can restore the original.
+/// A member of the JSON object of a log line. EncodeName escapes strings, so that programs can restore their bytes.
 struct LogField {
   const char* name;
   std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
@@ -50,12 +50,12 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints `doubt`, a warning of --debug, to standard error, whatever the log level is. Text begins with "gpusort: ".
+/// Prints `doubt`, a warning of --debug, to standard error at every log level. A text line begins with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
 /// Writes the event `failed` just before the process ends. In the text format, prints only `message`, or nothing if
-/// `message` is null. `signal` ends the process, or is 0. Allocates no memory, so that signal handlers may call this.
+/// `message` is null. `signal` is the signal that ends the process, or 0. Signal handlers may call this.
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
 /// Returns the length of the longest status line: the width of the terminal minus 1, or 79 if the width is unknown.

@@ -46,7 +46,7 @@ MemoryFacts FindMemory();
 /// The result of ChooseMemory.
 struct MemoryChoice {
   std::uint64_t bytes = 0;
-  std::string bound{};    ///< text about the limit on a default or percentage: "500.0 MiB by SLURM_MEM_PER_NODE"
+  std::string bound{};    ///< names the limit on a default or percentage: "500.0 MiB by SLURM_MEM_PER_NODE"
   std::string warning{};  ///< the text of a warning if `asked` exceeds the limit or the grant; otherwise empty
 };
 /// Chooses how much memory a job uses. If `asked` has no value, the job uses half of the memory that is free and
@@ -64,7 +64,7 @@ CoreFacts FindCores();
 /// have 512 KiB. A heap for each thread would take 64 MiB of addresses. Call this before any thread starts.
 void SaveAddresses();
 
-/// Returns the largest number of threads, from 1 to `threads`, whose stacks fit into an eighth of the address limit.
+/// Returns the largest number of threads, from 1 to `threads`, whose stacks fit into 1/8 of ResourceLimits::addresses.
 unsigned FittingThreads(unsigned threads);
 
 }  // namespace gpusort

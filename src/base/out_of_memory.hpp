@@ -1,5 +1,5 @@
-// Ends the process with a message if std::bad_alloc is thrown where no code can catch it: in a destructor, or while
-// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.) `main` catches it elsewhere.
+// Ends the process with a message if std::bad_alloc is thrown where `main` cannot catch it: in a destructor, or while
+// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.)
 #pragma once
 
 namespace gpusort {

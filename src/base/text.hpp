@@ -47,9 +47,9 @@ std::string SizeArgument(std::uint64_t bytes);
 std::string Hex(std::uint64_t number);
 /// Returns two hexadecimal digits for each byte.
 std::string HexOf(std::span<const std::byte> bytes);
-/// Returns std::nullopt if `text` is not a result of HexOf.
+/// Returns the bytes that HexOf converted to `text`, or std::nullopt if `text` is not a result of HexOf.
 std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text);
-/// Returns the time now in UTC. `format` is that of strftime.
+/// Returns the current time in UTC. `format` is a format of strftime.
 std::string UtcText(const char* format);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 /// Returns a text such as "1 run" or "2 runs".

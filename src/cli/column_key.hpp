@@ -1,7 +1,6 @@
 // Parses a sort key of records with columns: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. The words after
-// the column may have any order, but no kind of word may occur twice. A name ends at its first colon. A name in double
-// quotes may contain colons and doubled quotes. timestamp(FORMAT) ends at the last ')' before a colon or the end of the
-// key.
+// the column may have any order, but no kind may occur twice. A name ends at its first colon. A name in double quotes
+// may contain colons and doubled quotes. timestamp(FORMAT) ends at the last ')' before a colon or the end.
 #pragma once
 
 #include <string_view>

@@ -21,7 +21,7 @@ struct Argument {
   std::string text{};                  ///< the name, or the word that contains the option: "--memory=1G", "-ruS"
   std::optional<std::string> value{};  ///< the option's value: the rest of the option's word, or the next word
   bool after_options = false;          ///< true for a name that follows "--"
-  std::size_t begin = 0, end = 0;      ///< the argument has words[begin] to words[end - 1]; letters may share a word
+  std::size_t begin = 0, end = 0;      ///< the argument is words[begin] to words[end - 1]; options may share a word
 };
 
 /// A function that returns the option with a name such as "--memory" or "-S", or null.

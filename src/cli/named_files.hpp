@@ -11,9 +11,9 @@ namespace gpusort {
 /// Throws Error(kUsage) if the input is missing, is a folder, or is not readable. Does not open pipes and devices.
 void RequireInput(const std::string& input);
 
-/// Reads the names of the inputs (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this
-/// once, before `spec` is used. Throws Error(kUsage) if a file is unreadable or too short. Also throws
-/// Error(kCancelled).
+/// Reads the inputs' names (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this once,
+/// before `spec` is used. Throws Error(kUsage) if a file is unreadable or too short, and Error(kCancelled) if `cancel`
+/// is set.
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -11,7 +11,7 @@ namespace gpusort {
 /// Sets the format, the layout and the keys of the records. Start here.
 void ResolveRecords(Typed& typed);
 
-/// Returns the format by the options, else by the keys, else by the names of inputs. Sets Source::lines_because.
+/// Finds the format from the options, or else the keys, or else the names of inputs. Sets Source::lines_because.
 Format ResolveFormat(Typed& typed);
 /// Each of these functions sets the layout and the keys of the records of one format.
 void ResolveLines(Typed& typed);

@@ -1,6 +1,6 @@
 // Completion in bash, zsh and fish for all programs of this project. A script of the shell asks the program, which
-// answers with candidates; a mistake on the line gives an empty answer. The tools use this file, too, so it includes no
-// other header of gpusort. Start at AnswerCompletions.
+// answers with candidates. If the line has a mistake, the answer is empty. The tools use this file, too, so it includes
+// no other header of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 
 std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
 std::uint64_t Extent(std::uint64_t payload) { return RoundUp(payload + kSpillHeaderBytes, kPage); }
 
-/// Thrown if the memory is too small. MakeRing and MakePlan throw an Error instead that says how much is enough.
+/// Thrown if the memory is too small. MakeRing and MakePlan replace this by an Error that names a sufficient size.
 struct TooLittleMemory {
   std::string for_what;
 };
@@ -115,7 +115,7 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
 
 class Planner {
  public:
-  /// Makes spilled blocks 2^`doublings` times larger, even if merge levels are added. The arguments must stay alive.
+  /// Doubles the size of spilled blocks `doublings` times, even if this adds merge levels. Arguments must stay alive.
   Planner(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, int doublings)
       : facts_(facts),
         shares_(shares),
@@ -173,8 +173,8 @@ class Planner {
  private:
   bool lines() const { return !shares_.layout.fixed(); }
   std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / unit_ * unit_; }
-  /// Returns the slot size that divides `bytes` bytes into batches of equal size. Their number is the same as with
-  /// slots of `slot` bytes, but the last batch does not waste a part of its slot.
+  /// Returns the slot size that divides `bytes` bytes into batches of equal size. There are as many batches as with
+  /// slots of `slot` bytes, but the last batch fills its slot, too.
   std::uint64_t Even(std::uint64_t bytes, std::uint64_t slot) const {
     if (lines() || facts_.asked.batch_bytes != 0) return slot;
     return RoundUp(DivideUp(bytes, DivideUp(bytes, slot)), unit_);

@@ -16,7 +16,7 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// Marks a run in memory in the list `run_bytes`. Such a run does not count for the fan-in, and is not merged early.
+/// Marks a run in memory in `run_bytes`. The run does not count for the fan-in, and only the last merge reads the run.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 /// Returns the next merge to do, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes of the
 /// runs in input order. Chooses the cheapest of the merges that read no more runs than necessary. Throws
@@ -29,9 +29,9 @@ struct MergeOutlook {
   std::uint64_t bytes = 0;      ///< number of bytes that are written by all merges before the last merge
   std::uint64_t temp_peak = 0;  ///< maximum temp space at any time
 };
-/// Simulates all merges, or estimates the result if there are too many. `temp_bytes` is the temp space of each run, and
-/// merged_temp_bytes(n) returns the temp space of a merged run of n bytes. If `freed_as_read` is true, a merge frees
-/// the temp space of its inputs while it reads them.
+/// Simulates all merges, or estimates the result if there are very many merges. `temp_bytes` is the temp space of each
+/// run. merged_temp_bytes(n) returns the temp space of a merged run of n bytes. If `freed_as_read` is true, a merge
+/// frees the temp space of its inputs while it reads the inputs.
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);

@@ -6,7 +6,7 @@
 
 namespace gpusort {
 
-/// The size of the longest line that any plan accepts: 4 GiB, because offsets in a batch have 32 bits, less 64 MiB.
+/// The size of the longest line that any plan accepts. Offsets in a batch have 32 bits; 64 MiB stay for other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
 /// The ring of buffers between threads that read and lanes that sort. Reading starts before the backend is open.
@@ -33,7 +33,7 @@ struct Plan {
   // Phase 1 (forming runs).
   Ring ring;
   std::uint64_t slot_bytes = 0;   ///< size of a slot, which holds a batch of whole records
-  std::uint64_t batch_bytes = 0;  ///< size at which a batch ends; a slot is larger if a line may exceed a batch
+  std::uint64_t batch_bytes = 0;  ///< size at which a batch ends; slots are larger than this if a line may be longer
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of runs that stay in slots
   std::uint64_t resident_each = 0;    ///< maximum number of runs that stay in the slots of each GPU

@@ -35,7 +35,7 @@ struct ByteRange {
   std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };
 
-/// Owns an order of lines and its view. Record layouts point to the view, so this object must outlive them.
+/// Owns an order of lines and its view. Record layouts point to the view, so this object must outlive the layouts.
 struct LineOrdered {
   explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
   LineOrdered(const LineOrdered&) = delete;

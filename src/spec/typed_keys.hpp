@@ -25,7 +25,7 @@ struct KeyOptions {
 
   /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in the order of GNU sort's messages, with b if either end of the key has b. Omits i if d is
+  /// Returns the letters in the order of GNU sort's messages. Has b if either end of the key has b. Has no i if d is
   /// set.
   std::string letters() const;
 

@@ -49,9 +49,8 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the name of the resource that was busiest between two moments of a phase. Returns "" if no resource was busy
-/// for half of the time. Resource::kCompute becomes "cores", or with GPUs "bus" or "GPU" if the devices were busy with
-/// transfers or kernels. `gpus` is 0 if the CPU computes.
+/// Returns the resource that was busiest between two moments of a phase: "disk read", "disk write", "bus", "cores" or
+/// "GPU". Returns "" if no resource was busy for half of the time. `gpus` is 0 if the CPU computes.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// Measures the phases of a job. Thread-safe. Call Enter and Leave for blocks of records and not for single records,

@@ -17,7 +17,7 @@ namespace gpusort {
 struct JobPart {
   std::string name;
   std::uint64_t bytes = 0;     ///< number of bytes that the part will process; 0 if unknown
-  double work = 0;             ///< work of the cores or the GPU: sorting this number of bytes takes the same time
+  double work = 0;             ///< work of the cores or the GPU, which takes as long as sorting this number of bytes
   double read = 0, write = 0;  ///< bytes read from and written to disks
   bool expands = false;        ///< this part expands its input, and the numbers above count compressed bytes
   bool to_disk = false;        ///< this part writes to a disk; the parts before this part wrote only to the page cache

@@ -20,7 +20,7 @@
 
 namespace gpusort {
 
-/// Computes bytes per second over the last five seconds, or in the first five seconds since the first sample.
+/// Computes bytes per second over the last five seconds, or over the time since the first sample if that is shorter.
 class RateMeter {
  public:
   /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, or 0 at first.
@@ -70,7 +70,7 @@ class Progress {
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Until the phase ends, `count` returns the number of bytes done, and Advance is not used. Any thread calls `count`.
+  /// Replaces Advance until the phase ends: `count` returns the number of bytes done. Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts bytes that an earlier process of the job has done.

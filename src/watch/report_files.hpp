@@ -8,9 +8,9 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if a report cannot be written, or if a report or the output would overwrite another file of the
-/// job: a report, the output, an input, or the file of --files0-from or --random-source. Only the output may be an
-/// input. `parts` are the names of the parts of --split. Changes no file.
+/// Throws Error(kUsage) if a report cannot be written. Also throws if a report or the output would overwrite another
+/// file of the job: a report, the output, an input, or the file of --files0-from or --random-source. Only the output
+/// may be an input. `parts` are the names of the parts of --split. Changes no file.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort
