@@ -14,7 +14,7 @@
 
 namespace gpusort {
 
-/// A direct read (without the page cache) at any offset needs a buffer that is larger by this number of bytes.
+/// The buffer of a direct read (without the page cache) must be larger than the read by this number of bytes.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
 /// Several threads may call const members at the same time. The FileSystem must outlive this object.

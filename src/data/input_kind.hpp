@@ -1,5 +1,5 @@
-// Recognises the format of an input by its first bytes and its name, so that a job refuses an input of another format
-// than it reads, for example an archive as lines or a dump of MySQL as CSV. Start at KindCheck.
+// Recognises the format of an input by its first bytes and its name. A job refuses an input of another format than the
+// job reads, for example an archive instead of lines, or a dump of MySQL instead of CSV. Start at KindCheck.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class KindCheck {
 
   /// Makes an object that refuses no input.
   KindCheck() = default;
-  /// Makes an object that refuses inputs which `spec` would misread. Refuses no input after --force-format, or if an
+  /// Makes an object that refuses inputs which `spec` would misread. Refuses no input with --force-format, or if an
   /// option says that the inputs are lines or binary records, which may have any bytes.
   explicit KindCheck(const JobSpec& spec);
 
@@ -32,7 +32,7 @@ class KindCheck {
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
-  unsigned reads_ = 0;  ///< the format that the job reads, as one of the bits in input_kind.cpp; 0: checks nothing
+  unsigned reads_ = 0;  ///< the format that the job reads, as a value of Reads; 0: checks nothing
   std::string as_;      ///< the name of the format that the job reads, for messages
   bool raw_ = false;    ///< the user said that the inputs are not compressed
 };

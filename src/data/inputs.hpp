@@ -133,9 +133,9 @@ class Inputs {
   /// 4096-aligned with kReadSlack more bytes than `range`. Throws Error(kBadInput) if the file has shrunk. Thread-safe.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Reads the next bytes, at most `limit`, of one input after the other into `buffer` of `limit` + kReadSlack bytes.
-  /// Returns the range that was read, or std::nullopt after the last input. If records have a fixed size, the range has
-  /// whole records. Do not call this for rereadable() inputs.
+  /// Reads the next bytes of the inputs, at most `limit`, into `buffer`, which must have `limit` + kReadSlack bytes.
+  /// Returns the range of one input that was read, or std::nullopt after the last input. If records have a fixed size,
+  /// the range has whole records. Do not call this for rereadable() inputs.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Throws Error(kBadInput) if a file was truncated or rewritten since it was opened. Only warns if a file has grown.

@@ -59,8 +59,8 @@ class Output {
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
   /// Forgets all bytes that were written, because the next attempt writes them again. Do not call this if sent().
   void Restart();
-  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs this
-  /// is as slow as writing, so a thread does it. With --split, the manifest holds the space until parts are written.
+  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. Works on a thread,
+  /// because this can be as slow as writing (tmpfs). With --split, the manifest holds the space until parts are written.
   void Reserve(FileSystem& files, std::uint64_t bytes);
   /// Waits until Reserve is done.
   void FinishReserving() {

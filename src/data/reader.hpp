@@ -55,7 +55,7 @@ class InputReader {
 
   /// Starts reading `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
   /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread copies records
-  /// through an equal part of it, which should fit the cache of a core.
+  /// through an equal part of `caches`, which should fit the cache of a core.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Appends `line` without its delimiter to `out`, then a line per key that underlines the bytes which the key compares.
+/// Appends `line` without its delimiter to `out`. For each key, appends a line that underlines the compared bytes.
 void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

@@ -48,8 +48,8 @@ class CopyFormat : public TableFormat {
   /// Scans rows from `p` in `mode`. Stops at `end` or after the line that ends the data, and returns that place. Adds
   /// the ends of the rows, as offsets from `begin`, to `ends`.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
-  /// Writes the keys of the row at `begin`, which are its columns `wanted`. If `wanted` is empty, writes all columns
-  /// with PutWhole. Returns the end of the row.
+  /// Writes the keys of the row at `begin`: the values of the columns `wanted`. If `wanted` is empty, writes all
+  /// columns with PutWhole. Returns the end of the row.
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 
@@ -64,7 +64,7 @@ class CopyFormat : public TableFormat {
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends the meaning of an escape sequence to `text`. Moves `p`, which is after the backslash, after the sequence.
+  /// Appends the meaning of an escape sequence to `text`. Moves `p` from after the backslash to after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

@@ -37,7 +37,7 @@ class KeyScheme {
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
   /// Limits the total size of a record's keys. An encoder cuts off longer keys, and the caller refuses the record.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses the sizes of keys, given a sample of whole records.
+  /// Chooses the sizes of keys from a sample of whole records.
   virtual void Tune(RecordSpan) {}
   /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}

@@ -29,7 +29,7 @@ struct KeyTally {
     /// The number of null values, including the columns that a record lacks (`missing`).
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
-    bool any = false;  ///< some value is of the column's type
+    bool any = false;  ///< at least one value is of the column's type
     /// Some bad values, or for a key without a type, some values from which the type is guessed.
     std::vector<std::string> samples;
     std::string day;            ///< the first value that `days` counts

@@ -1,7 +1,7 @@
 // Sort keys for lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a
-// keyed record (formats/keyed_record.hpp) whose first byte also tells which fields are exact (LineOrderView::keyed).
-// Each key field orders lines by bytes as far as possible, and is cut off at a limit. If two lines have equal fields
-// that are not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
+// keyed record (formats/keyed_record.hpp). The key fields are compared as bytes, and are cut off at a limit. The first
+// byte of the line says which fields are exact (LineOrderView::keyed). If two lines have equal fields that are not
+// exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class KeyMaker : public HostOrder {
   virtual ~KeyMaker() = default;
   /// Returns the number of key fields: 1 to kMaxFields.
   virtual std::size_t fields() const = 0;
-  /// Writes the key field number `field` of `line`. If the written bytes of two lines differ, their order must be the
-  /// order of the lines by ties(field). Any thread may call this.
+  /// Writes the key field number `field` of `line`. If two lines get different bytes, the order of the bytes must be
+  /// the order of the lines by ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
   /// Returns the order of lines by the field number `field` alone. Compare() compares by all fields, in sequence.
   virtual const HostOrder& ties(std::size_t field) const = 0;
@@ -47,17 +47,17 @@ class KeyedOrder : public KeyScheme {
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses the limit of the first field by a sample of the lines.
+  /// Chooses the limit of the first field from a sample of the lines.
   void Tune(RecordSpan lines) override;
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  private:
   class Encoder;
 
-  /// FieldBit() returns the bit that is set in a keyed line's first byte if `field` is exact, or 0 for further fields.
+  /// FieldBit() returns the bit that is set in a keyed line's first byte if `field` is exact, or 0 if there is no bit.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares keyed lines that have equal bytes in one field. Compares them by KeyMaker::ties of that field.
+  /// Compares keyed lines by KeyMaker::ties of one field. Called if the lines have equal bytes in that field.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {

@@ -20,8 +20,8 @@ namespace gpusort {
 /// The bit that is set in the first byte of every keyed record. Key schemes use the other bits except kEscapedBody.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Writes one key field of a keyed record, up to a limit. A byte that would end a field or a line is escaped: it is
-/// written as two bytes, which keep its place in the order of bytes.
+/// Writes one key field of a keyed record, up to a limit. Writes two bytes instead of a byte that would end a field or
+/// a line. These escapes do not change the order of keys.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
@@ -104,7 +104,7 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing, because a field does not store the last-resort comparison, for which detail::PutKeys calls this.
+  /// Does nothing. detail::PutKeys passes the bytes of the last-resort comparison, which a field does not contain.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Ends the field. Returns true if the field is exact and was not cut off at the limit.
   bool End() {

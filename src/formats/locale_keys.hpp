@@ -36,7 +36,7 @@ std::size_t MonthBytes(std::string_view text);
 
 /// Makes the keys for the current locale. Returns null if lines are ordered as in C. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Makes the keys for the C locale. Returns null if lines without keys are compared as fast. `gpu` is true if a GPU may
+/// Makes the keys for the C locale. Returns null if keys would not make comparisons faster. `gpu` is true if a GPU may
 /// compare lines. The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 

@@ -42,10 +42,10 @@ class ParagraphsFormat : public TableFormat {
     kFrontComment,  ///< in a comment
     kLine,          ///< in a line of the record
     kStart,         ///< at the beginning of a line after a line of the record
-    kReturn,        ///< after a CR at the beginning of a line (kStart)
+    kReturn,        ///< after a CR in the mode kStart
     /// At the beginning of a line after a blank line. The record ends here unless another blank line follows.
     kBlank,
-    kBlankReturn,  ///< after a CR at the beginning of a line (kBlank)
+    kBlankReturn,  ///< after a CR in the mode kBlank
   };
   using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,

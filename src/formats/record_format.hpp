@@ -90,7 +90,7 @@ class RecordFormat {
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
   /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// Returns true if the bytes after the last complete record would be one more record if the input ended here. Returns
+  /// Returns true if the end of the input would make the bytes after the last complete record one more record. Returns
   /// false for formats in which the last byte of a record shows that the record ends.
   virtual bool ends_in(const ScanState&) const { return false; }
   /// Handles the end of an input. `open` is the bytes after the last complete record, and the second argument is the

@@ -40,7 +40,7 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  kReadsOtherCsv = 16,  ///< other dialects of CSV, such as TSV. KindCheck accepts JSON lines, as fields may be JSON
+  kReadsOtherCsv = 16,  ///< other dialects of CSV, such as TSV. Fields may be JSON, so KindCheck accepts JSON
   kReadsRows = 32,      ///< text in which a record may begin with any byte
   kReadsJson = 64,
   kReadsBinaryRows = 128,

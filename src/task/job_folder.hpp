@@ -5,12 +5,12 @@
 //   run-00003                 the sorted records of slice 3, after the header of the inputs and before their trailer
 //   run-00003.fences          some records of the run, for the cut
 //   run-00003.json            the facts of both files; written last
-//   cut-64.begins             a row for each of 64 parts: where in each run the part begins, or between which bytes. A
-//                             part reads its row and the next one, and opens only the runs that it merges
+//   cut-64.begins             a row for each of 64 parts: the PartBegins of the part. The task that merges a part reads
+//                             its row and the next one, and opens only the runs that it needs
 //   cut-64.json               the records at which the parts begin; written last
 //   part-00007-of-00064.json  the facts of that part of the output
 // A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a wrong
-// name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, fences and begins by their first
+// name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, the other files by their first
 // numbers and their checksums. The folder belongs to one user, other users cannot write to it, and its files have mode
 // 0600. Start at JobFolder.
 #pragma once

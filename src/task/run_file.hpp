@@ -99,7 +99,7 @@ class RunFile {
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// Returns the offset of `place` in the whole file. Uses the fences.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
-  /// Calls `take` for each record in [low, high). No record may extend over `low` or `high`.
+  /// Calls `take` for each record in [low, high). `low` and `high` must not lie inside a record.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }

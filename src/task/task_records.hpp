@@ -35,10 +35,10 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning the bytes [begin, end) of an input, for later slices. There are two kinds. If the format has
-/// modes, after[mode] is the mode after the bytes if `mode` is the mode before them. It is the number of modes if the
-/// bytes cannot follow in `mode`. Otherwise `end` is the end of the first record that ends at or after `begin`, and
-/// `state` is the state at `end` (RecordFormat::SaveState).
+/// The result of scanning the bytes [begin, end) of an input, for later slices. If the format has modes, after[mode] is
+/// the mode after the bytes if `mode` is the mode before them. If `mode` is impossible there, after[mode] is the number
+/// of modes. If the format has no modes, `end` is the end of the first record that ends at or after `begin`.
+/// `state` is then the state at `end` (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -63,7 +63,7 @@ bool IsWhole(const RunLabel& label);
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< size of the file with its label
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  std::uint64_t shape = 0;                 ///< a value that must be equal in all runs that do not have 0 here
+  std::uint64_t shape = 0;                 ///< a value that must be equal in all runs; 0: not checked for this run
   std::string state;                       ///< the state before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
