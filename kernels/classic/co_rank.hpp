@@ -13,8 +13,8 @@
 namespace gpusort::classic {
 
 /// Finds the co-rank as the textbook of Hwu, Kirk and El Hajj does. A cut (i, j) with i + j = k is right if a[i - 1] <=
-/// b[j] and b[j - 1] < a[i]. The search starts with the largest possible i. While one condition fails, i moves half of
-/// the way to its bound on that side. Takes at most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1
+/// b[j] and b[j - 1] < a[i]. The search starts with the largest possible i. While a condition fails, i moves half of
+/// the way to its lower or upper bound. Takes at most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1
 /// steps, rounded up.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {

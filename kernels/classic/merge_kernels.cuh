@@ -41,7 +41,7 @@ struct BlockTeam {
 
 // Packs the switches of a MergeConfig into a template argument of the kernels: nvcc 13 generates host code that does
 // not compile if a kernel takes the MergeConfig itself. The number of blocks is left out, so that configurations that
-// differ only in it share one kernel.
+// differ only in that number share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -117,7 +117,7 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 }  // namespace detail
 
 /// Merges in global memory: each thread finds one co-rank and merges one share of the output. If kConfig.blocks is 0,
-/// each thread merges a single share. Otherwise a block takes every blocks-th tile.
+/// each thread merges a single share. Otherwise a block takes every kConfig.blocks-th tile.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {

@@ -8,7 +8,7 @@
 //
 //   Each(f)                    runs a phase: calls f(thread) for every thread of the block
 //   Barrier()                  no thread passes before all threads have arrived
-//   CountLanes<kWide>(t, p)    returns to thread t for how many lanes of its group of kWide threads p(lane) is true
+//   CountLanes<kWide>(t, p)    counts the lanes in thread t's group of kWide threads for which p(lane) is true
 //   PerThread<T>               the data that a thread keeps between phases, as PerThread<T>()[thread]
 #pragma once
 
@@ -27,7 +27,7 @@ struct MergeConfig {
   int blocks = 0;  ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
   int threads = 256;         ///< threads of a block
   int items_per_thread = 8;  ///< outputs of a thread in one tile (thread coarsening)
-  /// Each thread searches only the end of its share and takes the start from its neighbour: half as many searches.
+  /// Each thread searches only the end of its share and takes the start from its neighbour. This halves the searches.
   bool share_co_ranks = false;
   bool branch_free = false;     ///< uses BranchFreeCoRank and BranchFreeMerge
   bool wide_partition = false;  ///< whole warps find a block's part of the lists (WideCoRank); not for BasicMerge
@@ -78,7 +78,7 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads. It fills the buffer up to a tile, or to the end of the list.
+  /// Returns how many items the next Load reads: as many as fill the buffer up to a tile, or the rest of the list.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
@@ -316,7 +316,7 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // Each window moves by the items taken from its list: the co-rank of the tile's end for a, and the rest for b.
+    // The co-rank of the tile's end is the number of items that the tile takes from a. Its other items come from b.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

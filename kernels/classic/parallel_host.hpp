@@ -1,7 +1,7 @@
 // The parallel merge on CPU cores: each thread finds the co-ranks of its range of the output and merges that range. The
-// threads share nothing and never wait for each other. The merge uses only as many threads as pay, possibly one, so
-// that it is never slower than one thread. MergeKeys in merge_host.hpp has the same design and a faster inner merge.
-// Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
+// threads share nothing and never wait for each other. The merge uses one thread if more threads would cost more time
+// than they save. MergeKeys in merge_host.hpp has the same design and a faster inner merge. Sources: J. Lv, Parallel
+// Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace gpusort::classic {
 
-/// The smallest share of the output for which another thread pays. Starting a thread takes about 20 us. Merging 2^16
-/// items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
+/// The smallest share of the output for which another thread saves time. Starting a thread takes about 20 us. Merging
+/// 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
-/// Returns how many of `threads` threads pay for `items` outputs; at least 1.
+/// Returns how many threads save time for `items` outputs, from 1 to `threads`.
 inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
   return static_cast<unsigned>(
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
@@ -57,7 +57,7 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Less
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {
   if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
-    // Small merges skip the question for the number of cores, which takes longer than merging a thousand items.
+    // Small merges do not ask for the number of cores, because asking takes longer than merging a thousand items.
     MergeOnThisThread(a, m, b, n, out, less);
     return;
   }

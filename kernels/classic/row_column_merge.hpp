@@ -81,7 +81,7 @@ GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint
   const std::uint64_t a = 2 * pair, b = a + 1;
   const std::uint64_t m = matrix.length(a), n = matrix.length(b);
   const RowMatrix<kStorage> merged = matrix.Merged();
-  // If the second row is missing, it has no place in `in`.
+  // If the second row is missing, passes the first row again, with 0 items.
   StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
                out + merged.begin(pair), merged.stride(), less);
 }
@@ -135,7 +135,7 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Runs a RowMergeSort on one host thread, in a loop over the threads. Yang measured this as the sort of the host.
+/// Runs a RowMergeSort on one host thread, in a loop over the threads. Yang's figures for the host are of this sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

@@ -52,7 +52,7 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// The largest read of a slot that a kernel does instead of a copy, and the largest sum of such reads of one kernel.
+/// Short reads (up to kMostFetched bytes) are done by kernels, each for up to kFetchedTogether bytes in total.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
 /// The longest cut (a line) that fits the common part of the arena. The search for a longer cut allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;

@@ -75,7 +75,7 @@ class CudaFaults {
     if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
     return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
-  /// Returns true once, for the kernel before which the fault kernel of this kind must start.
+  /// Returns true if a fault kernel of this kind must start before the next kernel. Returns true only once.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
   /// Returns true for the copy to the host that must get a wrong bit.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
@@ -200,12 +200,12 @@ class CudaDevice {
     entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// Makes the device current in a destructor. Returns false if the destructor must not call the device, because
-  /// freeing memory may wait for any device that hangs.
+  /// Makes the device current in a destructor. Returns false if the destructor must not free memory, because this
+  /// device is lost or any device hangs.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
   /// Register pins host memory, so that copies are fast; if pinning fails, copies are only slower. Unregister ends the
-  /// pinning. It returns false if the memory stays pinned, and true also for memory that was not pinned.
+  /// pinning, and returns false only if the memory stays pinned.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -397,8 +397,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Waits at the end of its scope, also after an exception, until the stream is idle. The device therefore no longer
-/// uses objects that were declared before it (host blocks, slots) when they are destroyed.
+/// Waits at the end of its scope, also after an exception, until the stream is idle. Host blocks and slots that were
+/// declared before this object are therefore destroyed only after the device has used them.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}

@@ -1,5 +1,5 @@
 // The CUDA backend's sorts and merges of <gpusort/merge.cuh>, declared without their kernels. Start at KeySorts. nvcc
-// takes up to a minute for the kernels of one key type and order. Each pair of both therefore has its own source file,
+// takes up to a minute for the kernels of one pair of key type and order. Each pair therefore has its own source file,
 // and several files compile at the same time.
 #pragma once
 

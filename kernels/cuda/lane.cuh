@@ -89,7 +89,7 @@ class CudaLane : public Lane {
   DeviceTimes times_;
 };
 
-/// Each makes a lane for one kind of record: single numbers, fixed records, or lines.
+/// Each function makes a lane for one kind of record: single numbers, fixed records, or lines.
 std::unique_ptr<Lane> MakeNumberLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeFixedLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena);

@@ -42,12 +42,12 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Special results of KeyDifference. The keys are equal (kNoDifference), or chunks hide the difference.
+/// Special results of KeyDifference: the lines are equal, or they differ but all their chunks are equal.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Limits for EncodedDifference, in bytes. Each step encodes all bytes before its own bytes again. The comparison
-/// therefore gives up after kFarEncoded bytes, and tests after kNearEncoded bytes whether the lines are equal.
+/// Limits for EncodedDifference, in bytes. Each step encodes the key again from its start. After kNearEncoded bytes the
+/// comparison therefore tests whether the lines are equal, and after kFarEncoded bytes it gives up.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
@@ -96,7 +96,7 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Does the work of KeyDifference for `a` and `b`, plain bytes at the ends of encoded keys, after `front` equal bytes.
+/// Does the work of KeyDifference for the plain ends `a` and `b` of encoded keys, after `front` equal bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -113,9 +113,9 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return Place(front + at);
 }
 
-/// Compares the encoded keys of lines a and b, which must agree in their first `from` bytes. Returns the length of a
-/// common prefix, or kNoDifference or kHiddenDifference. The keys differ in the chunk after that prefix, unless they
-/// agree in very many bytes.
+/// Compares the encoded keys of lines a and b, which must agree in their first `from` bytes. Returns kNoDifference,
+/// kHiddenDifference, or a number of leading bytes that the keys share. The eight bytes after these differ, unless the
+/// comparison gave up, at kFarEncoded or 2^31 bytes.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -238,9 +238,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. The leading bytes that the first
-/// and the last line of a run share are shared by all lines of the run. If the text is not made of sorted runs, because
-/// the input was rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
+/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. If the first and the last key of a
+/// run begin with the same bytes, so do all keys of the run. If the text is not made of sorted runs, because the input
+/// was rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 /// Stores the order of the lines after a round, and the starts of the groups of equal lines. heads[j] is the place of
-/// line j of the round if it differs from the line before, and 0 otherwise. With a null `active` all lines take part.
+/// the round's line j if that line differs from line j - 1, and 0 otherwise. With a null `active` all lines take part.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Sets skips[group], for each group of lines that are equal so far, to the length of their common prefix, or leaves
 /// kNoDifference if the lines are equal. groups[j] is the place of the first line of line j's group. All lines of a
-/// group agree in the first `known` bytes or, with `active`, in known_skips[their group in the last round] + 8 bytes.
+/// group share at least `known` bytes or, with `active`, 8 bytes more than known_skips[their group in the last round].
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -432,9 +432,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the size of those sorted lines of ranges[i] that come before the line `cut`, by key. If the range
-/// is `inclusive`, lines with an equal key also come before it. `records` of a range is its size in bytes. All lines
-/// but `cut` end with the delimiter. One block searches one range: each of its eight warps looks at one line, so that a
+/// Sets bytes[i] to the size of the sorted lines of ranges[i] that come before the line `cut`, by key. In an
+/// `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes. All lines except
+/// `cut` end with the delimiter. One block searches one range: each of its eight warps looks at one line, so that a
 /// ninth of the range is left after each step.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)

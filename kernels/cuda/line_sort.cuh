@@ -1,7 +1,7 @@
 // Sorts text lines on the device: finds the starts of the lines, sorts entries of twelve key bytes and a row, sorts
 // lines that are still equal by eight more bytes in each round, and copies the lines once. Every round first finds how
-// many bytes the lines of a group share, so that shared bytes need one comparison and no rounds. CompareLines sorts the
-// lines that rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds). Start at LineSort::Sort.
+// many bytes the lines of a group share: they need one comparison and no rounds. CompareLines sorts the lines that
+// rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds). Start at LineSort::Sort.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -77,9 +77,9 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues the computation of bytes[i]: the size of those sorted lines of ranges[i] that come before the line `cut`, by
-/// key. If the range is `inclusive`, lines with an equal key also come before it. `records` of a range is its size in
-/// bytes. All lines but `cut` end with the delimiter. All pointers are to device memory.
+/// Queues the computation of bytes[i]: the size of the sorted lines of ranges[i] that come before the line `cut`, by
+/// key. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes. All
+/// lines except `cut` end with the delimiter. All pointers are to device memory.
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 

@@ -68,8 +68,8 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Returns the index of the word of the unsorted records that becomes word `offset`, counted from sorted record
-/// `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred instructions.
+/// Returns which word of the unsorted records to copy to word `offset`, counted from sorted record `first_record`.
+/// Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The pieces that one kernel copies: as many as a kernel takes as parameters. Each block copies one tile of a piece.
+/// The pieces that one kernel copies. It is a kernel parameter, so its size is limited. Each block copies one tile.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
   static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes

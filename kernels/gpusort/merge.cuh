@@ -90,8 +90,8 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-/// Returns the result of a call that asks for the size of its workspace or gets too little, or std::nullopt if the call
-/// goes on. `needed` is the size in bytes.
+/// Returns std::nullopt if the workspace has the `needed` bytes. Otherwise the public function must return this result:
+/// its caller asked for the size of the workspace, or passed too little.
 inline std::optional<cudaError_t> EndsHere(const void* workspace, std::size_t& workspace_bytes, std::size_t needed) {
   if (workspace != nullptr) return workspace_bytes < needed ? std::optional(cudaErrorInvalidValue) : std::nullopt;
   workspace_bytes = needed;
@@ -312,7 +312,7 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` may be equal to `out`, but must not overlap it. The workspace holds n keys.
+/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace holds n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -406,8 +406,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass does not change the input; it copies a single run. Later passes alternate between the two lists and
-  // end in `out`.
+  // The first pass does not change the input. If there is a single run, that pass copies it. Later passes alternate
+  // between the two lists and end in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

@@ -101,7 +101,7 @@ namespace detail {
 
 /// The size of a tile in bytes. The tile, scratch and the slices that it reads together fit a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// The number of items from which on a second thread gains more than it costs.
+/// From this number of items on, a second thread saves more time than it costs.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -248,7 +248,7 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns how many steps from both ends are certain not to use up one of the lists.
+  /// Returns a number of steps that can be done from each end without using up either list.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -346,7 +346,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First cuts the runs into shares, several for each worker. Then each worker cuts its share into tiles.
+  // First cuts the runs into shares, several for each worker. Then the workers cut the shares into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {
@@ -370,7 +370,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // A stack of parts that are still to be cut. `stack` has their runs in the same order; the leftmost part is on top.
+    // `frames` is a stack of parts that are still to be cut, the leftmost on top. `stack` has their runs in this order.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

@@ -253,7 +253,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // the cut of this thread: 0 or 1; above: none
+    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // the cut that this thread helps to find; > 1: none
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
     std::uint64_t begin[kWays], items[kWays];
@@ -429,7 +429,7 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// Returns true if most threads of a warp begin in the same bank as their neighbours, as for one random input in eight.
+/// Returns true if most threads of a warp begin in their neighbours' bank. One random input in eight is like this.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -648,7 +648,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // One warp alone merges a run of at most its own threads' items.
+    // A merge whose result belongs to one warp needs no barrier of the block.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {
@@ -732,8 +732,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// Sets `may` to true if a kernel may start before the kernel before it has ended. Only machine code for compute
-/// capability 9.0 or newer waits for the kernel before. Older PTX that the driver compiles for a newer GPU does not
+/// Sets `may` to true if `kernel` may start while the previous kernel is still running. Only machine code for compute
+/// capability 9.0 or newer waits for the previous kernel. Older PTX that the driver compiles for a newer GPU does not
 /// wait. Caches the answer for the last kernel, because asking takes as long as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
@@ -761,7 +761,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // without the static shared memory of kernels
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // 48 KB less what kernels have in static arrays
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,

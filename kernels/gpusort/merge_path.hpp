@@ -21,7 +21,7 @@ struct Less {
   }
 };
 
-/// Returns the co-rank of k, which the caller knows to be in [low, high]: see CoRank. Index is the unsigned type of the
+/// Returns the co-rank of k (see CoRank). The co-rank must be in [low, high]. Index is the unsigned type of the
 /// arithmetic: 32 bits are enough, and cheaper, inside a tile.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index low, Index high, LessT less) {
@@ -82,7 +82,7 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
 /// keys, lower runs come first. Each step reads one key and halves the unknown part of one run, so there are at most
 /// sum(log2(items[w]) + 1) steps. Proof: each run's unknown part has a probe in its middle. Let `before` be the number
 /// of unknown items that precede the probes of their runs. At most `before` unknown items precede the least probe, so
-/// the least probe is among the first `rank` if more than `before` items are still to be found. At least `before`
+/// the least probe is among the first `rank` items if more than `before` items are still to be found. At least `before`
 /// unknown items precede the greatest probe, so otherwise the greatest probe is not among them.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
@@ -274,7 +274,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile of a kWays-way pass: items [begin[w], end[w]) of the list with run w of the tile's group.
+/// The input of one tile of a kWays-way pass: items [begin[w], end[w]) of the list that holds run w of the group.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -372,7 +372,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // p is one more than the last pair, which may be short.
+      // Pair p - 1 is the last pair, and it is shorter than the others.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -426,7 +426,7 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two lists that are merged to a third list, as the runs of a single pair. Positions count in each list.
+/// Two lists that are merged to a third list, as the runs of a single pair. Positions in each list begin at 0.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -443,8 +443,8 @@ struct TwoLists {
 
 /// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
 /// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items, and no tile spans two groups. The
-/// halves of a group are a pair of runs that log2(kWays) - 1 rounds of pairwise merging would leave, so a kind of runs
-/// only has to number the tiles of pairs.
+/// two halves of a group are the pair of runs that log2(kWays) - 1 rounds of pairwise merging would leave. A kind of
+/// runs therefore only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -511,7 +511,7 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // An empty tile at the end of a group does not end the tile before it.
+    // The tile before an empty tile stores its own end.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

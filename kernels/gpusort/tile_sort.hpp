@@ -1,10 +1,10 @@
 // The phases of sorting one tile by many threads that share memory, for host and device. Each thread sorts kItems
 // neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise, and each
 // thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The sort is
-// stable. It compares only existing items, so a tile may be short. Equal integers are identical
-// (EqualIsSame) and need no stability: networks (Batcher 1968) sort and merge them in registers, in which no branch and
-// no address waits for a comparison. The kernels run these phases, and so does a test, with a loop over the threads.
-// Start at MergeShare.
+// stable. It compares only existing items, so a tile may be short. Equal integers are identical (EqualIsSame) and need
+// no stability: networks (Batcher 1968) sort and merge them in registers. In a network, no branch and no address waits
+// for a comparison. The kernels run these phases, and so does a test, with a loop over the threads. Start at
+// MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -149,9 +149,9 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. Wires after the last item hold
-/// imaginary items that are smaller than all others. They complete the network to a power of two; an exchange with such
-/// a wire only renames items.
+/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. The number of wires is a power of
+/// two. Wires after the last item hold imaginary items that are smaller than all others, so an exchange with such a
+/// wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
@@ -270,7 +270,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns a thread's share of a merge by networks. The items of run_threads threads are a run; odd runs descend.
+/// Returns a thread's share of a merge by networks. A run has the items of run_threads threads. Every odd run descends.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -278,7 +278,7 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge: stores the thread's part of a run of run_threads threads, in reverse if the run is odd.
+/// Third phase of a merge: stores the thread's part of a run of run_threads threads. Odd-numbered runs are reversed.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

@@ -16,7 +16,7 @@ struct TileShape {
   int threads = 0;  ///< a power of two
   int items = 0;    ///< items of a thread; odd, so that shares begin in different banks of shared memory
   /// The number of blocks that must fit a multiprocessor together, which limits the registers. Used only with the
-  /// comparator Less, because others may need more registers and would spill.
+  /// comparator Less, because other comparators may need more registers and would spill.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }

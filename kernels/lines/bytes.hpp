@@ -25,7 +25,7 @@ GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - k
 #if GPUSORT_ON_DEVICE
 /// Loads eight bytes from `p`, most significant first. Only the first `left` (1..8) bytes belong to the line; the other
 /// bytes of the result are unspecified. The function loads one or two aligned words that each contain a byte of the
-/// line, because a GPU serializes byte loads of a warp from different lines.
+/// line, because a GPU serializes the byte loads of a warp whose threads read different lines of text.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);

@@ -52,8 +52,8 @@ class FieldMasks {
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Returns where the field begins that is `count` fields after the field at `at`. A field begins after its separator
-  /// or, without a separator, with the blanks before it.
+  /// Returns where the field begins that is `count` fields after the field at `at`. A field begins after the separator
+  /// before it or, if blanks separate fields, with these blanks.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -61,7 +61,7 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // A field ends at a separator, or at a blank after another byte. Blanks directly at `at` belong to the field.
+    // A field ends at a separator, or at a blank that follows a non-blank. Blanks directly at `at` belong to the field.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
@@ -77,7 +77,7 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the position of the first separator (if `wanted`) or other byte (if not) from `at` on, or the end.
+  /// Returns the first position from `at` on where (the byte is a separator) == `wanted`, or the end of the line.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);

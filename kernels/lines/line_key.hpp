@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// The meaning of a key's bytes. kBytes compares them as unsigned numbers; a prefix comes first.
+/// The meaning of a key's bytes. kBytes compares them as unsigned numbers; a prefix comes before a longer key.
 enum class LineOrdering : std::uint8_t {
   kBytes,
   kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; later bytes do not count, an empty key is 0
@@ -19,7 +19,7 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: MD5 of salt and key, so that lines with equal keys are neighbours
-  kHost,     ///< LineKey::host compares; only on the CPU, and without a last resort
+  kHost,     ///< the order of LineKey::host; host only, and only without a last resort
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to
@@ -28,8 +28,8 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the order of `line` needs only the keys before this key. Two such lines that are equal in those
-  /// keys are equal and need no Compare.
+  /// Returns true if the keys before this key fully determine how `line` compares. If this holds for two lines, and
+  /// these keys are equal, the lines are equal, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
@@ -46,7 +46,7 @@ struct LineKey {
   std::uint64_t end_char = 0;        ///< the number of bytes of that field in the key; 0: all bytes
   bool skip_start_blanks = false;    ///< option -b at the start of the key
   bool skip_end_blanks = false;      ///< option -b at the end of the key
-  bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (kBytes, kVersion, kRandom)
+  bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for the same orderings)
   /// -f: small letters count as capital letters (for the same orderings, and for the suffix of kHuman)
   bool fold_case = false;
@@ -70,8 +70,9 @@ struct LineOrderView {
   bool last_resort = true;           ///< lines with equal keys are ordered by the whole line (neither -s nor -u)
   bool last_resort_reverse = false;  ///< -r
   std::uint64_t salt[2] = {0, 0};    ///< the random source of kRandom: 16 bytes
-  /// True for keyed lines, only on the host. Keys then come in pairs: a field of bytes without 0 and without the
-  /// separator, and an order of the host for lines with equal fields. Consecutive pairs use consecutive fields.
+  /// True for keyed lines; host only. Keys then come in pairs, one pair for each field. The first key of a pair is the
+  /// field, whose bytes are neither 0 nor the separator. The second key has a HostOrder, which compares lines with
+  /// equal fields.
   bool keyed = false;
 };
 
@@ -99,7 +100,7 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
 }
 
 /// Returns true if CompareLines returns 0 for any two lines whose chunks are all equal. Returns false if the encoded
-/// key ends in plain bytes, because its padding looks like NULs, or if a key of the host has no encoding.
+/// key ends in plain bytes, because the padding looks like NULs, or if there is a kHost key, which has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

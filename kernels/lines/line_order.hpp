@@ -1,7 +1,7 @@
 // The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
-// ordering, then the whole line. CompareLines compares two lines. EncodeChunk returns bytes, twelve at a time, whose
-// order is the same, for sorters of entries of fixed size. Lines are passed without their terminator and may contain
-// any byte. Start at CompareLines.
+// ordering, then the whole line. CompareLines compares two lines. EncodeChunk returns twelve bytes of a line's encoded
+// key, for entries of fixed size. Encoded keys sort as bytes in the order of CompareLines. Lines are passed without
+// their terminator and may contain any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -171,11 +171,10 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 /// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
 /// To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ... (or other common steps).
 /// The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys have
-/// ended, the lines differ at most in NULs at the end of a plain last key. CompareLines must then decide; if
-/// ChunksDecide, the lines are equal. An encoded key is padded with zeros, or with ones if it ends in reversed plain
-/// bytes.
-/// A plain last key (the whole line, or one key without last resort) costs two loads after FindKey for any `skip`.
-/// Other keys cost O(skip).
+/// ended, the lines differ at most in NULs at the end of a plain last key. CompareLines must then decide, unless
+/// ChunksDecide returns true: then the lines are equal. An encoded key is padded with zeros, or with ones if it ends in
+/// reversed plain bytes. A plain last key (the whole line, or one key without last resort) costs two loads after
+/// FindKey for any `skip`. Other keys cost O(skip).
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -189,7 +188,7 @@ class NeighbourLines {
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Compares the last line with `line`, both without delimiters, as CompareLines does. Negative for the first line.
+  /// Compares the last line with `line`, both without delimiters, as CompareLines does. Returns -1 for the first line.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;

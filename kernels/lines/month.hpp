@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Returns the month (1..12) that the first three letters after leading blanks name, or 0 if they name no month.
+/// Returns the number (1..12) of the month whose three-letter name follows the leading blanks, or 0 if none does.
 GPUSORT_HD inline int ReadMonth(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t at = SkipBlanks(line, text.begin, text.end);

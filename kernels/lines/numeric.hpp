@@ -9,8 +9,8 @@
 
 namespace gpusort::detail {
 
-/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has none, which GNU sort stores as
-/// CHAR_MAX + 1; compared with unsigned bytes, this is byte 0x80.
+/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has none, so GNU sort stores CHAR_MAX
+/// + 1, and takes byte 0x80 for the separator.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
 /// The digits of a decimal number of any length, as positions in the line. The integer part has no leading zeros, and

@@ -43,8 +43,8 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Appends the encoding of a text that another key may follow. A 0 terminates the text. Bytes 0 and 1 of the text
-/// become 1 1 and 1 2.
+/// Appends the encoding of a text that another key may follow. A 0 terminates the text. In the text, a byte of value 0
+/// becomes 1 1, and a byte of value 1 becomes 1 2.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -63,7 +63,7 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes together with the terminating 0, unless one of them needs an escape.
+  // Appends the remaining bytes together with the terminating 0, unless a byte needs an escape.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

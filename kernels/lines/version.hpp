@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Returns the class of a name, which -V compares first: 0 empty, 1 ".", 2 "..", 3 with a leading dot, 4 other names.
+/// Returns the class of a name, which -V compares first: 0 (empty), 1 ("."), 2 (".."), 3 (leading dot), 4 (other).
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;
@@ -56,7 +56,7 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Compares bytes that are not digits by their ranks. The code below compares an end and a number.
+    // Compares by rank until each name is at a digit or at its end. The code below compares digits and ends.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;

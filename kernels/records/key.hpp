@@ -34,7 +34,7 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
-  /// The bits to flip in all numbers: the sign bit of signed numbers and floats. Descending order flips its complement.
+  /// The bits to flip in all numbers: the sign bit if there is one. For descending order, all other bits instead.
   U flip = 0;
   bool swap = false;     ///< true if the number is big-endian
 
@@ -50,7 +50,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // The sign is known before this step, because magnitude_mask does not contain the sign bit.
+    // Undoing `flip` restores the sign bit, which tells whether Map has flipped magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
