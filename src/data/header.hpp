@@ -16,7 +16,7 @@ namespace gpusort {
 
 /// Returns true if the inputs of the job may have headers.
 inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
-/// Returns the memory to reserve for headers in a job with a limit of `limit` bytes, or 0 if `header` is false.
+/// Returns the memory to reserve for headers in a job with a memory limit of `limit` bytes, or 0 if `header` is false.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {

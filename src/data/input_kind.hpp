@@ -13,7 +13,7 @@ namespace gpusort {
 
 class KindCheck {
  public:
-  /// The number of bytes at the beginning of an input that Look should get.
+  /// The number of bytes at the beginning of an input that the caller should pass to Look.
   static constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 14;
 
   /// Makes an object that refuses no input.

@@ -67,9 +67,9 @@ struct InputOptions {
   std::optional<Codec> codec{};            ///< the codec of all inputs; no value: the extension of each path decides
   std::uint64_t header_limit = 0;          ///< the limit on all memory in bytes, a part of which a header may take
   DecoderLimits limits{};                  ///< the limits for expanding each compressed input
-  bool sorted = false;                     ///< a stream whose lines or fixed records are not in order is an error
+  bool sorted = false;                     ///< true: a stream whose lines or fixed records are not in order is an error
   std::optional<FileFacts> overwritten{};  ///< the file that the output overwrites; no value: none
-  bool strict = true;                      ///< an input that changes while it is read is an error
+  bool strict = true;                      ///< true: an input that changes while it is read is an error
   std::vector<ByteRange> ranges{};         ///< the bytes of each input that are read, as in Source::ranges
   KindCheck kinds{};                       ///< refuses inputs that seem to have another format
 };
@@ -126,7 +126,7 @@ class Inputs {
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
   /// Returns true if most bytes are read without the page cache.
   bool direct() const { return direct_; }
-  /// Returns a range for each input with all its records, in order.
+  /// Returns one range per input, with all records of the input, in the order of the inputs.
   std::vector<InputRange> Ranges() const;
 
   /// Reads the non-empty `range` into `buffer`. Returns the part of `buffer` with the records. `buffer` must be

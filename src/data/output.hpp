@@ -43,7 +43,7 @@ class Output {
   /// Returns the attributes of a file that is written in place. An input that is this file must be read completely
   /// before the output is written. Returns std::nullopt if the output is a new file.
   std::optional<FileFacts> overwritten() const;
-  /// Returns true if Write must be called in the order of the bytes.
+  /// Returns true if Write must be called in the order of the offsets.
   bool in_order() const { return !file_ || encoder_; }
   bool compressed() const { return encoder_ != nullptr; }
   /// Returns the bytes of the output before the records.
@@ -59,8 +59,8 @@ class Output {
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
   /// Forgets all bytes that were written, because the next attempt writes them again. Do not call this if sent().
   void Restart();
-  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. Works on a thread,
-  /// because this can be as slow as writing (tmpfs). With --split, the manifest holds the space until parts are written.
+  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. Works on a
+  /// thread, because a tmpfs is slow. With --split, the manifest holds the space until parts are written.
   void Reserve(FileSystem& files, std::uint64_t bytes);
   /// Waits until Reserve is done.
   void FinishReserving() {

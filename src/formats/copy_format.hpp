@@ -56,8 +56,8 @@ class CopyFormat : public TableFormat {
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   const Byte* RowEnd(const Byte* p, const Byte* end) const;
-  /// Returns the end of the field at `p`, which has no quotes: a delimiter, a newline, or `end`. Sets `escaped` to the
-  /// byte after the last escaped byte of the field, or to null if no byte is escaped.
+  /// Returns the end of the unquoted field at `p`: a delimiter, a newline, or `end`. Sets `escaped` to the byte after
+  /// the last escaped byte of the field, or to null if no byte is escaped.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
   /// ReadField and ReadQuoted read the field at `p` and return its end. `field` may refer to `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;

@@ -16,7 +16,7 @@ class CsvFormat : public TableFormat {
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
-  /// Returns the column names: the fields of the last record in `header`, or no name if `header` is empty.
+  /// Returns the column names: the fields of the last record in `header`, or none if `header` is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;

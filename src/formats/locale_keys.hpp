@@ -13,8 +13,8 @@
 
 namespace gpusort {
 
-/// Sets the locale of the environment if the job needs it: with --locale, or with a key of type locale. Call this once,
-/// before any thread starts. Throws Error(kUsage) if the system does not have the locale.
+/// Makes the environment's locale the current one if the job needs it: with --locale, or with a key of type locale.
+/// Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the locale.
 void UseLocale(const JobSpec& spec);
 
 /// Returns the name of the locale that UseLocale set, with the version of the C library. Before UseLocale: "C".

@@ -31,7 +31,7 @@ struct Instant {
   int infinite = 0;           ///< 0: an instant; -1 or 1: before or after all instants
   std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
   std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
-  bool from_next = false;     ///< the fraction is subtracted from the second after `seconds`
+  bool from_next = false;     ///< true: the instant is `seconds` + 1 minus the fraction
   bool zoned = true;          ///< the text has a time zone; otherwise it is read as UTC
 };
 

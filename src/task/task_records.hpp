@@ -30,7 +30,7 @@ struct TaskJob {
     }
   };
   std::string version;
-  std::vector<std::string> arguments;  ///< options that decide the bytes of the output, as for ParseOptions
+  std::vector<std::string> arguments;  ///< options that decide the bytes of the output, in ParseOptions' form
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
 };
