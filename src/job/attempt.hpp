@@ -35,12 +35,12 @@ struct Sorting {
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// Returns true if the inputs are merged as they are (-m). Streams are sorted instead.
+  /// Returns true if the inputs are merged without sorting (-m). Inputs that are streams are always sorted.
   bool merging() const { return facts.merges(); }
   /// Logs a warning and stores it for --stats. Any thread may call this.
   void Note(const std::string& text);
-  /// Returns the parts of the input that no run holds and that must still be read. Returns the whole input if runs do
-  /// not know their places in the input.
+  /// Returns the ranges of the input that are not in a run and must be read. Returns the whole input if runs do not
+  /// know their places in the input.
   std::vector<InputRange> RangesToRead() const;
 };
 
@@ -51,7 +51,7 @@ struct Reading {
 };
 
 /// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets
-/// `backend`, `plan` and `ring_memory` of the job, and resets them at its end.
+/// Job::backend, Job::plan and Job::ring_memory. The destructor resets the pointers.
 class Attempt {
  public:
   /// `reading` is the reader of a stream that an earlier attempt has begun to read.
@@ -77,7 +77,7 @@ class Attempt {
   /// Returns the sum of the records that MergeRuns has merged.
   const RecordSum& read() const { return read_; }
   const OutputProof& proof() const { return *proof_; }
-  /// Moves the reader out, for the next attempt.
+  /// Moves the reader out of this attempt, so that the next attempt can use it.
   Reading TakeReading();
 
  private:

@@ -10,11 +10,11 @@
 
 namespace gpusort {
 
-/// Throws Error(kNotSorted) that names the first record out of order. With -u, a repeated key is out of order.
+/// Throws Error(kNotSorted) unless the inputs are sorted; with -u, without equal keys. Names the first wrong record.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Returns the first line out of order in the only input, or std::nullopt. Reads no further, and takes memory for two
-/// lines.
+/// Checks the only input while reading it. Stops at the first line out of order and returns it, or returns
+/// std::nullopt. Needs memory for two lines.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
 /// Returns true if the inputs contain a header but no record. The user may have meant the header's lines as records.

@@ -14,13 +14,13 @@ namespace gpusort {
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts of a job that may use `limit` bytes of memory. The caller must set the facts about the machine,
-/// except the memory. If `journal` is not null, facts about the runs of the earlier process are taken from it.
+/// Returns the facts of a job that may use `limit` bytes of memory. The caller must set the other facts about the
+/// machine. If `journal` is not null, facts about the runs of the earlier process are taken from it.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
-/// Measures the size of keys by a sample of the first inputs. Sets `key_cost`, and `bytes` if the inputs can be read
-/// again. Calls keys.Tune() with the sample.
+/// Estimates the size of keys from a sample of the first inputs. Sets `facts.key_cost`. If the inputs can be read
+/// again, calls keys.Tune() with the sample, and sets `facts.bytes` to the size with keys.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

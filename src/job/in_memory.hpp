@@ -29,7 +29,7 @@ class InputFront {
   /// Returns true if all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// Moves out the inputs that cannot be read again: the bytes read so far, and the streams with the other bytes.
+  /// For each input that cannot be read again: moves out the bytes read so far and the stream with the other bytes.
   StreamFronts TakeFronts();
 
  private:

@@ -1,6 +1,6 @@
-// Implements --explain=full: estimates how long a job will take, from the speed of its folders and of the backend, which
-// sorts a sample of the input. Reading, sorting and writing overlap in a phase, so the most used resource decides the
-// time of the phase. Start at MeasureJob.
+// Implements --explain=full: estimates the time of a job from the speed of its folders and of the backend, which sorts
+// a sample of the input. Reading, sorting and writing overlap in a phase, so the most used resource decides the time of
+// the phase. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpusort {
 
-/// The speed of a folder in bytes per second. 0: unknown.
+/// The speed of a folder in bytes per second, or 0 if the speed is unknown.
 struct FolderSpeed {
   double read = 0, write = 0;
   std::uint64_t device = 0;  ///< the device of the folder; folders on one device share its speed
@@ -21,7 +21,7 @@ struct FolderSpeed {
 
 /// The numbers of bytes that a job will move, and measured speeds in bytes per second.
 struct ExpectFacts {
-  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: bytes of merges before the last one
+  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: moved by merges before the last
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;             ///< seconds that opening a GPU takes
   double form = 0, merge = 0;  ///< speeds of sorting and of merging if no disk limits them
@@ -33,18 +33,18 @@ struct ExpectedPhase {
   double seconds = 0;
   std::string limit;  ///< the resource that decides: "disk read", "disk write", "cores" or "GPU"
 };
-/// A pure function.
+/// Estimates the time of each phase. This is a pure function.
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
 /// Returns a row of --explain: the time of all phases, then the time of each phase with its limit.
 std::string Describe(const std::vector<ExpectedPhase>& phases);
 
 /// Measures the speed of a folder with a nameless file, which it writes and reads back for about a sixth of a second.
-/// As in the job, `direct` bypasses the page cache; else the file is synced. A speed that cannot be measured is 0.
+/// With `direct`, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
 /// Sorts a sample of the input in memory with the job's backend, and measures the speed of the folders. Returns rows
-/// for --explain: the expected times and the measured speeds, or the reason why there are none. The plan must be made.
-/// Throws no error except Error(kCancelled).
+/// for --explain: the expected times and the measured speeds, or the reason why there are none. Call this after the
+/// plan is made. Throws no error except Error(kCancelled).
 std::string MeasureJob(SortContext& context);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks begin in
-// this way. Start at OpenJob.
+// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks all
+// begin with OpenJob. Start there.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace gpusort {
 
-/// The order of a job. Records are sorted as they are, or as keyed records. The JobSpec must outlive this object.
+/// The order of a job. Records are compared as they are, or as keyed records. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
   KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys
@@ -37,7 +37,7 @@ struct Ordered {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu` means that a GPU may compare the records. Then keys that only save time are not made.
+  /// If `gpu`, a GPU may compare the records. Then keys that only save time are not made.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:
@@ -52,8 +52,8 @@ struct Ordered {
 
 /// A job with its memory limit chosen and its inputs open.
 struct OpenJob {
-  /// Opens the inputs. Throws the errors of Inputs. `gpu` is an argument of Ordered, `overwritten` of InputOptions, and
-  /// `fronts` of Inputs. `spec`, `cancel` and `files` must outlive this object.
+  /// Opens the inputs. Throws the errors of Inputs. Passes `gpu` to Ordered, `overwritten` to InputOptions, and
+  /// `fronts` to Inputs. `spec`, `cancel` and `files` must outlive this object.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 

@@ -15,8 +15,8 @@ struct Recovery {
     kSmaller,  ///< try again with half of the device memory
     kFewer,    ///< try again without the GPU that failed
     kCpu,      ///< try again on the CPU
-    kSort,     ///< sort instead of -m, which gives the same bytes if the inputs are sorted
-    kAnew,     ///< begin again on the CPU with the inputs, without any earlier run
+    kSort,     ///< sort the inputs instead of merging them (-m); the output is the same
+    kAnew,     ///< drop all runs, and sort the inputs again on the CPU
   };
   Way way;
   PlanFacts facts;   ///< the facts from which the next attempt is planned
@@ -26,11 +26,11 @@ struct Recovery {
 /// The earlier attempts of a sort, and other facts on which the next attempt depends.
 struct Past {
   unsigned smaller = 0;   ///< number of earlier attempts with a smaller plan
-  bool only_gpu = false;  ///< the options do not allow the CPU instead of a GPU
-  /// The device that may have made wrong runs. Empty: only the cores of this process made runs.
+  bool only_gpu = false;  ///< true if the options do not allow a sort on the CPU
+  /// The name of the device that may have made wrong runs. Empty if only the cores of this process made runs.
   std::string suspect;
   bool of_gpu = false;    ///< true if `suspect` is a GPU
-  std::string only_once;  ///< why the job cannot begin again; empty: it can
+  std::string only_once;  ///< why the job cannot begin again, or empty if it can
 };
 
 /// The number of times that GPU memory may be refused before the CPU takes over.

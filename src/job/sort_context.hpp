@@ -29,7 +29,7 @@ struct SortContext {
 
   /// Returns the plan in the form that --explain prints.
   std::string PlanText() const;
-  /// Sets the statistics that can be found at any time during the job.
+  /// Sets the statistics whose values are known at any time during the job.
   void FillStats();
 
   OpenJob open;

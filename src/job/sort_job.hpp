@@ -14,8 +14,8 @@
 
 namespace gpusort {
 
-/// Sorts as `spec` says (Action::kSort). Returns when the output is proved and published, else throws Error. `record`
-/// may be null.
+/// Runs the sort that `spec` describes (Action::kSort). Returns after the output is proved and published. Throws Error
+/// if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
 /// Sorts into `output`, which `files` has opened. `fronts` are the parts of inputs that the caller has read.

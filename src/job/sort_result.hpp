@@ -15,7 +15,7 @@ struct SortResult {
   std::uint64_t bytes = 0;  ///< stored size of the output
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};   ///< the sum of the records of the output
-  RecordSum read{};  ///< the sum of all records that were sorted or merged; with --top, of some of them
+  RecordSum read{};  ///< the sum of the records that were sorted or merged; --top may skip records
   /// The first and the last record of the output, as keyed records if records have columns. Empty if the output has no
   /// record, or an earlier process sorted it.
   std::vector<std::byte> first{}, last{};

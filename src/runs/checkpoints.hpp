@@ -1,6 +1,6 @@
-// Makes checkpoints of the last merge while it runs, so that a later process can continue there. A checkpoint holds
-// back all windows from a certain number on until the earlier windows are written. Then it puts the state of the sink
-// and of the proof into the manifest. No other thread waits meanwhile. Start at Checkpoints.
+// Makes checkpoints of the last merge while it runs, so that a later process can continue there. A checkpoint begins
+// before a window with a certain number. It holds back that window and all later windows until the earlier windows are
+// written. Then it stores the state of the sink and of the proof in the manifest. Start at Checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Checkpoints {
     }
     Mark mark{number, epochs_, {}};
     for (const Cursor& cursor : cursors) mark.taken[cursor.run->id] = cursor.taken;
-    std::shared_ptr<void> next = NextEpoch();  // before there is a mark: where memory is refused, it is over at once
+    std::shared_ptr<void> next = NextEpoch();  // before mark_ is set: if this throws, the interval counts as written
     {
       const std::lock_guard lock(signal_->mutex);
       mark_ = std::move(mark);
@@ -59,8 +59,8 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Sets `window.written`. The cutting thread calls this once the window has a number.
-  /// A window that an exception drops was not written. Where parts of it are shared, Pipeline::Try knows before.
+  /// Sets `window.written`, once the window has a number. If an exception destroys the window before it is written,
+  /// this sets Signal::lost. If threads share the window, Pipeline::Try stops the pipeline first.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -82,7 +82,7 @@ class Checkpoints {
     pass_(std::move(window));
   }
 
-  /// Ends this object's thread once a begun checkpoint is saved. The cutting thread calls this after the last window.
+  /// Ends the checkpoint thread once a begun checkpoint is saved. The cutting thread calls this after the last window.
   void End() {
     epoch_ = nullptr;
     const std::lock_guard lock(signal_->mutex);
@@ -91,10 +91,10 @@ class Checkpoints {
   }
 
  private:
-  /// The time from one checkpoint to the next.
+  /// The shortest and the longest time between two checkpoints.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
-  /// The progress of writing. Shared with windows, which may outlive the Checkpoints object.
+  /// The progress of writing. Windows share this object, because they may outlive the Checkpoints object.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -108,7 +108,7 @@ class Checkpoints {
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  /// Dropped with the last window that has it.
+  /// Returns a token for the windows of an interval. When the last of them releases it, `written` counts the interval.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);
@@ -143,7 +143,7 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // A kill costs a sixteenth of the merge so far, the stalls at most a twentieth, and lines come ever more seldom.
+      // A kill then costs about a sixteenth of the merge so far, and stalls cost at most a twentieth of the time.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }
@@ -166,7 +166,7 @@ class Checkpoints {
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
   Nanoseconds next_;               ///< earliest time of the next checkpoint
-  std::uint64_t next_offset_ = 0;  ///< output offset at which a checkpoint is due at any time
+  std::uint64_t next_offset_ = 0;  ///< output offset at which a checkpoint is due, even before `next_`
 };
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
 // Decides which bytes of each run make the next window of a merge. A run is in memory as a whole, or as blocks that are
 // read ahead. A Cursor knows which part of a run is merged and which part is loaded. All records of a window sort
-// before all records after it. Equal keys keep the order of the runs. Start at Cutter.
+// before all records of later windows. Equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace gpusort {
 
-/// A block of a run in memory. The windows that contain its bytes share it, and the last one returns the buffer.
+/// A loaded block of a run. Its windows share it. When the last of them is destroyed, the buffer returns to the pool.
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< offset of the block in the run
   BlockPool::Block buffer;
@@ -39,7 +39,7 @@ struct Cursor {
   std::uint64_t taken = 0;   ///< number of bytes that earlier windows contain
   std::uint64_t loaded = 0;  ///< end of the bytes that can be merged now; for a run in memory, the end of the run
   // The members up to `forecast` are only for runs in blocks.
-  std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< loaded blocks that are not merged completely, without gaps
+  std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< loaded blocks without gaps, from the merge position on
   std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;  ///< loaded blocks after a block that is not loaded yet
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
@@ -49,8 +49,8 @@ struct Cursor {
   std::uint64_t weight = 1;
   std::vector<std::byte> sample, head;  ///< records that were copied from the device
 
-  /// Skips the first `bytes` bytes of the run, which an earlier merge has merged. A record must end there. For a run in
-  /// blocks, call this before a block is scheduled.
+  /// Skips the first `bytes` bytes of the run, which an earlier process has merged. The skipped bytes must be whole
+  /// records. For a run in blocks, call this before any block is read.
   void BeginAt(std::uint64_t bytes) {
     taken = loaded = bytes;
     const auto numbers = std::views::iota(std::size_t{0}, run->blocks.size());
@@ -67,7 +67,7 @@ struct Cursor {
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the first byte of the run that is not in the window yet.
+  /// Returns the offset of the first byte that is neither merged nor in the window.
   std::uint64_t next() const { return taken + take; }
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
@@ -79,20 +79,20 @@ struct WindowPieces {
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Cuts windows off the front of sorted runs. Each run offers its loaded records, at most its share of the window.
-/// Among the runs with more records after their offer, run j is the first whose last offered key is smallest. Runs
-/// before j give their keys <= that key, runs after j give their keys < that key, and j gives its whole offer. So all
-/// given records sort before all other records, and equal keys keep the order of the runs. This is repeated until the
-/// window is full, with larger shares for runs like j. Therefore disjoint, sorted and all-equal runs also fill windows.
-/// A run whose next line is longer than its share offers nothing, and that line counts as its last offered key.
+/// Cuts windows off the front of sorted runs, in rounds until the window is full. In a round, each run offers its
+/// loaded records, at most its share of the window. The cut is the smallest last offered key of the runs that have more
+/// records. Run j, the first run with this last key, gives its whole offer. Runs before j give their keys <= the cut,
+/// and runs after j their keys < the cut. So equal keys keep the order of the runs, and later windows have no smaller
+/// key. The share of j grows each round, so that disjoint, sorted and all-equal runs also fill windows. If a run's next
+/// line is longer than its share, the run offers nothing, and this line counts as its last offered key.
 class Cutter {
  public:
   /// `backend` reads runs that are on a device. It is not used if there are no such runs.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Sets Cursor::take of every cursor for a window of at most `limit` bytes, or of one record if that is longer.
-  /// Returns the size of the window. Every run that is not merged completely must have loaded records.
+  /// Chooses the next window: sets Cursor::take of every cursor. The window has at most `limit` bytes, or a single
+  /// longer record. Returns the size of the window. Every run that is not merged completely must have loaded records.
   std::uint64_t Cut(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     for (Cursor& cursor : cursors_) {
@@ -117,7 +117,7 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // Every share has one record; the rest of the room is dealt by weight.
+        // Every share has room for one record. The rest of the room is divided by weight.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -167,8 +167,8 @@ class Cutter {
         }
       }
     }
-    // Not before: if memory for the window is refused, a block that it alone has would be given back here, under the
-    // lock that its pool asks for.
+    // The cursors advance last, so that they still hold all blocks if an allocation above throws. A block that is
+    // released here would wait for a lock that this thread holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&
@@ -186,7 +186,7 @@ class Cutter {
     RecordSpan last;  ///< the last offered record; empty if the run ends with the offer
   };
 
-  /// Takes the least record alone, for a window of fewer records than there are runs.
+  /// Puts only the smallest record into the window. Used if the rounds of Cut() give no record.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -223,7 +223,7 @@ class Cutter {
     if (!ranges.empty()) {
       const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        // The proof finds cuts inside of a line. A count of more bytes than there are would read past the run's end.
+        // A wrong count that is too large would read past the end of the run. The proof detects a cut inside a line.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
           throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
                             std::to_string(ranges[i].bytes));
@@ -240,8 +240,8 @@ class Cutter {
     return given;
   }
 
-  /// Fetches the bytes around the last record of all offers on a device at once. One by one, this would take as long as
-  /// merging the window.
+  /// Copies the bytes near the ends of all offers from the devices in one call. One call for each offer would take as
+  /// long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -253,7 +253,7 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens the offer to whole records and sets `offer.last`. Leaves an offer that is the rest of the run as it is.
+  /// Shortens the offer to whole records and sets `offer.last`. Does nothing if the offer is the whole rest of the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -275,13 +275,13 @@ class Cutter {
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Returns how many of the next `bytes` bytes order before the cut.
+  /// Returns how many of the next `bytes` bytes sort before `cut`, or with `inclusive` before or equal to `cut`.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {
       return gpusort::BytesBefore({cursor.run->records->data() + from, bytes}, cut, inclusive, layout_);
     }
-    // The first block whose last record is kept holds the border.
+    // The border lies in the first block whose last record does not sort before the cut.
     const auto given = [&](const std::shared_ptr<LoadedBlock>& block) {
       if (block->begin + block->bytes.size() <= from) return true;
       if (block->begin >= end) return false;
@@ -297,7 +297,7 @@ class Cutter {
            gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
   }
 
-  /// Returns the next record, which must be loaded. Copies a record that is on a device.
+  /// Returns the next record, which must be loaded. Copies a record on a device into `cursor.head`.
   RecordSpan Head(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);

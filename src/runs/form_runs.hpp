@@ -19,12 +19,12 @@ namespace gpusort {
 
 class KeyStage;
 
-/// Reads ranges of the input ahead and groups the blocks into batches. A feeder outlives a failed backend: batches of a
-/// stream that did not become runs are returned to the feeder, which gives them out again.
+/// Reads ranges of the input ahead in blocks, and groups the blocks into batches. A feeder can be used again after the
+/// backend fails: Return() takes back batches of a stream that did not become runs. Next() returns them again.
 class BatchFeeder {
  public:
-  /// Starts to read records of `layout`. With `scheme`, batches contain keyed records, as if they came from one stream.
-  /// `order` is the order that every input must have; it needs `scheme`.
+  /// Starts to read records of `layout`. If `scheme` is not null, batches contain keyed records, and all inputs count
+  /// as one stream. `order` is the order that every input must have. An order other than kNone requires `scheme`.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {},
@@ -53,7 +53,7 @@ class BatchFeeder {
     bool keep_ = false;
     std::uint64_t lines_left_ = 0;
     explicit Batch(const RecordLayout& layout) : open_(layout) {}
-    PartSum open_;  ///< the sum of a line that goes on in the next block
+    PartSum open_;  ///< the sum of the first part of a line that continues in the next block
     bool Continues(const InputRange& next) const;
     std::shared_ptr<InputReader::Block> TakeRecords();
     std::shared_ptr<InputReader::Block> TakeLines();
@@ -92,9 +92,9 @@ class BatchFeeder {
   std::mutex turn_;  ///< locked by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
-  /// True if batches were returned. A run may then hold records that lie between two consecutive blocks.
+  /// True if batches were returned. Records between two consecutive blocks may then be in a run already.
   bool gaps_ = false;
-  /// Must be destroyed before the pool and after the threads of the pipeline, even if the constructor throws.
+  /// The reader must be destroyed before the pool and after the pipeline's threads, even if the constructor throws.
   std::unique_ptr<InputReader> reader_;
   std::unique_ptr<KeyStage> keys_;  ///< used instead of the reader if records get keys
   const Pipeline::Guard guard_{pipeline_};

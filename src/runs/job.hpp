@@ -27,18 +27,18 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Appends the text that the output gets instead of a record, if it is set. Any thread may call it.
+  /// If set (--debug): makes the text that replaces a record in the output, and appends it. Any thread may call it.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// The layout that compares keys for --split (see Ordered::groups).
+  /// The layout in which records with equal keys compare equal, for --split (see Ordered::groups).
   RecordLayout groups{};
   /// Receives the events for --trace and --report; may be null.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal that stores checkpoints of the output. Null: a later process begins the output anew.
+  /// The journal that stores checkpoints of the output. If null, a later process writes the output again.
   Journal* checkpoints = nullptr;
-  /// The memory of the reader's ring, if the windows of the merge use the same memory.
+  /// The memory of the reader's ring, if the merge uses it again for windows; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 

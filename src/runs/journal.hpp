@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// Owns the folder and the manifest of a job that can be resumed. Any thread may call Add and Progress, but no other
-/// function.
+/// Owns the folder and the manifest of a job that can be resumed. Any thread may call Add, SetMerged and Progress. Only
+/// the thread of the job may call the other functions.
 class Journal {
  public:
   /// Makes the folder if it is missing, locks it and reads the manifest. Throws Error(kUsage) if other users can write
@@ -48,10 +48,10 @@ class Journal {
   void SetFormed(const std::vector<std::byte>& trailer);
   void SetMerged(const KeptMerge& merge);
   void SetPublishing(const KeptOutput& output);
-  /// Drops the last checkpoint, so that the last merge begins anew.
+  /// Drops the last checkpoint. The last merge must then begin again.
   void ForgetMerge();
   void DropRuns();
-  /// Records that the output is published. Unless `keep` is set, removes the job's files, then the folder if empty.
+  /// Records that the output is published. Unless `keep`, removes the job's files, and the folder if it is then empty.
   void Finish(bool keep);
 
   /// Returns DescribeProgress() of the manifest. Any thread may call this.
@@ -59,7 +59,7 @@ class Journal {
 
  private:
   void Lock();
-  /// Appends a line to the manifest and syncs the file. Only then is the line part of manifest_.
+  /// Appends a line to the manifest, syncs the file, and then adds the line to manifest_.
   void Put(const char* kind, const nlohmann::ordered_json& value);
   void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();
@@ -72,7 +72,7 @@ class Journal {
   mutable std::mutex mutex_;
   Manifest manifest_;
   bool made_ = false;           ///< this process has made the folder
-  std::exception_ptr failure_;  ///< the error of the first failed write; the content of the file is unknown after it
+  std::exception_ptr failure_;  ///< the error of the first failed write, after which the manifest is unusable
 };
 
 /// Returns the text of --status. Throws Error(kUsage) if there is no job in the folder.

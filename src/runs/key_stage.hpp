@@ -1,5 +1,5 @@
-// Makes keyed records of the input's blocks, in the order of the input. One thread finds the ends of records, and joins
-// the parts of a record that lies in several blocks. Other threads make the keys. Start at KeyStage.
+// Reads the input and makes a keyed record of each record, in the order of the input. One thread finds the ends of
+// records, and joins the parts of a record that lies in several blocks. Other threads make the keys. Start at KeyStage.
 #pragma once
 
 #include <fmt/core.h>
@@ -28,8 +28,8 @@ namespace gpusort {
 
 class KeyStage {
  public:
-  /// Starts threads of `pipeline`, which read `ranges` of `inputs` (of streams, everything), and fill blocks of `pool`.
-  /// `order` is the order that every input must have.
+  /// Starts threads of `pipeline`, which read `ranges` of `inputs` and put keyed records into blocks of `pool`. Streams
+  /// are read completely. `order` is the order that every input must have.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -54,8 +54,8 @@ class KeyStage {
     pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
   }
 
-  /// Returns the next block of keyed records, or std::nullopt at the end. The block's range counts keyed bytes, as if
-  /// they came from one stream. `waiter` is the pipeline of the calling thread.
+  /// Returns the next block of keyed records, or std::nullopt at the end. The offset of the block counts the bytes of
+  /// keyed records in all earlier blocks. `waiter` is the pipeline of the calling thread.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) { return keyed_.Pop(waiter); }
   // Call the following functions only after Next() has returned std::nullopt.
   /// Returns the sum of all records that were read.
@@ -74,9 +74,9 @@ class KeyStage {
     std::vector<std::byte> head;
     InputReader::Block block;
     std::uint64_t begin = 0, end = 0;
-    std::uint64_t stored = 0;  ///< bytes read from the file, also in blocks in which no record ends
+    std::uint64_t stored = 0;  ///< bytes that were read from the file since the piece before
   };
-  /// The place of a record: the records and newlines before it, and its offset in the input.
+  /// The place of a record: the numbers of records and of newlines before the record, and its offset in the input.
   struct Place {
     std::uint64_t records = 0, newlines = 0, offset = 0;
   };
@@ -86,20 +86,20 @@ class KeyStage {
     std::uint32_t input = 0;
     std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< sums of the records without keys: all records; all but the first
+    RecordSum sum, rest;          ///< sums without keys: of all records, and of all but the first
     std::uint64_t first_end = 0;  ///< the end of the first record in `keyed`
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
     KeyTally tally;
     std::uint64_t newlines = 0;
     std::uint64_t offset = 0;       ///< offset of the first record in the input
-    std::optional<Place> disorder;  ///< the first record out of order, counted from the beginning of the piece
+    std::optional<Place> disorder;  ///< the first record out of order; counts begin at the piece
   };
 
   void Cut() {
-    std::vector<std::byte> open;       // of a record that goes on in the next block
-    ScanState state, open_state;       // after all bytes that were read, and where `open` begins
-    std::uint64_t number = 0, at = 0;  // the next piece, and the place after all bytes that were read
-    std::uint64_t stored = 0;          // bytes read that are in no piece yet
+    std::vector<std::byte> open;       // the beginning of a record that continues in the next block
+    ScanState state, open_state;       // the format's state after all bytes read, and at the beginning of `open`
+    std::uint64_t number = 0, at = 0;  // number of the next piece, and offset after all bytes read
+    std::uint64_t stored = 0;          // bytes that were read from the file since the last piece
     std::uint32_t input = 0;
     bool begun = false;
     const auto begin = [&] {
@@ -118,7 +118,7 @@ class KeyStage {
       piece.number = number++;
       piece.input = input;
       piece.stored = std::exchange(stored, 0);
-      // A long record is far more than threads have memory for: only one at a time.
+      // Long records need much memory, so only one at a time gets its keys.
       const bool alone = piece.head.size() > long_bytes_;
       if (alone) WaitForTurn(piece.number);
       pieces_.Push(std::move(piece));
@@ -222,7 +222,7 @@ class KeyStage {
         const std::uint64_t before = made.tally.offset - piece->offset;
         Blame(piece->input, {made.tally.record, Newlines(*piece, before), made.tally.offset + bad.at()}, bad.what());
       }
-      piece.reset();  // its buffer is wanted by the reader
+      piece.reset();  // returns the buffer to the reader
       HandOnInTurn(std::move(made));
     }
   }
@@ -238,7 +238,7 @@ class KeyStage {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // This includes records whose keys were cut.
+        // Records also fail here if the encoder has cut off their keys.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
@@ -288,13 +288,13 @@ class KeyStage {
            detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
   }
 
-  /// Returns the same as RecordFormat::Scan. Uses the reader's guess about the block if it is right. Throws BadRecord.
+  /// Does the same as RecordFormat::Scan, and uses the reader's guess about the block if it is right. Throws BadRecord.
   RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const {
     const RecordFormat::Guess& guess = block.guess;
     const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
     RecordFormat::Ends ends = format_.Scan(block.bytes.first(front), state);
     if (guess.from == 0) return ends;
-    if (ends.last == front) {  // as was guessed
+    if (ends.last == front) {  // the guess is right
       state = guess.state;
       if (guess.last > 0) {
         ends.last = guess.last;
@@ -345,9 +345,9 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Hands on the keyed records of a piece. The caller must wait for the piece's turn: blocks are taken and numbered in
-  /// turn, so that no thread holds a block that the thread with the turn waits for. If a piece fills several blocks, each
-  /// is handed on before the next is taken.
+  /// Hands on the keyed records of a piece. Call this only in the turn of the piece. Only the thread with the turn
+  /// takes blocks, so that no other thread holds a block for which it waits. If a piece fills several blocks, each
+  /// block is handed on before the next is taken.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     if (made.input != input_) {
@@ -382,8 +382,8 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members that Describe would set, without reading all bytes again. The proof of the output compares
-        // the bytes with those that were read.
+        // Sets the members as Describe would, but without reading all bytes again. If the copy is wrong, the proof of
+        // the output fails.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
@@ -414,14 +414,14 @@ class KeyStage {
     hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about the record at `place`, which counts from the records that
-  /// were handed on. The caller must wait for the piece's turn.
+  /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
+  /// records that were handed on. Call this only in the turn of the piece.
   [[noreturn]] void Blame(std::uint32_t input, const Place& place, const std::string& why) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: {}: {}", EscapeName(inputs_.path(input)), PlaceText(input, place), why));
   }
 
-  /// Returns "record N, line N, byte N" for the record at `place`, which counts from the records that were handed on.
+  /// Returns "record N, line N, byte N" for a record. `place` counts from the end of the records that were handed on.
   std::string PlaceText(std::uint32_t input, const Place& place) {
     const std::string byte = fmt::format("byte {}", inputs_.begin(input) + place.offset);
     if (inputs_.in_middle(input)) return byte;
@@ -445,7 +445,7 @@ class KeyStage {
   const RecordLayout layout_;
   const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;
-  const std::uint64_t long_bytes_;  ///< longer records over several blocks get their keys one at a time
+  const std::uint64_t long_bytes_;  ///< above this size, records in several blocks get keys one at a time
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;

@@ -1,6 +1,6 @@
 // The manifest of a job that survives a kill (--resume-dir): its content, and the format of its lines (see
-// io/FORMAT.md). Each line is JSON with a hash over all lines so far. A torn last line can therefore be dropped, and
-// any other damage is Error(kIntegrity). Start at Manifest and ReadManifest.
+// io/FORMAT.md). Each line is JSON with a hash over all lines so far. An incomplete last line is therefore dropped. Any
+// other damage is Error(kIntegrity). Start at Manifest and ReadManifest.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace gpusort {
 /// The name of the manifest in the folder of the job.
 inline constexpr const char* kManifestName = "gpusort.manifest";
 
-/// Pairs of a name, for messages, and a value that must be unchanged for a job to continue.
+/// Pairs of a name and a value. A job continues only if no value has changed. Messages show the names.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// The facts that hold for all attempts at a job: the first line of the manifest.
@@ -50,7 +50,7 @@ struct KeptRun {
   std::uint32_t level = 0;
   RecordSum sum;
   std::vector<InputRange> origin;
-  std::uint64_t blocks = 0, longest = 0;  ///< number of blocks; bytes of the longest block
+  std::uint64_t blocks = 0, longest = 0;  ///< number of blocks; size of the longest block in bytes
   std::vector<SpillExtent> index;
 };
 
@@ -79,7 +79,7 @@ struct Manifest {
   std::uint64_t bytes = 0;  ///< size of all complete lines of the manifest
   std::uint64_t hash = 0;   ///< hash in the last complete line
 
-  /// Returns the number of bytes of the input that runs hold.
+  /// Returns the number of input bytes that are in runs.
   std::uint64_t bytes_formed() const;
 };
 /// Parses the text of a manifest. `name` is for messages. Throws Error(kIntegrity), which names the line, if the text
@@ -98,8 +98,8 @@ nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns the line `{"kind":value}` with its hash and a newline. `before` is the hash of the line before, and is
-/// replaced by the hash of this line.
+/// Returns the line `{"kind":value}` with its hash and a newline. `before` must be the hash in the line before. It is
+/// replaced by the hash in the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
 /// Adds the content of a line to `manifest`. Throws Error(kIntegrity) if the value has a wrong form, and Error(kUsage)

@@ -13,7 +13,7 @@ namespace gpusort {
 
 class PartBorders {
  public:
-  /// `bytes` is the size of all records that will be passed. With -u and --top, later stages may drop some of them.
+  /// `bytes` is the size of all records that will be passed. With -u and --top, later stages may drop some records.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
   /// Returns the size of the longest prefix of `records` that lies in a single part. `records` must contain the next
@@ -41,7 +41,7 @@ class PartBorders {
     return count;
   }
 
-  /// Returns the index of the part that contains the prefix of the last Take().
+  /// Returns the index of the part that contains the records of the last Take().
   unsigned part() const { return part_; }
 
  private:
@@ -59,7 +59,7 @@ class PartBorders {
     return CompareRecords(a, b, job_.groups) == 0;
   }
 
-  /// Estimates the size of the records that --top keeps from the `first` records.
+  /// Estimates the size of the records that --top keeps. `first` are the first records of the output.
   double BytesOfTop(RecordSpan first) const {
     std::uint64_t kept = 0;
     RecordSpan before;

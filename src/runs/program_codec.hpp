@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// Runs the user's compression program. Any thread may call any member. SIGPIPE must be ignored or blocked. A program
-/// takes two file descriptors, and four while it starts. Calls throw Error(kCancelled) if `cancel` is requested.
+/// Runs the user's compression program. Any thread may call any member. SIGPIPE must be ignored or blocked. A process
+/// needs two file descriptors, and four while it starts. Calls throw Error(kCancelled) if `cancel` is requested.
 class ProgramCodec {
  public:
   /// `program` is searched on the PATH. It starts with default signal handling and no blocked signals; SIGPIPE stays
@@ -26,12 +26,12 @@ class ProgramCodec {
                std::function<void(const std::string&)> warn);
 
   /// Compresses `in` into `out` and returns the compressed size. Returns 0 if the result does not fit or the program
-  /// cannot be started. The caller must then keep `in`. Throws Error(kIo) if the program fails.
+  /// cannot be started; the caller must then store `in` uncompressed. Throws Error(kIo) if the program fails.
   std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out);
   /// Expands `in`, the result of Compress(), to exactly the size of `out`. Throws Error(kIo) if the program fails or
   /// cannot be started, and Error(kIntegrity) if the result is not what was compressed.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Returns false once a start for Compress() has failed. Compress() then never starts the program again.
+  /// Returns false after Compress() has failed to start the program. Compress() then does not try again.
   bool usable() const { return usable_; }
 
  private:

@@ -28,11 +28,11 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// With kFreedAsRead, each spilled block is read only once, and its temp space is freed at once.
+/// With kFreedAsRead, each spilled block is read only once, and its temp space is freed after the read.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many runs ahead. The block that is needed next is the one after the block whose last key is
-/// smallest. A run without loaded bytes comes first, so that the cut can always continue.
+/// Reads the blocks of many runs ahead. The run whose newest block has the smallest last key needs its next block
+/// first. A run without loaded bytes precedes all others, so that the cut can always continue.
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors` on threads of `pipeline`.
@@ -45,7 +45,8 @@ class ReadAhead {
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
-      // Taken and given back so that a reader between its look at the pool and its wait is not missed.
+      // A reader holds the lock from its look at the pool until it waits. Locking here ensures that the reader is
+      // notified.
       { const std::lock_guard lock(mutex_); }
       changed_.notify_all();
     });
@@ -58,7 +59,7 @@ class ReadAhead {
 
   /// Returns the blocks of the cursors to the pool.
   ~ReadAhead() {
-    pipeline_.StopAndJoin();  // readers too, if making the rest of the merge threw
+    pipeline_.StopAndJoin();  // the readers still run if the constructor of the merge threw
     for (Cursor& cursor : cursors_) {
       cursor.blocks.clear();
       cursor.early.clear();
@@ -103,7 +104,7 @@ class ReadAhead {
   }
 
  private:
-  /// A block, or the longest line that was planned for.
+  /// Returns the size of a buffer: a block, or the largest block or line of the runs unless the ring grows.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -147,12 +148,12 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-      // Dropped without the lock, which the pool needs to take a block back: also by an exception.
+      // Declared before the lock, so that blocks are released after it. The pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // In a block that one line fills no line begins. The next block gives the forecast then.
+        // If no line begins in the block, the next block gives the forecast.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -199,7 +200,7 @@ class ReadAhead {
     const bool whole_lines = order_ == RunOrder::kVerified && !run.spilled() && !job_.layout.fixed();
     std::span<std::byte> buffer_span = block->buffer.span();
     if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
-      // A line that nobody planned for.
+      // The line is longer than the plan assumes.
       block->own = HostBuffer(job_.memory, bytes);
       buffer_span = {block->own.data(), bytes};
     }
@@ -228,8 +229,8 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads the lines that begin in `range`. Reads from the byte before the range, which shows whether a line begins
-  /// with the range, to the end of the last line. Takes a larger buffer if the line needs it.
+  /// Loads the lines that begin in `range`. The read begins one byte before the range, because a delimiter there shows
+  /// that a line begins with the range. It extends to the end of the last line, with a larger buffer if necessary.
   void LoadLines(const InputRange& range, LoadedBlock& block) {
     const std::uint64_t size = job_.inputs.size(range.input);
     const std::uint64_t front = range.offset > 0 ? 1 : 0;
@@ -255,7 +256,7 @@ class ReadAhead {
     }
   }
 
-  /// -m reads its input here for the first time, so here the proof learns what there is.
+  /// Adds the records of `block` to the sum of the run. With -m, the input is read here for the first time.
   void AddInputSum(Run& run, const LoadedBlock& block) {
     std::uint64_t longest = 0;
     const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);

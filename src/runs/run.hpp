@@ -21,7 +21,7 @@
 namespace gpusort {
 
 /// The first bytes of a record's normalized key: 16 bytes for a fixed record, 72 bytes for a line. They are only used
-/// to guess which block is needed next, and never decide the order.
+/// to guess which block is needed next, and never decide the order of records.
 struct ForecastKey {
   std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;
@@ -42,11 +42,11 @@ struct RunBlock {
 /// Returns the size of a buffer that holds the block. `block_bytes` is the size of a block of the spill.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
-/// The blocks of a run, of which there may be millions. A block therefore takes only kBytes of memory and its forecast.
-/// The blocks of a sorted input are computed from their number, and take no memory.
+/// The list of the blocks of a run. There may be millions of blocks, so each takes only kBytes and its forecast in
+/// memory. The blocks of a sorted input take no memory, because they are computed from their numbers.
 class RunBlocks {
  public:
-  /// The memory of a block without its forecast, and the memory of the spill's slot for it, in bytes.
+  /// The bytes of memory that describe a block without its forecast, and those that describe its slot in the spill.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns the number of words of ForecastKey that the layout uses.
   static std::size_t ForecastWords(const RecordLayout& layout) {
@@ -95,13 +95,13 @@ class RunBlocks {
   std::vector<std::uint32_t> forecasts_;  ///< words_ words for each block
   /// Further blocks of long lines, by block number; may be null.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;  ///< most extents and most input bytes of any block
+  std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;  ///< largest numbers of extents and of input bytes of a block
 };
 
 struct Run {
   std::uint64_t id = 0;  ///< the id of the run in spilled blocks
   std::uint64_t bytes = 0;
-  std::uint32_t level = 0;                 ///< number of merges that the records went through
+  std::uint32_t level = 0;                 ///< number of merges that the records have passed
   RecordSum sum;                           ///< the sum of the records as they were read
   std::vector<InputRange> origin;          ///< the places of the records in the input
   std::uint64_t stored = 0;                ///< bytes of the input files from which the records were read
@@ -112,8 +112,8 @@ struct Run {
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
-/// With kVerified, runs that lie in the input (-m) are summed up and their order is checked while they are read.
-/// Reading throws Error(kBadInput) if they are not sorted.
+/// With kVerified, reading a run that lies in the input (-m) also checks the order of its records and computes their
+/// sum. It throws Error(kBadInput) if the records are not sorted.
 enum class RunOrder { kTrusted, kVerified };
 
 /// The order that every input must have: any (kNone), sorted (kMerge, kCheck), or sorted without equal keys
@@ -124,7 +124,7 @@ enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 /// of runs that are being formed.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
-/// Returns a copy in host memory of the run `source` in a slot. Used when the device has no room for the run.
+/// Copies the run `source` from its slot to host memory. Used when the device has no room for the run.
 std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source);
 
 /// The first records of a sorted sequence. Owns the memory of the whole sequence.
@@ -136,7 +136,7 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false, because the known places in the input are those of the whole sequence.
+  /// Returns false: the places in the input are known only for the whole sequence.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -145,7 +145,7 @@ class FrontRecords : public SortedRecords {
   std::uint64_t bytes_, records_;
 };
 
-/// Finds the first `count` records of a sorted sequence, or with `unique` the records of the first `count` keys.
+/// Finds the first `count` records of a sorted sequence, or with `unique` all records of its first `count` keys.
 class FrontCounter {
  public:
   FrontCounter(std::uint64_t count, bool unique, const RecordLayout& layout)
@@ -166,7 +166,7 @@ class FrontCounter {
   std::vector<std::byte> last_;
 };
 
-/// Returns the first `count` records or keys of `sorted` (see FrontCounter), or `sorted` if it has no more.
+/// Returns the first `count` records or keys of `sorted` (see FrontCounter), or `sorted` itself if it has no more.
 std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, std::uint64_t count, bool unique,
                                          const RecordLayout& layout);
 
@@ -177,11 +177,11 @@ class RunView {
   /// Returns the last end of a record in (begin, end], or `begin` if there is none. A record must begin at `begin`.
   std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
   std::uint64_t RecordEnd(std::uint64_t begin) const;
-  /// Returns the end of the longest sequence of records from `begin` on that fits `room`, but of at least one record.
+  /// Returns the end of the whole records from `begin` on that fit into `room` bytes, or of the first if it is longer.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
   /// Returns the record that begins at `begin`. The result points into the slot or into `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
-  /// The last whole record in [begin, end), and its end. Empty if there is none.
+  /// The last whole record of a range, and the offset of its end. `record` is empty if the range has no whole record.
   struct Last {
     RecordSpan record;
     std::uint64_t end;
@@ -189,21 +189,21 @@ class RunView {
   /// Returns the last record in [begin, end). A record must begin at `begin`. The result points into the slot or into
   /// `copy`. If `seen` is true, `copy` already contains the bytes of FirstLook().
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
-  /// Returns the first read of LastBefore(), so that the caller can do this read for many runs at once. Resizes `copy`,
-  /// into which the bytes must be read.
+  /// Returns the first read that LastBefore() does, so that the caller can do this read for many runs at once. Resizes
+  /// `copy`, into which the bytes must be read.
   SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Returns the bytes [begin, end). The result points into the slot or into `copy`.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns where to start reading to find the last record of [begin, end). Sets `end` to the end of that read.
+  /// Returns the offset of the read that finds the last record of [begin, end). Sets `end` to the end of that read.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };
 
-/// Divides a run into blocks of up to `payload` bytes of whole records, or of one longer record. Leaves places unset.
+/// Divides a run into blocks of at most `payload` bytes of whole records, or of one longer record. Sets no place.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the blocks of a run that stays in the input at `ranges`. `sorted` contains the records of the run.

@@ -26,7 +26,7 @@ class TempCodec;
 class RunStore {
  public:
   /// Allocates nothing yet. `directories` are the temp directories of the options or the default ones. `warn` receives
-  /// warnings. `journal` may be null. Otherwise it must begin before Open(), and its directories are used.
+  /// warnings. If `journal` is not null, it must begin before Open(), and its directories are used instead.
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
@@ -42,7 +42,7 @@ class RunStore {
   void Close();
 
   /// Writes block `number` of a run, and sets its place and forecast. `buffer` must have the plan's block size.
-  /// read(at, out) must copy the bytes of the block from offset `at` on to `out`.
+  /// read(at, out) must fill `out` with the bytes of the block from offset `at` on.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
   /// Reads a block into `buffer`, which must have LoadBytes() bytes, and returns the records.
@@ -53,11 +53,11 @@ class RunStore {
   /// Frees all blocks of `run` that were written.
   void Free(const Run& run);
 
-  /// Returns true if complete runs stay on the disk after the process has ended. Then the blocks of a run may be freed
+  /// Returns true if complete runs stay on the disk after the process has ended. In this case, free the blocks of a run
   /// only after Keep() has recorded the run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Syncs a completely written run and records it in the journal. Removes the runs in `replaces`, from which it was
-  /// merged. `buffer` must have the plan's block size. After an error the run may be kept or not. Requires keeps().
+  /// Syncs a completely written run and records it in the journal. Removes the runs in `replaces`, from which `run` was
+  /// merged. `buffer` must have the plan's block size. After an error, `run` may be kept or not. Requires keeps().
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
   /// Loads the block lists of runs that an earlier process kept. `runs` must come from KeptRuns(). Call it once, after

@@ -1,7 +1,7 @@
 // Sinks write the windows that a merge produces: to the output file, its parts, a stream, or a new run in the spill. A
-// WindowSink takes windows from any lane in any order. The proof covers the same bytes that are written. Plain output
-// files are written in parallel (sinks/file_sink.cpp). Other outputs need the order of windows, and pass through stages
-// (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new runs.
+// WindowSink takes windows from any lane in any order. Sinks of the output add the written records to the proof. Plain
+// output files are written in parallel (sinks/file_sink.cpp). Other outputs need the order of windows, and pass through
+// stages (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new runs.
 #pragma once
 
 #include <cstdint>
@@ -34,20 +34,20 @@ class WindowSink {
   virtual void Accept(Window window) = 0;
   /// Ends the sink's threads. Call it after the last Accept(). `windows` is the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// Writes the bytes that wait for a later window. Call this when all accepted windows are written, and call no
-  /// Accept() meanwhile. Call it also after the pipeline was joined.
+  /// Writes the bytes that the sink has held back for a later window. All accepted windows must be written, and no
+  /// thread may call Accept() meanwhile. Call this also after the pipeline was joined.
   virtual void Settle() {}
   /// Returns true if the sink drops all further windows. Any thread may call this.
   virtual bool enough() const { return false; }
-  /// Returns the offset of the first window.
+  /// Returns the offset of the first window. It is greater than 0 if an earlier process wrote the bytes before.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the size of the written sequence, from offset 0 on. -u and --top make it smaller than all windows
-  /// together. Call it when Settle() may be called.
+  /// Returns the offset of the end of the written sequence. -u and --top drop records, so the windows may have more
+  /// bytes in total. Call this only when Settle() may be called.
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// Makes the sink of the last merge, for windows of `bytes` bytes together. `proof` and `output` must outlive it.
-/// `written` is the size of the output that an earlier process wrote, with the header; `proof` must know its records.
+/// Makes the sink of the last merge, whose windows have `bytes` bytes in total. `proof` and `output` must outlive it.
+/// An earlier process wrote the first `written` bytes of the output. `proof` must already contain their records.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 
@@ -64,8 +64,8 @@ inline void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
   throw WrongResult("a window of the output ends inside a line; nothing was published");
 }
 
-/// Returns the size of the next chunk, the unit in which workers check, change and write records: complete records at
-/// the front of `rest`, the non-empty end of a window.
+/// Returns the size of the next chunk: whole records at the front of `rest`, which is the non-empty end of a window.
+/// Workers check, change and write records in chunks.
 inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
   // Large enough for the disk, and small enough that all workers get a part of a window.
   constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;

@@ -1,5 +1,5 @@
 // Compresses and expands the blocks of the spill, on the threads that write and read them. Unless the user names a
-// codec, the speed of the disk decides. Blocks that go to spare RAM are not compressed. Start at TempCodec.
+// codec, the speed of the disk selects one. Blocks that go to spare RAM are not compressed. Start at TempCodec.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 class TempCodec {
  public:
   /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time. With 0
-  /// places, no block is compressed. If `asked` is std::nullopt, the content and the speed of earlier writes decide,
-  /// anew from time to time. kProgram needs `program`, and becomes kNone if the program cannot be started.
+  /// places, no block is compressed. If `asked` is std::nullopt, the speed of earlier writes selects a codec from time
+  /// to time. kProgram needs `program`. If the program cannot be started, blocks are stored uncompressed.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
@@ -52,7 +52,7 @@ class TempCodec {
     free_.reserve(places);
   }
 
-  /// Does the same as SpillStore::Write, with compression. A block that does not get shorter is stored uncompressed.
+  /// Does the same as SpillStore::Write, with compression. A block that does not become shorter is stored uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes) {
     const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
@@ -61,7 +61,7 @@ class TempCodec {
       const Busy busy(clock_, Resource::kDiskWrite, bytes);
       return store.Write(run, number, from, bytes, codec);
     };
-    // A block takes whole pages, so less than one is no gain.
+    // A stored block takes whole pages, so compression must save at least one page.
     if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
       const auto place = Borrow();
       const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
@@ -73,7 +73,7 @@ class TempCodec {
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block in `extent` and expands it to `payload_bytes` bytes, which it puts into `block`, after the header.
+  /// Reads the block at `extent`, and puts it, expanded to `payload_bytes` bytes, into `block` after the header.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -105,8 +105,8 @@ class TempCodec {
   }
 
  private:
-  /// Fewer bytes say little about a disk with a cache; the page cache takes more before it slows down to the disk's
-  /// speed.
+  /// Written bytes before the first and before each later choice of a codec. Caches hide the disk's speed for fewer
+  /// bytes.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
   struct Place {
@@ -141,7 +141,7 @@ class TempCodec {
     }
   };
 
-  /// Lends a place. Its holder waits for the disk and for nothing else, so the wait for a place is short.
+  /// Waits for a free place and lends it. The wait is short, because a holder waits only for the disk.
   std::unique_ptr<Place, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
