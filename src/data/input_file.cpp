@@ -7,7 +7,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "formats/record_format.hpp"
-#include "kernels/records/records.hpp"
 
 namespace gpusort {
 namespace {

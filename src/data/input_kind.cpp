@@ -36,6 +36,9 @@ struct Magic {
 
 using namespace std::string_view_literals;
 
+constexpr const char* kWriteCsv =
+    "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv";
+
 constexpr Kind kGzip{"compressed by gzip", "give --decompress gz", kAll, true};
 
 constexpr Magic kMagics[] = {
@@ -63,14 +66,9 @@ constexpr Magic kMagics[] = {
      {"a Parquet file",
       "duckdb -csv -c \"FROM read_parquet('FILE')\" | gpusort --format csv -k COLUMN - OUTPUT sorts its rows"},
      true},
-    {0, "ARROW1\0\0"sv,
-     {"an Arrow file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"}},
-    {0, "FEA1"sv,
-     {"a Feather file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"},
-     true},
-    {0, "ORC"sv,
-     {"an ORC file", "write its rows as CSV, as pyarrow.csv.write_csv does, and sort these with --format csv"},
-     true},
+    {0, "ARROW1\0\0"sv, {"an Arrow file", kWriteCsv}},
+    {0, "FEA1"sv, {"a Feather file", kWriteCsv}, true},
+    {0, "ORC"sv, {"an ORC file", kWriteCsv}, true},
     {0, "Obj\x01"sv,
      {"an Avro file", "avro-tools tojson FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its records"}},
     {0, "SQLite format 3\0"sv,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string>
 
 #include "base/log.hpp"
 #include "data/inputs.hpp"
@@ -63,6 +62,13 @@ class ExpandedOutput {
   Decoder decoder_;
   std::uint64_t held_ = 0;
 };
+
+/// Replaces `keyed` by the keyed form of `records`.
+void MakeKeyed(RecordSpan records, KeyEncoder& encoder, ScanState state, std::vector<std::byte>& keyed) {
+  keyed.clear();
+  KeyTally tally;
+  while (!records.empty()) records = records.subspan(encoder.Append(records, state, keyed, tally));
+}
 
 }  // namespace
 
@@ -186,17 +192,6 @@ std::vector<std::string> Output::Lost() const {
   for (unsigned i = 0; parts_ && i < parts_->count(); ++i) add(parts_->file(i));
   return texts;
 }
-
-namespace {
-
-/// Replaces `keyed` by the keyed form of `records`.
-void MakeKeyed(RecordSpan records, KeyEncoder& encoder, ScanState state, std::vector<std::byte>& keyed) {
-  keyed.clear();
-  KeyTally tally;
-  while (!records.empty()) records = records.subspan(encoder.Append(records, state, keyed, tally));
-}
-
-}  // namespace
 
 void Output::Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
                     std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,

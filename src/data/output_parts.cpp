@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/out_of_memory.hpp"
 #include "kernels/error.hpp"

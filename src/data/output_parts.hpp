@@ -2,10 +2,8 @@
 // before all parts are complete and synced. A sink decides which records go to which part. Start at OutputParts.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

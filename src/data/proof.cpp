@@ -11,7 +11,6 @@
 
 #include "data/short_sum.hpp"
 #include "kernels/error.hpp"
-#include "kernels/records/key.hpp"
 
 // Sanitizers run before ifunc resolvers may, so their builds take the plain code.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -27,12 +26,7 @@ namespace {
 /// The bytes of fixed records that are looked at twice in a row. They fit in half of the cache of one core.
 constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 10;
 
-void SumLong(const std::byte* bytes, std::uint64_t records, std::uint64_t stride, RecordSum* sum) {
-  for (std::uint64_t i = 0; i < records; ++i) {
-    const XXH128_hash_t hash = XXH3_128bits(bytes + i * stride, stride);
-    *sum += RecordSum{hash.low64, hash.high64, 0};
-  }
-}
+RecordSum SumOf(XXH128_hash_t hash, std::uint64_t records) { return {hash.low64, hash.high64, records}; }
 
 template <typename U>
 GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t records, NumberMap<U> map) {
@@ -61,39 +55,6 @@ GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t rec
   return true;
 }
 
-}  // namespace
-
-RecordSum& RecordSum::operator+=(const RecordSum& other) {
-  lo += other.lo;
-  hi += other.hi + (lo < other.lo ? 1 : 0);
-  records += other.records;
-  return *this;
-}
-
-RecordSum& RecordSum::operator-=(const RecordSum& other) {
-  hi -= other.hi + (lo < other.lo ? 1 : 0);
-  lo -= other.lo;
-  records -= other.records;
-  return *this;
-}
-
-RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
-  RecordSum sum;
-  const std::uint64_t records = bytes.size() / stride;
-  if (stride > kMostShortRecord) {
-    SumLong(bytes.data(), records, stride, &sum);
-  } else {
-    constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
-    for (std::uint64_t done = 0; done < records; done += kCall) {
-      sum += SumShortRecords(bytes.data() + done * stride, std::min(records - done, kCall), stride);
-    }
-  }
-  sum.records = records;
-  return sum;
-}
-
-namespace {
-
 /// Calls each(line) on the way.
 template <typename F>
 RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
@@ -111,8 +72,7 @@ RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
     constexpr std::ptrdiff_t kAhead = 1024, kCacheLine = 64;
     __builtin_prefetch(line.data() + kAhead);
     __builtin_prefetch(line.data() + kAhead + kCacheLine);
-    const XXH128_hash_t hash = XXH3_128bits(line.data(), line.size());
-    sum += RecordSum{hash.low64, hash.high64, 1};
+    sum += SumOf(XXH3_128bits(line.data(), line.size()), 1);
   });
   if (empty > 0) {
     const XXH128_hash_t hash = XXH3_128bits(&layout.delimiter, 1);
@@ -124,6 +84,37 @@ RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
 }
 
 }  // namespace
+
+RecordSum& RecordSum::operator+=(const RecordSum& other) {
+  lo += other.lo;
+  hi += other.hi + (lo < other.lo ? 1 : 0);
+  records += other.records;
+  return *this;
+}
+
+RecordSum& RecordSum::operator-=(const RecordSum& other) {
+  hi -= other.hi + (lo < other.lo ? 1 : 0);
+  lo -= other.lo;
+  records -= other.records;
+  return *this;
+}
+
+RecordSum SumRecord(RecordSpan record) { return SumOf(XXH3_128bits(record.data(), record.size()), 1); }
+
+RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride) {
+  RecordSum sum;
+  const std::uint64_t records = bytes.size() / stride;
+  if (stride > kMostShortRecord) {
+    for (std::uint64_t i = 0; i < records; ++i) sum += SumOf(XXH3_128bits(bytes.data() + i * stride, stride), 0);
+  } else {
+    constexpr std::uint64_t kCall = std::uint64_t{1} << 31;
+    for (std::uint64_t done = 0; done < records; done += kCall) {
+      sum += SumShortRecords(bytes.data() + done * stride, std::min(records - done, kCall), stride);
+    }
+  }
+  sum.records = records;
+  return sum;
+}
 
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest) {
   std::uint64_t most = layout.stride;
@@ -149,11 +140,6 @@ struct PartSum::State {
 PartSum::PartSum(const RecordLayout& layout) : keys_(layout.keys), keys_left_(layout.keys) {}
 PartSum::~PartSum() = default;
 
-RecordSum SumRecord(RecordSpan record) {
-  const XXH128_hash_t hash = XXH3_128bits(record.data(), record.size());
-  return {hash.low64, hash.high64, 1};
-}
-
 void PartSum::Add(RecordSpan part) {
   if (!state_) state_ = std::make_unique<State>();
   if (bytes_ == 0 && keys_ > 0 && !part.empty() && HasEscapedBody(part)) escaped_.emplace();
@@ -168,12 +154,12 @@ void PartSum::Add(RecordSpan part) {
 }
 
 RecordSum PartSum::End() {
-  const XXH128_hash_t hash = XXH3_128bits_digest(state_->hash);
+  const RecordSum sum = SumOf(XXH3_128bits_digest(state_->hash), 1);
   XXH3_128bits_reset(state_->hash);
   bytes_ = 0;
   keys_left_ = keys_;
   escaped_.reset();
-  return {hash.low64, hash.high64, 1};
+  return sum;
 }
 
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict) {

@@ -192,7 +192,8 @@ bool CopyFormat::IsNullField(std::string_view raw) const {
 
 void CopyFormat::TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const {
   const unsigned char code = *p++;
-  const std::string_view codes = postgres_ ? "bnrtfv" : "bnrt0Z", bytes = postgres_ ? "\b\n\r\t\f\v" : "\b\n\r\t\0\x1A"sv;
+  const std::string_view codes = postgres_ ? "bnrtfv" : "bnrt0Z";
+  const std::string_view bytes = postgres_ ? "\b\n\r\t\f\v" : "\b\n\r\t\0\x1A"sv;
   if (const std::size_t known = codes.find(static_cast<char>(code)); known != codes.npos) {
     text += bytes[known];
   } else if (postgres_ && code >= '0' && code <= '7') {
@@ -291,7 +292,8 @@ const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
 
 const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch,
                                FieldWriter& out, KeyTally& tally) const {
-  auto& [fields, texts, text] = scratch;
+  std::vector<Field>& fields = scratch.fields;
+  std::vector<std::string>& texts = scratch.texts;
   const auto& columns = wanted.by_column;
   fields.assign(keys_.size(), {});
   texts.resize(columns.size() + 1);
@@ -305,7 +307,7 @@ const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const K
       if (columns.empty()) PutWhole(field, out);
       for (; next < columns.size() && columns[next].column == column; ++next) fields[columns[next].key] = field;
     } else {
-      p = SkipField(p, end, text);
+      p = SkipField(p, end, scratch.text);
     }
     ended = p == end || *p == kNewline;
     if (p != end) ++p;

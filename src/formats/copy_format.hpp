@@ -23,13 +23,9 @@ class CopyFormat : public TableFormat {
   unsigned modes() const override { return kQuoteReturn + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<CopyFormat>>(*this); }
-
  protected:
-  friend class TableEncoder<CopyFormat>;
-  using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
 
   /// The state after a byte. kStart is the beginning of a record, and if fields may be quoted, of any field.
   enum Mode : unsigned {

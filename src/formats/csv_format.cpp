@@ -1,13 +1,194 @@
 #include "formats/csv_format.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
-#include "kernels/error.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define GPUSORT_AVX2 __attribute__((target("avx2,popcnt")))
+#else
+#define GPUSORT_AVX2
+#endif
 
 namespace gpusort {
+namespace {
+
+/// Finds the delimiters and newlines of CSV outside of quotes, 64 bytes at a time, as bit masks. A byte is in
+/// quotes if the number of quotes before it is odd (Langdale and Lemire, "Parsing Gigabytes of JSON per Second"). This
+/// holds if quotes open only at the beginning of a field and are escaped by doubling. Otherwise Next() returns false.
+class CsvMarks {
+ public:
+  static constexpr std::uint64_t kBytes = 64;
+
+  /// The state of the scan before a byte.
+  struct State {
+    std::uint64_t quoted = 0;  ///< all bits are set if the byte is inside quotes, otherwise none
+    /// 1: a quote at this byte opens quotes, or doubles the quote before it. 0: a quote at this byte is text.
+    std::uint64_t may_open = 1;
+    std::uint64_t closed = 0;  ///< 1: the byte before is a closing quote
+  };
+
+  /// A `quote` of -1 means that quotes are ordinary text.
+  CsvMarks(int quote, unsigned char delimiter)
+      : quote_(static_cast<unsigned char>(quote)), delimiter_(delimiter), quotes_(quote < 0 ? 0 : ~std::uint64_t{0}) {}
+
+  static bool HasAvx2() {
+#if defined(__x86_64__)
+    static const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+    return avx2;
+#else
+    return false;
+#endif
+  }
+
+  /// Scans the next `count` bytes, at most 64, and sets delimiters(), newlines() and after_quotes(). Returns false and
+  /// changes nothing if one of the bytes is a quote in the middle of a field.
+  bool Next(const Byte* bytes, std::uint64_t count, State& state) {
+    return HasAvx2() ? NextBy<true>(bytes, count, state) : NextBy<false>(bytes, count, state);
+  }
+  /// Does the same as Next(). `kAvx2` must equal HasAvx2(). A GPUSORT_AVX2 function can inline NextBy<true>.
+  template <bool kAvx2>
+  __attribute__((always_inline)) bool NextBy(const Byte* bytes, std::uint64_t count, State& state) {
+    Byte copy[kBytes];
+    if (count < kBytes) {
+      std::memcpy(copy, bytes, count);
+      std::memset(copy + count, 0, kBytes - count);
+      bytes = copy;
+    }
+    auto [quotes, delimiters, newlines] = Find<kAvx2>(bytes);
+    const std::uint64_t last = count - 1, valid = ~std::uint64_t{0} >> (kBytes - count);
+    quotes &= valid & quotes_;
+    // In `quoted` the bit of an opening quote is set, and the bit of a closing quote is not set.
+    const std::uint64_t quoted = quotes == 0 ? state.quoted : PrefixXor(quotes) ^ state.quoted;
+    delimiters &= valid & ~quoted;
+    newlines &= valid & ~quoted;
+    const std::uint64_t closing = quotes & ~quoted;
+    const std::uint64_t before_open = delimiters | newlines | closing;
+    if ((quotes & quoted & ~(before_open << 1 | state.may_open)) != 0) return false;
+    after_quotes_ = (closing << 1 | state.closed) & valid & ~(quotes | delimiters | newlines);
+    state.closed = closing >> last & 1;
+    state.quoted = 0 - (quoted >> last & 1);
+    state.may_open = before_open >> last & 1;
+    delimiters_ = delimiters;
+    newlines_ = newlines;
+    return true;
+  }
+  std::uint64_t delimiters() const { return delimiters_; }
+  std::uint64_t newlines() const { return newlines_; }
+  /// A bit mask of the bytes that follow directly after a closing quote but do not end the field.
+  std::uint64_t after_quotes() const { return after_quotes_; }
+
+ private:
+  static std::uint64_t PrefixXor(std::uint64_t bits) {
+    for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+    return bits;
+  }
+
+  struct Found {
+    std::uint64_t quotes, delimiters, newlines;
+  };
+#if defined(__x86_64__)
+  template <bool kAvx2>
+  Found Find(const Byte* bytes) const {
+    if (kAvx2) return FindByAvx2(bytes, quote_, delimiter_);
+    return {Find(bytes, quote_), Find(bytes, delimiter_), Find(bytes, '\n')};
+  }
+  GPUSORT_AVX2 static inline Found FindByAvx2(const Byte* bytes, unsigned char quote, unsigned char delimiter) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32));
+    const auto find = [&](unsigned char wanted) GPUSORT_AVX2 {
+      const __m256i all = _mm256_set1_epi8(static_cast<char>(wanted));
+      const auto bits = [](__m256i equal) GPUSORT_AVX2 {
+        return static_cast<std::uint64_t>(static_cast<unsigned>(_mm256_movemask_epi8(equal)));
+      };
+      return bits(_mm256_cmpeq_epi8(low, all)) | bits(_mm256_cmpeq_epi8(high, all)) << 32;
+    };
+    return {find(quote), find(delimiter), find('\n')};
+  }
+  static std::uint64_t Find(const Byte* bytes, unsigned char wanted) {
+    const __m128i all = _mm_set1_epi8(static_cast<char>(wanted));
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < kBytes; i += 16) {
+      const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+      found |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(part, all)))) << i;
+    }
+    return found;
+  }
+#else
+  template <bool kAvx2>
+  Found Find(const Byte* bytes) const {
+    Found found{};
+    for (unsigned i = 0; i < kBytes; ++i) {
+      found.quotes |= std::uint64_t{bytes[i] == quote_} << i;
+      found.delimiters |= std::uint64_t{bytes[i] == delimiter_} << i;
+      found.newlines |= std::uint64_t{bytes[i] == '\n'} << i;
+    }
+    return found;
+  }
+#endif
+
+  const unsigned char quote_, delimiter_;
+  const std::uint64_t quotes_;  ///< all bits are set if quotes have a meaning, otherwise none
+  std::uint64_t delimiters_ = 0, newlines_ = 0, after_quotes_ = 0;
+};
+
+/// The bytes of a field, with its quotes; null: the record lacks the field.
+struct Column {
+  const Byte *begin, *end;
+};
+
+/// Finds the column of each key in the record at `p`. `width` becomes the number of all columns. Returns the end of the
+/// record, or null if CsvMarks cannot handle the record. `kAvx2` is as for CsvMarks::NextBy.
+template <bool kAvx2>
+__attribute__((always_inline)) inline const Byte* SplitBy(int quote, unsigned char delimiter,
+                                                          const std::vector<KeyColumns::Wanted>& wanted, const Byte* p,
+                                                          const Byte* end, Column* columns, std::uint64_t& width) {
+  CsvMarks next(quote, delimiter);
+  CsvMarks::State state;
+  const Byte* begin = p;
+  std::uint64_t column = 0;
+  width = 1;
+  for (std::size_t found = 0; p != end;) {
+    const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
+    if (!next.NextBy<kAvx2>(p, count, state)) return nullptr;
+    const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
+    // Only the CR of the record's end may follow a closing quote here.
+    for (std::uint64_t after = next.after_quotes() & (newline - 1); after != 0; after &= after - 1) {
+      const Byte* const text = p + std::countr_zero(after);
+      if (*text != '\r' || end - text < 2 || text[1] != '\n') return nullptr;
+    }
+    width += static_cast<unsigned>(std::popcount(next.delimiters() & (newline - 1)));
+    for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < wanted.size();
+         stops &= stops - 1) {
+      const Byte* const stop = p + std::countr_zero(stops);
+      for (; found < wanted.size() && wanted[found].column == column; ++found) {
+        columns[wanted[found].key] = {begin, stop};
+      }
+      begin = stop + 1;
+      ++column;
+    }
+    if (newline != 0) return p + std::countr_zero(newline) + 1;
+    p += count;
+  }
+  return nullptr;
+}
+
+GPUSORT_AVX2 const Byte* SplitByAvx2(int quote, unsigned char delimiter, const std::vector<KeyColumns::Wanted>& wanted,
+                                     const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) {
+  return SplitBy<true>(quote, delimiter, wanted, p, end, columns, width);
+}
+
+/// Returns the end of a field without the CR before the newline at `stop`. The field ends at `stop`, not before `p`.
+const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
+  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
+  return stop - (returns ? 1 : 0);
+}
+
+}  // namespace
 
 CsvFormat::CsvFormat(const JobSpec& spec)
     : TableFormat(spec),
@@ -61,10 +242,11 @@ std::vector<std::string> CsvFormat::NamesOf(RecordSpan header) const {
   }
 }
 
-bool CsvFormat::EndsInReturns(RecordSpan header) const {
-  constexpr std::string_view kEnd = "\r\n";
-  return table_.header > 0 && header.size() > kEnd.size() &&
-         std::memcmp(header.data() + header.size() - kEnd.size(), kEnd.data(), kEnd.size()) == 0;
+std::string CsvFormat::Ending(RecordSpan header, RecordSpan tail) const {
+  const std::string newline = TableFormat::Ending(header, tail);
+  const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
+  const bool returns = table_.header > 0 && text.size() > 2 && text.ends_with("\r\n");
+  return returns && !newline.empty() && tail.back() != std::byte{'\r'} ? "\r\n" : newline;
 }
 
 const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const {
@@ -129,12 +311,6 @@ const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, boo
   return end;
 }
 
-CsvFormat::Mode CsvFormat::ModeBehind(Byte byte, const CsvMarks::State& marked) const {
-  if (marked.quoted != 0) return kQuoted;
-  if (marked.may_open == 0) return kPlain;
-  return byte == '\n' ? kRecord : byte == delimiter_ ? kField : kQuote;
-}
-
 RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
@@ -163,7 +339,10 @@ RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
       if (ends.first == 0) ends.Add(p + std::countr_zero(newlines) + 1 - begin);
       ends.Add(p + std::bit_width(newlines) - begin);
     }
-    if (p != from) mode = ModeBehind(p[-1], marked);
+    if (p != from) {
+      const Mode front = p[-1] == '\n' ? kRecord : p[-1] == delimiter_ ? kField : kQuote;
+      mode = marked.quoted != 0 ? kQuoted : marked.may_open == 0 ? kPlain : front;
+    }
     if (p == end) break;
     const Byte* const stop = p + count;
     while (p != stop) {
@@ -213,16 +392,6 @@ const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
   }
   return p;
 }
-
-namespace {
-
-/// Returns the end of a field without the CR before the newline at `stop`. The field ends at `stop`, not before `p`.
-const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
-  const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
-  return stop - (returns ? 1 : 0);
-}
-
-}  // namespace
 
 void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const {
   field.at = static_cast<std::uint64_t>(p - begin);
@@ -290,56 +459,6 @@ const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trail
   return stop;
 }
 
-template <bool kAvx2>
-__attribute__((always_inline)) inline const Byte* CsvFormat::SplitBy(const Byte* p, const Byte* end, Column* columns,
-                                                                     std::uint64_t& width) const {
-  const auto& wanted = wanted_.by_column;
-  CsvMarks next(quote_, delimiter_);
-  CsvMarks::State state;
-  const Byte* begin = p;
-  std::uint64_t column = 0;
-  width = 1;
-  for (std::size_t found = 0; p != end;) {
-    const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
-    if (!next.NextBy<kAvx2>(p, count, state)) return nullptr;
-    const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
-    // Only the CR of the record's end may follow a closing quote here.
-    for (std::uint64_t after = next.after_quotes() & (newline - 1); after != 0; after &= after - 1) {
-      const Byte* const text = p + std::countr_zero(after);
-      if (*text != '\r' || end - text < 2 || text[1] != '\n') return nullptr;
-    }
-    width += static_cast<unsigned>(std::popcount(next.delimiters() & (newline - 1)));
-    for (std::uint64_t stops = (next.delimiters() & (newline - 1)) | newline; stops != 0 && found < wanted.size(); stops &= stops - 1) {
-      const Byte* const stop = p + std::countr_zero(stops);
-      for (; found < wanted.size() && wanted[found].column == column; ++found) columns[wanted[found].key] = {begin, stop};
-      begin = stop + 1;
-      ++column;
-    }
-    if (newline != 0) return p + std::countr_zero(newline) + 1;
-    p += count;
-  }
-  return nullptr;
-}
-
-const Byte* CsvFormat::SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const {
-  return SplitBy<true>(p, end, columns, width);
-}
-
-void CsvFormat::PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::string& text,
-                           FieldWriter& out, KeyTally& tally) const {
-  for (std::size_t key = 0; key < keys_.size(); ++key) {
-    Field field;
-    const Column& column = columns[key];
-    if (column.begin != column.end && *column.begin == quote_) {
-      Trailing none;
-      ReadField(begin, column.begin, end, field, text, none);
-    } else if (column.begin != nullptr) {
-      SetPlain(begin, column.begin, column.end, end, field);
-    }
-    PutKey(key, field, out, tally);
-  }
-}
-
 void CsvFormat::NoteWidth(std::uint64_t width, KeyTally& tally) const {
   if (table_.strict) {
     throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") + ", and the header " +
@@ -357,11 +476,25 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
   const auto& wanted = wanted_.by_column;
   const std::size_t keys = wanted.size();
   if (marks() && keys > 0) {
-    scratch.columns.assign(keys, {});
+    Column columns[kMaxKeyFields];
+    std::fill_n(columns, keys, Column{});
     std::uint64_t width = 0;
-    if (const Byte* const stop = Split(p, end, scratch.columns.data(), width); stop != nullptr) {
+    const Byte* const stop = CsvMarks::HasAvx2()
+                                 ? SplitByAvx2(quote_, delimiter_, wanted, p, end, columns, width)
+                                 : SplitBy<false>(quote_, delimiter_, wanted, p, end, columns, width);
+    if (stop != nullptr) {
       CheckWidth(width, tally);
-      PutColumns(begin, stop, scratch.columns.data(), scratch.text, out, tally);
+      for (std::size_t key = 0; key < keys; ++key) {
+        Field field;
+        const Column& column = columns[key];
+        if (column.begin != column.end && *column.begin == quote_) {
+          Trailing none;
+          ReadField(begin, column.begin, stop, field, scratch.text, none);
+        } else if (column.begin != nullptr) {
+          SetPlain(begin, column.begin, column.end, stop, field);
+        }
+        PutKey(key, field, out, tally);
+      }
       return static_cast<std::uint64_t>(stop - begin);
     }
   }

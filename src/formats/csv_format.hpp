@@ -3,7 +3,6 @@
 // lines before a record move with the record. Comments after the last record stay at the end of the output.
 #pragma once
 
-#include "formats/csv_marks.hpp"
 #include "formats/table_format.hpp"
 
 namespace gpusort {
@@ -16,6 +15,8 @@ class CsvFormat : public TableFormat {
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
+  /// Returns CR LF instead of a newline if the header ends so.
+  std::string Ending(RecordSpan header, RecordSpan tail) const override;
   /// Returns the column names: the fields of the last record in `header`, or none if `header` is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
@@ -25,20 +26,9 @@ class CsvFormat : public TableFormat {
   unsigned modes() const override { return quote_ < 0 && comment_ < 0 ? 1 : kComment + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<CsvFormat>>(*this); }
-
  protected:
-  friend class TableEncoder<CsvFormat>;
-  bool EndsInReturns(RecordSpan header) const override;
-  struct Column {
-    const Byte *begin = nullptr, *end = nullptr;  ///< the field with its quotes; null if there is no such field
-  };
-  struct Scratch : FieldScratch {
-    using FieldScratch::FieldScratch;
-    std::vector<Column> columns;  ///< the column of each key
-  };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
 
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
@@ -48,19 +38,6 @@ class CsvFormat : public TableFormat {
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
   /// Returns true if CsvMarks can find the ends of fields and records. This needs a format without escape bytes.
   bool marks() const { return escape_ < 0; }
-  /// Returns the mode after `byte`. `marked` is the state of CsvMarks after `byte`.
-  Mode ModeBehind(Byte byte, const CsvMarks::State& marked) const;
-  /// Finds the column of each key in the record at `p`. Sets `width` to the number of columns in the record. Returns
-  /// the end of the record, or null if CsvMarks cannot handle the record.
-  const Byte* Split(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const {
-    return CsvMarks::HasAvx2() ? SplitByAvx2(p, end, columns, width) : SplitBy<false>(p, end, columns, width);
-  }
-  template <bool kAvx2>
-  const Byte* SplitBy(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const;
-  GPUSORT_AVX2 const Byte* SplitByAvx2(const Byte* p, const Byte* end, Column* columns, std::uint64_t& width) const;
-  /// Writes the same keys as PutKeys, for a record that Split() has divided into `columns`.
-  void PutColumns(const Byte* begin, const Byte* end, const Column* columns, std::string& text, FieldWriter& out,
-                  KeyTally& tally) const;
   /// Returns a pointer to the next quote or escape byte, or `end`.
   const Byte* FindQuote(const Byte* p, const Byte* end) const;
   /// Returns the end of the comment lines that begin at `p`.

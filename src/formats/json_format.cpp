@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/did_you_mean.hpp"
-#include "base/text.hpp"
-#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -37,19 +35,27 @@ RecordFormat::Ends JsonFormat::Scan(RecordSpan bytes, ScanState&) const {
   return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
 }
 
+struct JsonFormat::JsonScratch : Scratch {
+  explicit JsonScratch(const std::vector<JsonPath>& paths) : parser(paths), values(paths.size()) {}
+  JsonRecords parser;
+  std::vector<JsonValue> values;
+};
+
+std::unique_ptr<TableFormat::Scratch> JsonFormat::MakeScratch() const { return std::make_unique<JsonScratch>(paths_); }
+
 std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
                                   KeyTally& tally) const {
-  std::vector<JsonValue>& values = scratch.values;
+  auto& json = static_cast<JsonScratch&>(scratch);
   const RecordSpan line = FirstLine(records, '\n');
   try {
-    scratch.parser.Find(line, values);
+    json.parser.Find(line, json.values);
   } catch (const JsonError& error) {
     throw BadRecord(error.byte(), std::string("this is no JSON: ") + error.what());
   }
   const auto* const begin = reinterpret_cast<const char*>(line.data());
   if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);
-  for (std::size_t key = 0; key < values.size(); ++key) {
-    const JsonValue& value = values[key];
+  for (std::size_t key = 0; key < json.values.size(); ++key) {
+    const JsonValue& value = json.values[key];
     const bool missing = value.kind == JsonValue::Kind::kMissing;
     const bool null = missing || value.kind == JsonValue::Kind::kNull;
     if (missing) {

@@ -14,17 +14,11 @@ class JsonFormat : public TableFormat {
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override { return std::make_unique<TableEncoder<JsonFormat>>(*this); }
-
  private:
-  friend class TableEncoder<JsonFormat>;
-  struct Scratch {
-    explicit Scratch(const JsonFormat& format) : parser(format.paths_), values(format.paths_.size()) {}
-    JsonRecords parser;
-    std::vector<JsonValue> values;
-  };
+  struct JsonScratch;
+  std::unique_ptr<Scratch> MakeScratch() const override;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
 
   std::vector<JsonPath> paths_;
 };

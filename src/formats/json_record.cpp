@@ -80,23 +80,10 @@ int Hex4(const char* digits) {
 }
 
 char* PutUtf8(std::uint32_t c, char* out) {
-  const auto put = [&](std::uint32_t byte) { *out++ = static_cast<char>(byte); };
-  if (c < 0x80) {
-    put(c);
-  } else {
-    if (c < 0x800) {
-      put(0xc0 | c >> 6);
-    } else {
-      if (c < 0x10000) {
-        put(0xe0 | c >> 12);
-      } else {
-        put(0xf0 | c >> 18);
-        put(0x80 | (c >> 12 & 0x3f));
-      }
-      put(0x80 | (c >> 6 & 0x3f));
-    }
-    put(0x80 | (c & 0x3f));
-  }
+  constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+  unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;  // bytes after the first
+  *out++ = static_cast<char>(kLead[more] | c >> 6 * more);
+  while (more-- > 0) *out++ = static_cast<char>(0x80 | (c >> 6 * more & 0x3f));
   return out;
 }
 

@@ -1,8 +1,5 @@
 #include "formats/keyed_lines.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 namespace gpusort {
 
 KeyedOrder::KeyedOrder(const KeyMaker& maker, unsigned char delimiter) : maker_(maker), delimiter_(delimiter) {

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "formats/key_encoder.hpp"

@@ -3,7 +3,8 @@
 namespace gpusort {
 
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out) {
-  constexpr std::byte kNewline{'\n'}, kEscape{detail::kBodyEscape};
+  using Code = BodyUnescaper;
+  constexpr std::byte kNewline{'\n'};
   const bool ended = !record.empty() && record.back() == kNewline;
   RecordSpan inside = ended ? record.first(record.size() - 1) : record;
   if (ended && std::memchr(inside.data(), '\n', inside.size()) == nullptr) {
@@ -12,14 +13,13 @@ void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out
   }
   out[begin] |= std::byte{kEscapedBody};
   for (const std::byte byte : inside) {
-    if (byte == kNewline || byte == kEscape) {
-      const char code = byte == kNewline ? detail::kBodyNewline : detail::kBodyItself;
-      out.insert(out.end(), {kEscape, static_cast<std::byte>(code)});
+    if (byte == kNewline || byte == Code::kEscape) {
+      out.insert(out.end(), {Code::kEscape, byte == kNewline ? Code::kNewlineCode : Code::kEscapeCode});
     } else {
       out.push_back(byte);
     }
   }
-  if (!ended) out.insert(out.end(), {kEscape, static_cast<std::byte>(detail::kBodyNoNewline)});
+  if (!ended) out.insert(out.end(), {Code::kEscape, Code::kNoNewlineCode});
   out.push_back(kNewline);
 }
 

@@ -140,8 +140,29 @@ RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<s
 /// Decodes an escaped body that arrives in parts. Calls put(bytes) with the decoded bytes.
 class BodyUnescaper {
  public:
+  static constexpr std::byte kEscape{0x1D};
+  /// The bytes after kEscape: for a newline, for kEscape itself, and for the end of a body without a newline.
+  static constexpr std::byte kNewlineCode{'n'}, kEscapeCode{'e'}, kNoNewlineCode{'.'};
+
   template <typename Put>
-  void Add(RecordSpan part, Put put);
+  void Add(RecordSpan part, Put put) {
+    static constexpr std::byte kNewline{'\n'};
+    while (!part.empty() && !ended_) {
+      if (escape_) {
+        ended_ = part[0] == kNoNewlineCode;
+        if (!ended_) put(RecordSpan(part[0] == kNewlineCode ? &kNewline : &kEscape, 1));
+        escape_ = false;
+        part = part.subspan(1);
+        continue;
+      }
+      const std::byte* const end =
+          detail::FindDelimiter(part.data(), part.data() + part.size(), static_cast<unsigned char>(kEscape));
+      const std::size_t plain = end == nullptr ? part.size() : static_cast<std::size_t>(end - part.data());
+      if (plain > 0) put(part.first(plain));
+      escape_ = end != nullptr;
+      part = part.subspan(std::min(part.size(), plain + 1));
+    }
+  }
 
  private:
   bool escape_ = false, ended_ = false;
@@ -150,33 +171,5 @@ class BodyUnescaper {
 /// Replaces the keyed records in `records`, which must be whole, by the records without keys. Works in place, and
 /// returns the part of the span that contains the result.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
-
-namespace detail {
-inline constexpr unsigned char kBodyEscape = 0x1D;
-inline constexpr char kBodyNewline = 'n', kBodyItself = 'e', kBodyNoNewline = '.';
-}  // namespace detail
-
-template <typename Put>
-void BodyUnescaper::Add(RecordSpan part, Put put) {
-  static constexpr std::byte kNewline{'\n'}, kItself{detail::kBodyEscape};
-  while (!part.empty() && !ended_) {
-    if (escape_) {
-      const char code = static_cast<char>(part[0]);
-      if (code == detail::kBodyNoNewline) {
-        ended_ = true;
-      } else {
-        put(RecordSpan(code == detail::kBodyNewline ? &kNewline : &kItself, 1));
-      }
-      escape_ = false;
-      part = part.subspan(1);
-      continue;
-    }
-    const std::byte* const end = detail::FindDelimiter(part.data(), part.data() + part.size(), detail::kBodyEscape);
-    const std::size_t plain = end == nullptr ? part.size() : static_cast<std::size_t>(end - part.data());
-    if (plain > 0) put(part.first(plain));
-    escape_ = end != nullptr;
-    part = part.subspan(std::min(part.size(), plain + 1));
-  }
-}
 
 }  // namespace gpusort

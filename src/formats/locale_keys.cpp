@@ -13,9 +13,6 @@
 #include <deque>
 #include <iterator>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
@@ -46,21 +43,23 @@ const std::array<Month, 12>& Months() {
   return months;
 }
 
-/// The month at the front of `text`, null if there is none, and where it ends.
-const Month* FindMonth(std::string_view text, std::size_t* end) {
-  std::size_t begin = 0;
-  while (begin < text.size() && detail::IsBlank(static_cast<unsigned char>(text[begin]))) ++begin;
+/// The month at the front of a text; number 0: there is none.
+struct FoundMonth {
+  unsigned number = 0;
+  std::size_t end = 0;  ///< the size of the blanks and the month
+};
+
+FoundMonth FindMonth(std::string_view text) {
+  const auto is_blank = [](char c) { return detail::IsBlank(static_cast<unsigned char>(c)); };
+  const auto same = [](char a, char upper) {
+    return std::toupper(static_cast<unsigned char>(a)) == static_cast<unsigned char>(upper);
+  };
+  const auto begin = static_cast<std::size_t>(std::ranges::find_if_not(text, is_blank) - text.begin());
   for (const Month& month : Months()) {
-    const std::string_view here = text.substr(begin, month.name.size());
-    if (!month.name.empty() && here.size() == month.name.size() &&
-        std::equal(here.begin(), here.end(), month.name.begin(), [](char a, char b) {
-          return static_cast<char>(std::toupper(static_cast<unsigned char>(a))) == b;
-        })) {
-      *end = begin + month.name.size();
-      return &month;
-    }
+    if (month.name.empty() || !std::ranges::equal(text.substr(begin, month.name.size()), month.name, same)) continue;
+    return {month.number, begin + month.name.size()};
   }
-  return nullptr;
+  return {};
 }
 
 bool Names(const char* locale, std::initializer_list<const char*> names) {
@@ -117,7 +116,7 @@ class LocaleKeys : public KeyMaker {
       if (part.ordering == LineOrdering::kBytes) {
         exact = PutText(Filters(part) ? Filter(part, here) : here, out) && exact;
       } else if (part.ordering == LineOrdering::kMonth) {
-        out.Put(MonthNumber(here));
+        out.Put(FindMonth(here).number);
       } else {
         const std::string text_in_c = InC(part, here);
         LineKey whole;
@@ -177,8 +176,9 @@ class LocaleKeys : public KeyMaker {
 
   int ComparePart(const LineKey& part, std::string_view x, std::string_view y) const {
     if (x == y) return 0;
-    if (part.ordering == LineOrdering::kMonth)
-      return Sign(static_cast<int>(MonthNumber(x)) - static_cast<int>(MonthNumber(y)));
+    if (part.ordering == LineOrdering::kMonth) {
+      return Sign(static_cast<int>(FindMonth(x).number) - static_cast<int>(FindMonth(y).number));
+    }
     if (part.ordering == LineOrdering::kBytes) {
       return Filters(part) ? CompareText(Filter(part, x), Filter(part, y)) : CompareText(x, y);
     }
@@ -196,10 +196,8 @@ class LocaleKeys : public KeyMaker {
   int CompareText(std::string_view x, std::string_view y) const {
     if (!collates_ || x.empty() || y.empty() || x == y) return Sign(x.compare(y));
     // strcoll needs texts that end with NUL.
-    thread_local std::string x_copy, y_copy;
-    x_copy.assign(x);
-    y_copy.assign(y);
-    const char *p = x_copy.c_str(), *q = y_copy.c_str();
+    const TextBuffer x_copy = EndedText(x), y_copy = EndedText(y);
+    const char *p = x_copy.data(), *q = y_copy.data();
     const char *const p_end = p + x.size(), *const q_end = q + y.size();
     for (;;) {
       const int order = std::strcoll(p, q);
@@ -314,11 +312,6 @@ class LocaleKeys : public KeyMaker {
     ascii_independent_ = true;
   }
 
-  static unsigned MonthNumber(std::string_view text) {
-    std::size_t end = 0;
-    const Month* const month = FindMonth(text, &end);
-    return month != nullptr ? month->number : 0;
-  }
   static detail::KeyText WholeText(const std::string& text, const LineKey& key) {
     return {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &key};
   }
@@ -506,11 +499,7 @@ LocaleNumbers FindLocaleNumbers() {
 
 bool CollatesByLocale() { return !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }
 
-std::size_t MonthBytes(std::string_view text) {
-  std::size_t end = 0;
-  FindMonth(text, &end);
-  return end;
-}
+std::size_t MonthBytes(std::string_view text) { return FindMonth(text).end; }
 
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order) {
   auto keys = std::make_unique<LocaleKeys>(order);

@@ -3,6 +3,7 @@
 // Versions and the division into fields are as in C. Start at MakeLocaleKeys.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -30,6 +31,14 @@ LocaleNumbers FindLocaleNumbers();
 
 /// Returns true if text is ordered by strcoll: the current locale is not C or POSIX.
 bool CollatesByLocale();
+
+/// Texts for the functions of the C library, which want a NUL at the end. Short texts need no memory of the heap.
+using TextBuffer = boost::container::small_vector<char, 512>;
+inline TextBuffer EndedText(std::string_view text) {
+  TextBuffer ended(text.begin(), text.end());
+  ended.push_back('\0');
+  return ended;
+}
 
 /// Returns the size of the blanks and the month name at the front of `text`, or 0 if no month is there.
 std::size_t MonthBytes(std::string_view text);

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "base/did_you_mean.hpp"
-#include "base/text.hpp"
 #include "formats/find_bytes.hpp"
 #include "formats/text_reader.hpp"
-#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -124,7 +122,8 @@ std::uint64_t ParagraphsFormat::Finish(RecordSpan open, const ScanState& state) 
 }
 
 void ParagraphsFormat::FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const {
-  auto& [fields, texts, text] = scratch;
+  std::vector<Field>& fields = scratch.fields;
+  std::vector<std::string>& texts = scratch.texts;
   fields.assign(fields_.size(), {});
   texts.resize(fields_.size());
   const std::string_view record = Text(begin, end);

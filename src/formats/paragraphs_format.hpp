@@ -6,7 +6,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "formats/table_format.hpp"
@@ -29,12 +28,8 @@ class ParagraphsFormat : public TableFormat {
   bool joins_trailers() const override { return true; }
   unsigned modes() const override { return kBlankReturn + 1; }
   std::string WhyOpen(const ScanState&) const override { return "no blank line ends this record"; }
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override {
-    return std::make_unique<TableEncoder<ParagraphsFormat>>(*this);
-  }
 
  private:
-  friend class TableEncoder<ParagraphsFormat>;
   /// The place of a byte in the input. The first three places are before the first line of a record.
   enum Mode : unsigned {
     kFront,         ///< at the beginning of a line
@@ -47,9 +42,8 @@ class ParagraphsFormat : public TableFormat {
     kBlank,
     kBlankReturn,  ///< after a CR in the mode kBlank
   };
-  using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
   /// Scans from `p` in `mode`, and changes `mode`. Returns the end of the record, and sets `mode` to kFront. If the
   /// record does not end in [p, end), returns `end`. Throws BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);

@@ -8,7 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/error.hpp"
+#include "base/text.hpp"
+
 
 namespace gpusort {
 namespace {
@@ -65,14 +66,7 @@ bool PutAddress(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWri
 }
 
 bool PutUuid(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  char text[32];
-  if (size != sizeof(text) / 2) return false;
-  for (std::uint64_t i = 0; i < size; ++i) {
-    text[2 * i] = kDigits[p[i] >> 4];
-    text[2 * i + 1] = kDigits[p[i] & 15];
-  }
-  return key.Put({text, sizeof(text)}, out);
+  return size == 16 && key.Put(HexOf(std::as_bytes(std::span(p, size))), out);
 }
 
 constexpr std::int64_t kDaysTo2000 = 10957, kSecondsTo2000 = kDaysTo2000 * 86400;

@@ -25,15 +25,9 @@ class PgCopyBinaryFormat : public TableFormat {
   ScanState NextInput(const ScanState& end) const override;
   unsigned modes() const override { return 0; }
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override {
-    return std::make_unique<TableEncoder<PgCopyBinaryFormat>>(*this);
-  }
-
  protected:
-  friend class TableEncoder<PgCopyBinaryFormat>;
-  using Scratch = FieldScratch;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
   bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const override;
 
  private:

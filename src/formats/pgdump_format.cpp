@@ -1,9 +1,8 @@
 #include "formats/pgdump_format.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "base/text.hpp"
@@ -22,7 +21,6 @@ struct SqlText {
   bool conforming = true;  ///< a backslash in '...' is a byte like others
 
   friend bool operator==(const SqlText&, const SqlText&) = default;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(SqlText, in, depth, tag, conforming)
 };
 
 bool IsWordByte(char c) {
@@ -170,9 +168,6 @@ constexpr std::size_t kMostTables = 20;  ///< tables in a message
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeyColumns::Wanted, column, key)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeyColumns, by_column, keys)
-
 /// The place of a line in a dump. An object is not changed after the next place is made.
 struct DumpPlace {
   SqlText text;
@@ -183,7 +178,6 @@ struct DumpPlace {
   std::string statement;          ///< the lines so far of one that may be a COPY
   bool any = false;               ///< there was a line
   bool inserts = false;           ///< there was an INSERT
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(DumpPlace, text, table, wanted, named, seen, statement, any, inserts)
 };
 
 namespace {
@@ -337,22 +331,59 @@ void PgDumpFormat::EndRows(ScanState& state) {
 }
 
 std::string PgDumpFormat::SaveState(const ScanState& state) const {
-  std::string saved;
-  nlohmann::json::to_cbor({state.mode, state.count, PlaceOf(state)}, saved);
-  return saved;
+  const DumpPlace& place = PlaceOf(state);
+  std::ostringstream out;
+  const auto put = [&](const std::string& text) { out << text.size() << ' ' << text << ' '; };
+  out << state.mode << ' ' << state.count << ' ' << unsigned{place.text.in} << ' ' << place.text.depth << ' '
+      << place.text.conforming << ' ';
+  put(place.text.tag);
+  put(place.table);
+  put(place.statement);
+  out << place.any << ' ' << place.inserts << ' ';
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    const auto& columns = place.wanted.by_column;
+    const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
+    out << (key < place.named.size() && place.named[key]) << ' '
+        << (column == columns.end() ? 0 : column->column + 1) << ' ';
+  }
+  out << place.seen.size() << ' ';
+  for (const std::string& table : place.seen) put(table);
+  return out.str();
 }
 
 ScanState PgDumpFormat::LoadState(const std::string& text) const {
   ScanState state;
   if (text.empty()) return state;
-  try {
-    const nlohmann::json saved = nlohmann::json::from_cbor(text);
-    saved.at(0).get_to(state.mode);
-    saved.at(1).get_to(state.count);
-    state.dump = std::make_shared<const DumpPlace>(saved.at(2).get<DumpPlace>());
-  } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
+  DumpPlace place;
+  std::istringstream in(text);
+  const auto number = [&] {
+    std::uint64_t value = 0;
+    in >> value;
+    return value;
+  };
+  const auto name = [&] {
+    std::string value(std::min<std::uint64_t>(number(), text.size()), '\0');
+    in.get();
+    in.read(value.data(), static_cast<std::streamsize>(value.size()));
+    return value;
+  };
+  state.mode = static_cast<unsigned>(number());
+  state.count = number();
+  place.text.in = static_cast<SqlText::In>(number());
+  place.text.depth = static_cast<unsigned>(number());
+  place.text.conforming = number() != 0;
+  place.text.tag = name();
+  place.table = name();
+  place.statement = name();
+  place.any = number() != 0;
+  place.inserts = number() != 0;
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    place.named.push_back(number() != 0);
+    if (const std::uint64_t column = number(); column > 0) place.wanted.Add(column - 1, key);
   }
+  for (std::uint64_t left = number(); left > 0 && in; --left) place.seen.push_back(name());
+  if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
+  state.dump = std::make_shared<const DumpPlace>(std::move(place));
   return state;
 }
 

@@ -5,7 +5,6 @@
 // quoted names and comments. A dump without COPY is an error, and so is a COPY that cannot be parsed. Start at Scan.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +27,9 @@ class PgDumpFormat : public CopyFormat {
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
 
-  std::unique_ptr<KeyEncoder> MakeEncoder() const override {
-    return std::make_unique<TableEncoder<PgDumpFormat>>(*this);
-  }
-
  protected:
-  friend class TableEncoder<PgDumpFormat>;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
-                        KeyTally& tally) const;
+                        KeyTally& tally) const override;
 
  private:
   struct Name {

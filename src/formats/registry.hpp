@@ -102,48 +102,31 @@ const FormatRow& RowOf(const TableOptions& table);
 /// Returns the word for a column in messages about this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
-namespace detail {
-
 /// A text that is put together at compile time.
 struct StaticText {
   char text[512] = {};
   std::size_t size = 0;
-  constexpr void Add(std::string_view more) {
+
+  constexpr StaticText& Add(std::string_view more) {
     for (const char c : more) text[size++] = c;
+    return *this;
   }
-  /// Appends the given member of every row of kFormatRows, separated by blanks. Leaves out empty members.
-  constexpr void AddOfRows(const char* FormatRow::*member) {
-    bool any = false;
+  /// Appends the given member of every row of kFormatRows, each after a blank. Leaves out empty members.
+  constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
-      const std::string_view of_row = row.*member;
-      if (of_row.empty()) continue;
-      if (any) Add(" ");
-      Add(of_row);
-      any = true;
+      if (*(row.*member) != '\0') Add(" ").Add(row.*member);
     }
+    return *this;
   }
 };
 
-constexpr StaticText MakeFormatWords() {
-  StaticText words;
-  words.Add("binary lines ");
-  words.AddOfRows(&FormatRow::name);
-  return words;
-}
-
-constexpr StaticText MakeFormatHelp() {
-  StaticText help;
-  help.Add("binary, lines, or one with columns: ");
-  help.AddOfRows(&FormatRow::name);
-  help.Add("; else the options and the inputs' extensions tell: ");
-  help.AddOfRows(&FormatRow::extensions);
-  help.Add(", numbers, else lines");
-  return help;
-}
-
-}  // namespace detail
-
 /// The values of --format, separated by blanks, and the help text of --format.
-inline constexpr detail::StaticText kFormatWords = detail::MakeFormatWords(), kFormatHelp = detail::MakeFormatHelp();
+inline constexpr StaticText kFormatWords = StaticText().Add("binary lines").AddOfRows(&FormatRow::name),
+                            kFormatHelp = StaticText()
+                                              .Add("binary, lines, or one with columns:")
+                                              .AddOfRows(&FormatRow::name)
+                                              .Add("; else the options and the inputs' extensions tell:")
+                                              .AddOfRows(&FormatRow::extensions)
+                                              .Add(", numbers, else lines");
 
 }  // namespace gpusort

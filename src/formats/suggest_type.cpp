@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <optional>
 #include <utility>
 
 #include "base/gnu_quote.hpp"
@@ -19,11 +17,10 @@ constexpr char kPlace = '\1';  ///< stands for a letter of a time format that is
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 
 /// Returns true if `letters` is one of the names, or its first three letters.
-template <std::size_t kCount>
-bool IsName(std::string_view letters, const std::string_view (&names)[kCount]) {
-  return std::any_of(std::begin(names), std::end(names), [letters](std::string_view name) {
-    return (letters.size() == 3 || letters.size() == name.size()) && IsWord(letters, name.substr(0, letters.size()));
-  });
+template <typename Names>
+bool IsName(std::string_view letters, const Names& names) {
+  TextReader reader{letters.data(), letters.data() + letters.size()};
+  return TakeName(reader, names) >= 0 && reader.done();
 }
 
 /// The format of a text that is a time, up to the order of day, month and year.

@@ -1,9 +1,10 @@
 #include "formats/table_format.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
@@ -20,9 +21,7 @@ constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
 
 std::string Shown(std::string_view text) {
-  std::string shown(1, '\'');
-  shown += EscapeName(text.substr(0, kMostShown));
-  return shown + (text.size() > kMostShown ? "...'" : "'");
+  return fmt::format("'{}{}'", EscapeName(text.substr(0, kMostShown)), text.size() > kMostShown ? "..." : "");
 }
 
 /// A bit of KeyTally::Column::looks_like beside those of ValueType: the text has digits.
@@ -33,6 +32,10 @@ constexpr unsigned Bit(ValueType type) { return 1u << static_cast<unsigned>(type
 void KeepSample(std::string_view text, std::uint64_t count, std::vector<std::string>& samples) {
   constexpr std::size_t kLongest = 80;
   if (std::has_single_bit(count)) samples.emplace_back(text.substr(0, kLongest));
+}
+
+std::string RecordsHave(const KeyTally::Seen& seen) {
+  return Counted(seen.count, "record") + (seen.count == 1 ? " has" : " have");
 }
 
 /// "record 7", with its input if there are several.
@@ -62,14 +65,55 @@ std::string ThreeOf(const std::vector<std::string>& samples) {
 }
 
 std::string IsItDelimiter(unsigned char delimiter) {
-  return std::string("is it --delimiter '") + (delimiter == '\t' ? "\\t" : std::string(1, static_cast<char>(delimiter))) +
-         "'?";
+  return fmt::format("is it --delimiter '{}'?",
+                     delimiter == '\t' ? "\\t" : std::string(1, static_cast<char>(delimiter)));
 }
 
 ValueRule WholeRule(const TableOptions& table) {
   ValueRule rule;
   rule.descending = table.reverse;
   return rule;
+}
+
+/// "say -k d:date, or ..." for a key without a type; empty if it looks like text.
+std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
+  if (column.values == 0 || column.looks_like == 0) return "";
+  const unsigned types = column.looks_like & ~kHasDigits;
+  std::vector<Suggestion> ways;
+  if (types != 0) {
+    ways.push_back({std::string(ValueTypeName(static_cast<ValueType>(std::countr_zero(types)))), ""});
+  } else {
+    ways = SuggestTypes(column.samples, key.rule);
+    // Digits that LooksLike leaves alone are names with leading zeros.
+    if (!ways.empty() && ways[0].type == ValueTypeName(ValueType::kInt) && ways[0].options.empty()) ways.clear();
+  }
+  if (ways.empty()) return "";
+  std::string text = " looks like " + ways[0].type + " but is ordered as text: say ";
+  for (const Suggestion& way : ways) text += "-k " + KeyWord(key, way.type) + way.options + ", or ";
+  return text + ":text";
+}
+
+/// Returns the message about a key for which no record has a value.
+std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
+  const std::string name = "'" + EscapeName(key.column) + "'";
+  if (column.bad.count == 0) {
+    const FormatRow& row = RowOf(*spec.source.table);
+    if (column.missing == column.nulls) {
+      return "no record has the " + ColumnWord(row) + " " + name +
+             (row.hint ? row.hint(key.column, tally.example) : "");
+    }
+    return "column " + name + " is null in " +
+           (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
+  }
+  std::string text = fmt::format(
+      "column {}: {} of the type {}: {}", name,
+      column.bad.count == 1 ? "its only value is" : fmt::format("none of its {} values is", column.bad.count),
+      ValueTypeName(key.rule.type), ThreeOf(column.samples));
+  std::string ways;
+  for (const Suggestion& way : SuggestTypes(column.samples, key.rule)) {
+    ways += (ways.empty() ? "; what reads them is :" : ", or :") + way.type + way.options;
+  }
+  return text + ways;
 }
 
 }  // namespace
@@ -118,18 +162,29 @@ RecordLayout TableFormat::layout() const {
   return layout;
 }
 
-std::string TableFormat::Ending(RecordSpan header, RecordSpan tail) const {
-  if (tail.empty() || tail.back() == std::byte{'\n'}) return {};
-  return EndsInReturns(header) && tail.back() != std::byte{'\r'} ? "\r\n" : "\n";
-}
+class TableFormat::Encoder : public KeyEncoder {
+ public:
+  explicit Encoder(const TableFormat& format) : format_(format), scratch_(format.MakeScratch()) {}
 
-std::size_t TableFormat::BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const {
-  const std::size_t begin = out.size();
-  out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
-  tally.columns.resize(keys_.size());
-  tally.delimiter = delimiter_;
-  return begin;
-}
+  std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
+    const std::size_t begin = out.size();
+    out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+    tally.columns.resize(format_.keys_.size());
+    tally.delimiter = format_.delimiter_;
+    FieldWriter writer(out);
+    writer.Begin(format_.most_keys_);
+    const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
+    writer.End();
+    StoreBody(records.first(size), begin, out);
+    return size;
+  }
+
+ private:
+  const TableFormat& format_;
+  const std::unique_ptr<Scratch> scratch_;
+};
+
+std::unique_ptr<KeyEncoder> TableFormat::MakeEncoder() const { return std::make_unique<Encoder>(*this); }
 
 void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {
   const ColumnKey& column = table_.keys[key];
@@ -219,8 +274,8 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
       const std::string hint = delimiter_ != 0   ? "; " + IsItDelimiter(delimiter_)
                                : key.number == 0 ? DidYouMean(key.column, names)
                                                  : "";
-      FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) + ")" +
-                       hint);
+      FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) +
+                       ")" + hint);
     };
     if (key.number > names.size()) fail(std::to_string(key.number));
     if (key.number > 0) {
@@ -237,48 +292,6 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   }
 }
 
-namespace {
-
-/// "say -k d:date, or ..." for a key without a type; empty if it looks like text.
-std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
-  if (column.values == 0 || column.looks_like == 0) return "";
-  const unsigned types = column.looks_like & ~kHasDigits;
-  std::vector<Suggestion> ways;
-  if (types != 0) {
-    ways.push_back({std::string(ValueTypeName(static_cast<ValueType>(std::countr_zero(types)))), ""});
-  } else {
-    ways = SuggestTypes(column.samples, key.rule);
-    // Digits that LooksLike leaves alone are names with leading zeros.
-    if (!ways.empty() && ways[0].type == ValueTypeName(ValueType::kInt) && ways[0].options.empty()) ways.clear();
-  }
-  if (ways.empty()) return "";
-  std::string text = " looks like " + ways[0].type + " but is ordered as text: say ";
-  for (const Suggestion& way : ways) text += "-k " + KeyWord(key, way.type) + way.options + ", or ";
-  return text + ":text";
-}
-
-/// Returns the message about a key for which no record has a value.
-std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
-  const std::string name = "'" + EscapeName(key.column) + "'";
-  if (column.bad.count == 0) {
-    const FormatRow& row = RowOf(*spec.source.table);
-    if (column.missing == column.nulls) {
-      return "no record has the " + ColumnWord(row) + " " + name + (row.hint ? row.hint(key.column, tally.example) : "");
-    }
-    return "column " + name + " is null in " +
-           (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
-  }
-  std::string text = "column " + name + ": " + (column.bad.count == 1 ? "its only value is" : "none of its " + std::to_string(column.bad.count) + " values is") +
-                     " of the type " + std::string(ValueTypeName(key.rule.type)) + ": " + ThreeOf(column.samples);
-  std::string ways;
-  for (const Suggestion& way : SuggestTypes(column.samples, key.rule)) {
-    ways += (ways.empty() ? "; what reads them is :" : ", or :") + way.type + way.options;
-  }
-  return text + ways;
-}
-
-}  // namespace
-
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
   std::vector<std::string> lines;
   const TableOptions& table = *spec.source.table;
@@ -288,17 +301,18 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     const ColumnKey& key = table.keys[k];
     const std::string name = "column '" + EscapeName(key.column) + "'";
     if (column.bad.count > 0) {
-      lines.push_back(name + ": " + std::to_string(column.bad.count) +
-                      (column.bad.count == 1 ? " value is no " : " values are no ") +
-                      std::string(ValueTypeName(key.rule.type)) + " and ordered as null, the first in " +
-                      RecordName(spec, column.bad) + ": " + Shown(column.samples.at(0)) + kStrict);
+      lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
+                                  Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
+                                  ValueTypeName(key.rule.type), RecordName(spec, column.bad),
+                                  Shown(column.samples.at(0)), kStrict));
     }
     if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
     if (column.days.count > 0) {
-      const bool day = column.day.size() == 8;
-      lines.push_back(name + ": " + Counted(column.days.count, "value") +
-                      " without separators, such as '" + column.day + "', look like days but were taken as counts since 1970: " +
-                      (day ? "date reads them" : column.day.size() == 12 ? "timestamp(%Y%m%d%H%M) reads them" : "timestamp(%Y%m%d%H%M%S) reads them"));
+      const std::size_t size = column.day.size();
+      const char* const type = size == 8 ? "date" : size == 12 ? "timestamp(%Y%m%d%H%M)" : "timestamp(%Y%m%d%H%M%S)";
+      lines.push_back(fmt::format("{}: {} without separators, such as '{}', look like days but were taken as counts "
+                                  "since 1970: {} reads them",
+                                  name, Counted(column.days.count, "value"), column.day, type));
     }
     if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
   }
@@ -306,16 +320,14 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.push_back(std::to_string(tally.short_records) + " keys are of columns that their records do not have; ordered as null");
   }
   if (tally.other_width.count > 0) {
-    const std::uint64_t count = tally.other_width.count;
-    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
-                    " another number of columns than the header, the first is " + RecordName(spec, tally.other_width) +
-                    " with " + Counted(tally.first_width, "column") + kStrict);
+    lines.push_back(fmt::format("{} another number of columns than the header, the first is {} with {}{}",
+                                RecordsHave(tally.other_width), RecordName(spec, tally.other_width),
+                                Counted(tally.first_width, "column"), kStrict));
   }
   if (tally.glued.count > 0) {
-    const std::uint64_t count = tally.glued.count;
     const FormatRow& row = RowOf(table);
-    lines.push_back(Counted(count, "record") + (count == 1 ? " has" : " have") +
-                    " " + row.glued + ", the first is " + RecordName(spec, tally.glued) + ": " + row.glued_advice + kStrict);
+    lines.push_back(fmt::format("{} {}, the first is {}: {}{}", RecordsHave(tally.glued), row.glued,
+                                RecordName(spec, tally.glued), row.glued_advice, kStrict));
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
   if (tally.lacks_zone) lines.push_back("timestamps without a zone were taken as UTC");
@@ -326,10 +338,11 @@ void RefuseNoValues(const JobSpec& spec, const KeyTally& tally) {
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     if (column.any || column.nulls + column.bad.count == 0) continue;
-    throw Error(ErrorCode::kBadInput, (spec.source.inputs.size() == 1 ? EscapeName(spec.source.inputs[0]) + ": " : "") +
-                                          NoValues(spec, spec.source.table->keys[k], column, tally) +
-                                          (tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : "") +
-                                          "; --force-format sorts all the same");
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}{}{}; --force-format sorts all the same",
+                            spec.source.inputs.size() == 1 ? EscapeName(spec.source.inputs[0]) + ": " : "",
+                            NoValues(spec, spec.source.table->keys[k], column, tally),
+                            tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : ""));
   }
 }
 

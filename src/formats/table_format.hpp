@@ -31,11 +31,7 @@ struct KeyColumns {
   void Add(std::uint64_t column, std::size_t key);
 };
 
-/// The base class of a format with columns. A derived class implements MakeEncoder() with TableEncoder, which uses two
-/// members of the derived class:
-/// * struct Scratch: the buffers of one thread, with the constructor Scratch(const Format&);
-/// * PutKeys(records, state, scratch, out, tally): writes the keys of the first record of `records` with PutKey(), and
-///   returns the size of that record. `state` and errors are as for KeyEncoder::Append.
+/// The base class of a format with columns. A derived class finds the records and implements PutKeys().
 class TableFormat : public RecordFormat, public KeyScheme {
  public:
   /// `spec.source.table` must be set, and `spec` must outlive this object.
@@ -45,12 +41,14 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
-  /// Returns the newline that completes the last line: CR LF if EndsInReturns() returns true, otherwise LF.
-  std::string Ending(RecordSpan header, RecordSpan tail) const override;
+  /// Returns the newline that the last line lacks.
+  std::string Ending(RecordSpan, RecordSpan tail) const override {
+    return tail.empty() || tail.back() == std::byte{'\n'} ? "" : "\n";
+  }
+  std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  protected:
-  template <typename Format>
-  friend class TableEncoder;
+  class Encoder;
 
   /// One column of a record, as text without quotes and escapes.
   struct Field {
@@ -59,15 +57,19 @@ class TableFormat : public RecordFormat, public KeyScheme {
     std::uint64_t at = 0;  ///< offset of the field in the record
   };
   /// Buffers for the fields of one record, and for the texts that Field::text refers to.
-  struct FieldScratch {
-    explicit FieldScratch(const TableFormat&) {}
+  struct Scratch {
+    virtual ~Scratch() = default;
     std::vector<Field> fields;
     std::vector<std::string> texts;
     std::string text;
   };
 
-  /// Returns true if the header shows that the lines of the input end with CR LF.
-  virtual bool EndsInReturns(RecordSpan) const { return false; }
+  /// Returns the buffers that one thread passes to PutKeys().
+  virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
+  /// Writes the keys of the first record of `records` with PutKey(), and returns the size of that record. `state` and
+  /// errors are as for KeyEncoder::Append. Any number of threads may call this at once, each with its own `scratch`.
+  virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
+                                KeyTally& tally) const = 0;
   /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
@@ -89,8 +91,6 @@ class TableFormat : public RecordFormat, public KeyScheme {
   KeyColumns wanted_;  ///< the columns that the keys give by number, or that Resolve() has found
 
  private:
-  /// Begins a keyed record: appends the bytes before the key field to `out`. Returns the offset of the record in `out`.
-  std::size_t BeginKeys(std::vector<std::byte>& out, KeyTally& tally) const;
   /// Notes which types a value may have, for a key without a type. A message names the likely type later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
@@ -105,28 +105,6 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::bitset<256> begins_null_;  ///< the bytes with which the texts in table_.nulls begin
   LineKey key_;
   LineOrderView view_;
-};
-
-/// Makes keyed records with the function PutKeys of the format.
-template <typename Format>
-class TableEncoder final : public KeyEncoder {
- public:
-  explicit TableEncoder(const Format& format) : format_(format), scratch_(format) {}
-
-  std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
-    const TableFormat& table = format_;
-    const std::size_t begin = table.BeginKeys(out, tally);
-    FieldWriter writer(out);
-    writer.Begin(table.most_keys_);
-    const std::uint64_t size = format_.PutKeys(records, state, scratch_, writer, tally);
-    writer.End();
-    StoreBody(records.first(size), begin, out);
-    return size;
-  }
-
- private:
-  const Format& format_;
-  typename Format::Scratch scratch_;
 };
 
 /// Makes the format that `spec.source.table` names. Throws Error(kUsage) if the format does not support a key.

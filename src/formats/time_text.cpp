@@ -40,9 +40,9 @@ constexpr ZoneName kZoneNames[] = {
     {"amt", -240}, {"ast", -240}, {"awsst", 540}, {"awst", 480}, {"azost", 0}, {"azot", -60}, {"bdst", 120},
     {"bdt", 360}, {"bnt", 480}, {"bort", 480}, {"bot", -240}, {"bra", -180}, {"brst", -120}, {"brt", -180},
     {"bst", 60}, {"btt", 360}, {"cadt", 630}, {"cast", 570}, {"cat", 120}, {"cct", 480}, {"cdt", -300},
-    {"cest", 120}, {"cet", 60}, {"cetdst", 120}, {"chadt", 825}, {"chast", 765}, {"chst", 600}, {"chut", 600}, {"clst", -180},
-    {"cot", -300}, {"cst", -360}, {"cxt", 420}, {"ddut", 600}, {"eat", 180}, {"edt", -240}, {"eest", 180},
-    {"eet", 120}, {"eetdst", 180}, {"egst", 0}, {"egt", -60}, {"est", -300}, {"fet", 180}, {"fjst", 780},
+    {"cest", 120}, {"cet", 60}, {"cetdst", 120}, {"chadt", 825}, {"chast", 765}, {"chst", 600}, {"chut", 600},
+    {"clst", -180}, {"cot", -300}, {"cst", -360}, {"cxt", 420}, {"ddut", 600}, {"eat", 180}, {"edt", -240},
+    {"eest", 180}, {"eet", 120}, {"eetdst", 180}, {"egst", 0}, {"egt", -60}, {"est", -300}, {"fet", 180}, {"fjst", 780},
     {"fjt", 720}, {"fnst", -60}, {"fnt", -120}, {"galt", -360}, {"gamt", -540}, {"gft", -180}, {"gilt", 720},
     {"gmt", 0}, {"hdt", -540}, {"hkt", 480}, {"hst", -600}, {"ict", 420}, {"idt", 180}, {"irt", 210}, {"ist", 120},
     {"jayt", 540}, {"jst", 540}, {"kdt", 600}, {"kgst", 360}, {"kst", 540}, {"lhst", 630}, {"ligt", 600},
@@ -51,9 +51,9 @@ constexpr ZoneName kZoneNames[] = {
     {"mut", 240}, {"mvt", 300}, {"myt", 480}, {"ndt", -150}, {"nft", -210}, {"npt", 345}, {"nst", -210},
     {"nzdt", 780}, {"nzst", 720}, {"nzt", 720}, {"pdt", -420}, {"pet", -300}, {"pgt", 600}, {"pht", 480},
     {"pkst", 360}, {"pkt", 300}, {"pmdt", -120}, {"pmst", -180}, {"pont", 660}, {"pst", -480}, {"pwt", 540},
-    {"pyst", -180}, {"ret", 240}, {"sadt", 630}, {"sast", 120}, {"sct", 240}, {"sst", -660}, {"taht", -600}, {"tft", 300},
-    {"tjt", 300}, {"tot", 780}, {"trut", 600}, {"tvt", 720}, {"uct", 0}, {"ulast", 540}, {"ut", 0}, {"utc", 0},
-    {"uyst", -120}, {"uyt", -180}, {"uzst", 360}, {"uzt", 300}, {"vut", 660}, {"wadt", 480}, {"wakt", 720},
+    {"pyst", -180}, {"ret", 240}, {"sadt", 630}, {"sast", 120}, {"sct", 240}, {"sst", -660}, {"taht", -600},
+    {"tft", 300}, {"tjt", 300}, {"tot", 780}, {"trut", 600}, {"tvt", 720}, {"uct", 0}, {"ulast", 540}, {"ut", 0},
+    {"utc", 0}, {"uyst", -120}, {"uyt", -180}, {"uzst", 360}, {"uzt", 300}, {"vut", 660}, {"wadt", 480}, {"wakt", 720},
     {"wast", 420}, {"wat", 60}, {"wdt", 540}, {"west", 60}, {"wet", 0}, {"wetdst", 60}, {"wft", 720},
     {"wgst", -120}, {"wgt", -180}, {"wib", 420}, {"wit", 540}, {"wita", 480}, {"xjt", 360}, {"yapt", 600},
     {"yekst", 360}, {"z", 0}, {"zulu", 0},
@@ -208,15 +208,6 @@ std::optional<Instant> InstantOf(const Civil& civil, const Clock& clock, std::op
   Instant instant = MakeInstant(*days * kDaySeconds + *seconds - offset.value_or(0), clock.fraction);
   instant.zoned = offset.has_value();
   return instant;
-}
-
-/// The number of the name at the front, in full or its three letters, from 0; or -1.
-template <std::size_t kNames>
-int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
-  for (std::size_t i = 0; i < kNames; ++i) {
-    if (reader.TakeWord(names[i]) || reader.TakeWord(names[i].substr(0, 3))) return static_cast<int>(i);
-  }
-  return -1;
 }
 
 /// dd/Mon/yyyy:hh:mm:ss and a zone.

@@ -12,6 +12,16 @@
 
 namespace gpusort {
 
+/// Skips one of `names` at the front of `reader`, in full or its first three letters, in any case. Returns the index of
+/// the name, or -1 if there is none.
+template <std::size_t kNames>
+int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
+  for (std::size_t i = 0; i < kNames; ++i) {
+    if (reader.TakeWord(names[i]) || reader.TakeWord(names[i].substr(0, 3))) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 inline constexpr std::string_view kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
                                                "july",    "august",   "september", "october", "november", "december"};
 inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",

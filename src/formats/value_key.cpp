@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <boost/container/small_vector.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <utility>
 
 #if defined(__SSE2__)
@@ -710,9 +708,8 @@ void PutNatural(std::string_view text, KeyBytes& out) {
 /// Puts the weights of the parts that NULs divide a text into, with a byte between them that is smaller than all
 /// weights.
 void PutCollated(std::string_view text, KeyBytes& out) {
-  boost::container::small_vector<char, 512> copy(text.begin(), text.end());  // strxfrm needs an end
-  copy.push_back('\0');
-  boost::container::small_vector<char, 1024> weights(1024, boost::container::default_init);
+  const TextBuffer copy = EndedText(text);
+  TextBuffer weights(4 * text.size() + 64, boost::container::default_init);
   const char* const end = copy.data() + text.size();
   for (const char* part = copy.data();; ++part) {
     std::size_t size = std::strxfrm(weights.data(), part, weights.size());

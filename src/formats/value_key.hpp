@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/keyed_lines.hpp"
+#include "formats/keyed_record.hpp"
 #include "spec/column_key.hpp"
 
 namespace gpusort {

@@ -16,7 +16,7 @@
 #include "io/codec/codec.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "kernels/records/record.hpp"
-#include "spec/table_options.hpp"
+#include "spec/column_key.hpp"
 #include "spec/typed_keys.hpp"
 
 namespace gpusort {

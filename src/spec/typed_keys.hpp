@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "kernels/lines/line_order.hpp"
 
@@ -27,7 +28,17 @@ struct KeyOptions {
   bool none() const { return *this == KeyOptions{}; }
   /// Returns the letters in the order of GNU sort's messages. Has b if either end of the key has b. Has no i if d is
   /// set.
-  std::string letters() const;
+  std::string letters() const {
+    const std::pair<bool, char> letters[] = {
+        {skip_start_blanks || skip_end_blanks, 'b'}, {dictionary_order, 'd'}, {fold_case, 'f'}, {general, 'g'},
+        {human, 'h'}, {ignore_nonprinting && !dictionary_order, 'i'}, {month, 'M'}, {numeric, 'n'}, {random, 'R'},
+        {reverse, 'r'}, {version, 'V'}};
+    std::string all;
+    for (const auto& [given, letter] : letters) {
+      if (given) all += letter;
+    }
+    return all;
+  }
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
