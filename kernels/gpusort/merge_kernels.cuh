@@ -601,6 +601,16 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
+/// Returns the order of the items of a tile sort: Order<LessT> for pairs, and `less` for keys alone.
+template <bool kPairs, template <typename> typename Order, typename LessT>
+__device__ auto OrderOfItems(LessT less) {
+  if constexpr (kPairs) {
+    return Order<LessT>{less};
+  } else {
+    return less;
+  }
+}
+
 /// Sorts one tile with each block by merging. Only the keys may be sorted in place.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -611,13 +621,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   constexpr std::uint32_t kTile = kThreads * kItems;
   extern __shared__ __align__(16) unsigned char shared[];
   Item* const tile = reinterpret_cast<Item*>(shared);
-  const auto item_less = [&] {
-    if constexpr (kPairs) {
-      return PlacedLess<LessT>{less};
-    } else {
-      return less;
-    }
-  }();
+  const auto item_less = OrderOfItems<kPairs, PlacedLess>(less);
 
   WaitForKernelsBefore();
   LetNextKernelStart();
@@ -683,13 +687,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   LetNextKernelStart();
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile;
   const std::uint32_t count = n - begin < kTile ? static_cast<std::uint32_t>(n - begin) : kTile;
-  const auto item_less = [&] {
-    if constexpr (kPairs) {
-      return PlacedFirst<LessT>{less};
-    } else {
-      return less;
-    }
-  }();
+  const auto item_less = OrderOfItems<kPairs, PlacedFirst>(less);
 
   Item items[kItems];
 #pragma unroll

@@ -38,9 +38,10 @@ inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
 
-/// Says where record i and its key are in a block of bytes. Trivially copyable, so that kernels take it by value. Fixed
-/// record i is at i * stride. Delimited records have stride 0: each ends with `delimiter`, which belongs to the
-/// record's bytes and is never compared (see records.hpp).
+/// Says where record i and its key are in a block of bytes. Fixed record i is at i * stride. Delimited records have
+/// stride 0: each ends with `delimiter`, which belongs to the record's bytes and is never compared (see records.hpp).
+/// Trivially copyable, so that kernels take it by value: a std::variant of fixed and delimited records could not be
+/// used in kernels. Code that loops over records asks fixed() once, before the loop.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
