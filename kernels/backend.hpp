@@ -182,8 +182,8 @@ struct DeviceTimes {
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Sorts all records of `source` stably. The records must fit slot_bytes. Waits until two slots are free. Never
-  /// returns null. Throws Error(kInternal) if the batch is empty.
+  /// Sorts all records of `source` stably. The records must fit a slot. Waits until two slots are free. Never returns
+  /// null. Throws Error(kInternal) if the batch is empty.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
   /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
   /// to host memory at `out`, which must not overlap any piece. The result has at most slot_bytes bytes.
@@ -204,15 +204,15 @@ struct SlotRead {
   int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
-/// A range of whole sorted records in device memory, as an input of Backend::BytesBefore.
+/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   bool inclusive = false;  ///< true: records with the same key as the cut count as before the cut
-  int device = kOnHost;    ///< the GPU whose memory holds the records
+  int device = kOnHost;    ///< the GPU whose memory holds the records, or kOnHost
 };
 
-/// Finds a cut that divides sorted runs of lines into two halves, neither of them empty. The cut is the line at the
+/// Finds a cut that divides sorted runs of lines into two parts, neither of them empty. The cut is the line at the
 /// middle of the longest run. Returns for each run how many of its bytes come before the cut, in the order of (key,
 /// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. read(begin, span) must copy the bytes from
 /// offset `begin` on into the span. `before` must do the work of Backend::BytesBefore on ranges of `data`.

@@ -78,7 +78,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(free_.size());
   }
-  /// Makes every present and later wait for slots throw Error(kCancelled).
+  /// Makes every lane that waits for slots, now or later, throw Error(kCancelled).
   void Cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -89,7 +89,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all lanes, because a lane that wakes up may need more slots than are free.
+    // Wakes all lanes, because a single lane might need more slots than are free, and sleep again.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {

@@ -54,7 +54,7 @@ auto Uninterrupted(Call call) {
   return result;
 }
 
-/// Threads. The destructor of the vector joins them.
+/// Threads that the destructor of the vector joins.
 using Threads = std::vector<std::jthread>;
 
 /// Starts a thread that runs `body` and appends the thread to `threads`. `body` must not throw. Returns an empty

@@ -44,7 +44,7 @@ inline unsigned RowBlocks(std::uint64_t threads) {
 }  // namespace detail
 
 /// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`, which is stored as matrix.Merged().
-/// `in` must have matrix.slots() slots, and `out` as many as matrix.Merged().
+/// `in` must have matrix.slots() slots, and `out` matrix.Merged().slots().
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                           cudaStream_t stream = nullptr) {

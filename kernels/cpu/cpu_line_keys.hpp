@@ -183,8 +183,8 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Finds how many leading bytes of their encoded keys other lines share with a first line. Also returns chunks, because
-/// a chunk costs little once the keys of a line have been found.
+/// Finds how many leading bytes are equal in the encoded keys of a first line and of other lines. Also returns chunks,
+/// because a chunk costs little once the keys of a line have been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -198,7 +198,7 @@ class CommonKey {
   /// Returns the longest common prefix, in bytes, that this object can measure.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes of their encoded keys `line` and the first line share, at most `most` (<= most()).
+  /// Returns how many leading bytes are equal in the encoded keys of `line` and the first line; at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);

@@ -58,7 +58,7 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// Restarts the count at 1 and lets call `call` fail (0: no call). No other thread may be making CUDA calls.
+  /// Restarts the count at 1 and makes call number `call` fail (0: no call). No other thread may be making CUDA calls.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;
@@ -105,7 +105,7 @@ inline int GpuTwins() {
 /// Returns the CUDA ordinal of the real GPU for GPU number `device`, which may be a twin (see GpuTwins).
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
-/// The GPU that this thread works with, for errors. After the GPU is lost, CUDA cannot tell which GPU was current.
+/// The GPU that errors of this thread name. After the GPU is lost, CUDA cannot tell which GPU was current.
 inline thread_local int entered_device = kOnHost;
 
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {

@@ -16,7 +16,7 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// The bytes of text in which one thread, and one block of threads, searches for line ends.
+/// How many bytes of text one thread, and one block of threads, searches for line ends.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 

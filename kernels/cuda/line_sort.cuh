@@ -1,7 +1,7 @@
 // Sorts text lines on the device: finds the starts of the lines, sorts entries of twelve key bytes and a row, sorts
 // lines that are still equal by eight more bytes in each round, and copies the lines once. Every round first finds how
-// many bytes the lines of a group share: they need one comparison and no rounds. CompareLines sorts the lines that
-// rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds). Start at LineSort::Sort.
+// many bytes the lines of a group share, and skips these bytes. CompareLines sorts the lines that rounds cannot order
+// (NULs at the ends of keys, or more than kMostRounds rounds). Start at LineSort::Sort.
 #pragma once
 
 #include <cuda_runtime.h>

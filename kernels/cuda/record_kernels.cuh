@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The pieces that one kernel copies. It is a kernel parameter, so its size is limited. Each block copies one tile.
+/// The pieces that one kernel copies. The table is a kernel parameter. Each block copies one tile of a piece.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
   static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes

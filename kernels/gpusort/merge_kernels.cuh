@@ -318,7 +318,7 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// Returns the size of the words in which items can be copied asynchronously, in bytes, or 0 if they cannot.
+/// Returns the size in bytes of the words that copy items asynchronously, or 0 if asynchronous copies are impossible.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -693,7 +693,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const std::uint32_t at = i * kThreads + thread;
-    // Fills the tile with largest keys, which sort to the end.
+    // Fills the rest of the tile with the largest key, which sorts to the end.
     Key key = EqualIsSame<Key, LessT>::Largest();
     if (at < count) key = in[begin + at];
     if constexpr (kPairs) {

@@ -91,7 +91,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // Always split[w] <= answer <= high[w]. `left` is the number of items among the first `rank` not found yet.
+  // Always split[w] <= answer <= high[w]. `left` is how many of the first `rank` items are not found yet.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -455,7 +455,7 @@ struct MergePass {
 
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles. The tiles of one group are neighbours and in order; empty tiles come last.
+  /// Returns the number of tiles. The tiles of a group are neighbours and in order, the empty tiles last.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();

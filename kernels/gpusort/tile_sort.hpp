@@ -89,7 +89,7 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Does one level of merging inside a tile: merges pairs of runs, which are the items of run_threads (a power of two)
+/// Does one level of merging inside a tile: merges pairs of runs. A run has the items of run_threads (a power of two)
 /// threads. Leaves the thread's share of the result in `items`. Items after the end of the tile are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
@@ -270,7 +270,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns a thread's share of a merge by networks. A run has the items of run_threads threads. Every odd run descends.
+/// Returns a thread's share of a merge by networks. A run has the items of run_threads threads. Odd runs descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);

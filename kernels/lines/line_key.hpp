@@ -19,7 +19,7 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: MD5 of salt and key, so that lines with equal keys are neighbours
-  kHost,     ///< the order of LineKey::host; host only, and only without a last resort
+  kHost,     ///< the order that LineKey::host computes, on the CPU; not with a last resort
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to

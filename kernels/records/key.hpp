@@ -190,7 +190,7 @@ struct EqualIsSame<Entry, ExactEntryLess> {
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< the first byte of the normalized key that the entries do not contain
+  std::uint64_t rest;  ///< the index of the first byte of a normalized key after the bytes in its entry
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;

@@ -57,8 +57,9 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size in bytes of the smallest possible record.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes an entry and
-/// an index outside the slot, which are planned for lines of 32 bytes on average. A batch of shorter lines is smaller.
+/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes an entry and an index
+/// outside the slot, which are planned for lines of 32 bytes on average. A batch of shorter lines does not fill its
+/// slot.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
@@ -150,7 +151,7 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
 
-/// Returns the offset of the first line that must come before the line before it, or kInOrder. With `strict`, two equal
+/// Returns the offset of the first line that is less than the line before it, or kInOrder. With `strict`, two equal
 /// lines count as disorder, too.
 inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
   NeighbourLines neighbours(*layout.lines);
