@@ -1,6 +1,6 @@
 // Files that are read and written by position: inputs and temporary files. Outputs are in output_file.hpp. A transfer
 // moves all bytes or throws; EINTR and short transfers are repeated. Reads never report an error as the end of the
-// file. A file-size limit arrives as EFBIG, because main() ignores SIGXFSZ. Start at FileSystem.
+// file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ. Start at FileSystem.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct stat;
 
 namespace gpusort {
 
-/// The facts that stat reports about a file. Two equal values mean that nothing wrote to the file in between.
+/// The facts that stat reports about a file. If they are equal at two times, nothing wrote to the file in between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -45,7 +45,7 @@ struct FileFacts {
 /// outlive the File.
 class File {
  public:
-  /// Fills `out` from `offset` on. Returns the number of bytes, smaller only at the end. Throws Error(kIo).
+  /// Fills `out` from `offset` on. Returns the number of bytes, which is smaller only at the end. Throws Error(kIo).
   std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out);
   /// Writes all of `data`. Throws Error(kNoSpace), which names the directory and its free space, or Error(kIo).
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
@@ -54,11 +54,11 @@ class File {
   /// Starts to write these bytes to the device, so that a later Sync takes less time. Does not wait.
   void WriteBack(std::uint64_t offset, std::uint64_t bytes);
   void Truncate(std::uint64_t size);
-  /// Reserves the blocks of [0, size) and makes the file at least that long. Does nothing if the file system cannot
-  /// reserve. On a tmpfs this takes as long as writing. Afterwards several threads can copy into the file at once,
-  /// which write() does not allow. Only one thread at a time may call this; other threads may write at the same time.
+  /// Reserves space for the bytes [0, size) and makes the file at least that long. Does nothing if the file system
+  /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
+  /// same time. Only one thread at a time may call this; other threads may write at the same time.
   void Allocate(std::uint64_t size);
-  /// Calls Allocate on a tmpfs, where that makes writing faster. Use this for a file whose final size is not known.
+  /// Calls Allocate on a tmpfs, where this makes writing faster. Call it for a file whose final size is not known.
   void AllocateToWrite(std::uint64_t size);
   /// Frees the space of these bytes, which then read as zeros. Returns false if the file system cannot free them.
   bool Deallocate(std::uint64_t offset, std::uint64_t bytes);
@@ -68,7 +68,7 @@ class File {
   /// The required alignment of direct transfers; 1 if the file is buffered.
   std::uint64_t alignment() const { return alignment_; }
   FileFacts Facts() const;
-  /// The path for messages. For a temporary file: a text that names its directory.
+  /// The path for messages. For a temporary file without a name: a text that contains its directory.
   const std::string& path() const { return path_; }
 
  private:
@@ -90,17 +90,17 @@ class File {
   std::string directory_;
   bool direct_ = false;
   std::uint64_t alignment_ = 1;
-  std::atomic<std::uint64_t> page_bytes_{0};  ///< the pages of [0, page_bytes_) are reserved for this file
+  std::atomic<std::uint64_t> page_bytes_{0};  ///< Allocate() has reserved the pages of [0, page_bytes_)
 };
 
 class OutputFile;
 
-/// The treatment of an existing file with the output's name.
+/// The action if a file with the output's name already exists.
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
   kRewriteIfSeen,     ///< also rewrites the file in place if a user could see a difference, as `sort` does
-  kKeep,              ///< refuses the output, at the start and at the end
+  kKeep,              ///< throws if the file exists, at the start or at the end of the job
 };
 
 /// Opens and creates files. Files are buffered in spite of `direct` if the file system refuses O_DIRECT or lies in
@@ -117,15 +117,16 @@ class FileSystem {
   /// Creates a nameless file in `directory` that only this process can open. The file disappears with the returned
   /// object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that belongs to this user, has mode 0600 and stays. If the file does not exist, creates it if
-  /// `create`, and otherwise returns null. Does not follow links. Throws Error(kUsage) for anything else.
+  /// Opens a file that stays after the process. Creates a missing file with mode 0600 if `create`; otherwise returns
+  /// null. Does not follow links. Throws Error(kUsage) for a file that other users own or can write, or that is not
+  /// regular.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);
   /// Starts a new version of the file `path`. Follows a symbolic link to its target if the kernel allows it, and
   /// creates a missing target at once as an empty file. Throws Error(kUsage) if `path` is not a regular file, if it
   /// exists and is not writable (with kKeep: if it exists), or if its directory is missing or not writable. With
-  /// kReplace also if no file with the same owner, group and ACL can replace the old file.
+  /// kReplace, also throws if no file with the owner, group and ACL of the old file can replace it.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Returns the free space for this user in `directory`, in bytes, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
@@ -133,7 +134,7 @@ class FileSystem {
   std::optional<FileFacts> Identify(const std::string& path);
   /// Returns true if files in `directory` lie in memory (tmpfs, ramfs).
   bool IsTmpfs(const std::string& directory);
-  /// Returns the share (0 to 1) of the file that is in the page cache, by samples. Returns 0 if the kernel cannot tell.
+  /// Estimates from samples which share (0 to 1) of the file is in the page cache. Returns 0 if the kernel cannot tell.
   double CachedShare(const File& file);
 
  private:

@@ -13,7 +13,7 @@ namespace gpusort {
 /// The rights and the extended attributes of a file.
 struct FileRights {
   unsigned uid = 0, gid = 0, mode = 0;
-  std::string acl;                                ///< in the kernel's form; empty if `mode` says everything
+  std::string acl;                                ///< in the kernel's form; empty if `mode` contains all rights
   std::map<std::string, std::string> attributes;  ///< names and values, without ACLs
   std::vector<std::string> unread;                ///< names of unreadable attributes, each with the reason
   friend bool operator==(const FileRights&, const FileRights&) = default;
@@ -23,9 +23,9 @@ struct FileRights {
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
   /// Gives `file` the owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
-  /// into `lost`; no user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
+  /// into `lost`. No user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` all rights and attributes that can be set. Sets `lost` to the others, each with the reason.
+  /// Gives `file` all rights and attributes that can be set. Puts the other ones into `lost`, each with the reason.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
   /// Gives `file` the mode and the ACL that the kernel gives a new file of mode 0666 in the directory.
   static void GiveDefault(File& file, int directory, const std::string& path);

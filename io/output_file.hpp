@@ -41,27 +41,28 @@ class OutputFile {
   void ForgetPieces() {
     if (sums_ != nullptr) sums_->Clear();
   }
-  /// Lets Complete write `bytes` after the end of the file. Call this before Complete.
+  /// Stores `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// See File::Allocate. Throws Error(kNoSpace) if the bytes cannot be reserved or, in place, would not fit now.
+  /// See File::Allocate. Throws Error(kNoSpace) if there is too little space. Reserves nothing for a file in place.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses direct I/O from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Writes to the file `name` in the output's folder, which an earlier process left or which is created. Cuts the file
-  /// to `bytes`. If the file was shorter, empties it and returns false. The destructor keeps the bytes that Keep names.
-  /// Throws Error(kUsage) if `name` is not a file of this user. Call this first, and not for an output in place.
+  /// Uses the file `name` in the output's folder as the new file; an earlier process may have left it. Cuts it to
+  /// `bytes` bytes. If the file was shorter, empties it and returns false. The destructor keeps the bytes that Keep
+  /// names. Throws Error(kUsage) if `name` is not a file of this user. Call this first, and never for an output in
+  /// place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` are on the disk. The destructor does not remove these bytes.
+  /// Returns once the first `bytes` bytes are on the disk. The destructor does not remove these bytes.
   void Keep(std::uint64_t bytes);
-  /// Frees all space, also of the bytes that Keep names.
+  /// Empties the file and frees its space, including the bytes that Keep names.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
   }
   /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
-  /// `sync`. This is the part of Publish that takes long or fails. Complete several files before you publish any.
+  /// `sync`. This part of Publish may fail or take long. Complete all files of a job before you publish the first.
   void Complete(std::uint64_t total_bytes, bool sync);
   /// Completes the file if Complete was not called, renames it to its name and, if `sync`, syncs the directory. Call
   /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
@@ -125,7 +126,7 @@ class OutputFile {
   bool completed_ = false;
   bool published_ = false;
   bool taken_up_ = false;
-  std::uint64_t kept_ = 0;  ///< the bytes that the destructor keeps, after TakeUp
+  std::uint64_t kept_ = 0;  ///< number of bytes that the destructor keeps after TakeUp
 };
 
 /// Removes the hidden names of all unpublished OutputFiles. Safe in a signal handler, after which no destructor runs.

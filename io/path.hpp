@@ -1,4 +1,4 @@
-// Functions on paths: links, descriptors of this process, streams, and files that other users planted.
+// Functions about paths: links, descriptors of this process, streams, and files that other users planted.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the file or link at `path` there as a trap. This is so if all users may
-/// write to the folder, and neither this user nor the owner of the folder owns the entry. Does not follow links.
-/// Regular files count only in sticky folders (/tmp), because elsewhere another user could replace any file.
+/// Returns true if another user could have put the file or link at `path` there as a trap: all users may write to the
+/// folder, and the entry belongs neither to this user nor to the owner of the folder. Does not follow links. Regular
+/// files count only in sticky folders (/tmp), because elsewhere another user could replace any file.
 bool PlantedByOther(const std::string& path);
-/// Returns the descriptor of this process that a path names: /dev/stdout, /dev/fd/3, or a link to a descriptor.
+/// Returns the descriptor that the path names: /dev/stdout, /dev/fd/3, or a link to a descriptor of this process.
 std::optional<int> DescriptorOf(const std::string& path);
 /// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
 /// device, also through links.

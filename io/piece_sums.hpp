@@ -19,7 +19,7 @@ std::uint64_t HashOfPiece(std::span<const std::byte> bytes);
 
 class PieceSums {
  public:
-  /// Adds the checksum of bytes that are written at `offset`. Replaces a piece that begins there. Thread-safe.
+  /// Adds the checksum of bytes that are written at `offset`. Replaces a piece with the same offset. Thread-safe.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Forgets all pieces, because the file is written again. No thread may be writing.
   void Clear();

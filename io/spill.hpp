@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kSpillAlignment = 4096;
 /// The location of a block in the spill.
 struct SpillExtent {
   std::uint32_t file = 0;           ///< the index of the directory
-  std::uint64_t payload_bytes = 0;  ///< the size of the payload as stored
+  std::uint64_t payload_bytes = 0;  ///< the size of the payload, compressed with `codec`
   std::uint64_t offset = 0;
   Codec codec = Codec::kNone;  ///< the codec of the payload
 
@@ -47,8 +47,8 @@ struct NamedSpill {
 class SpillStore {
  public:
   /// `block_bytes` is the largest size of a block with its header, a multiple of kSpillAlignment. The directories are
-  /// used in turn. `before_use` is called once, before the first file is created; its exception ends that Write. With
-  /// `named`, existing files are used again; their blocks are free unless the caller calls Claim.
+  /// used in turn. `before_use` is called once, before the first file is created. If it throws, that Write throws the
+  /// error. With `named`, existing files are used again; their blocks are free unless the caller calls Claim.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -72,7 +72,7 @@ class SpillStore {
   /// Call this once for each result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
-  // For named files: before any other call, one thread calls Claim for each block to keep, and then FreeUnclaimed.
+  // For named files: first, one thread must call Claim for each block to keep, and then FreeUnclaimed.
   /// Keeps a block of an earlier process. Throws Error(kIntegrity) if it is outside its file or was claimed before.
   void Claim(const SpillExtent& extent);
   void FreeUnclaimed();
@@ -126,8 +126,8 @@ class SpillStore {
   std::exception_ptr sync_failure_;
 };
 
-/// Returns the directories for temporary files: those asked for, or TMPDIR, or the directory of the output. Returns
-/// /var/tmp if the output is not a file (null) or is written in place.
+/// Returns the directories for temporary files: `asked` or, if empty, TMPDIR or else the directory of the output.
+/// Returns /var/tmp if the output is not a file (null) or is written in place.
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Throws Error(kUsage) if `directory` is not an existing, writable directory.

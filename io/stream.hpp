@@ -64,7 +64,7 @@ class PipeReader {
   bool ended_ = false;
 };
 
-/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) in a wait.
+/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) if it waits.
 class PipeWriter {
  public:
   /// Opens a path; "-" is standard output. A path such as /dev/fd/3 (see DescriptorOf) uses that descriptor. Throws
@@ -82,7 +82,7 @@ class PipeWriter {
   /// The number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// Returns the facts of the file if the stream is a regular file, which is written at the descriptor's offset.
+  /// Returns std::nullopt unless the stream is a regular file. WriteAll then writes at the offset of the descriptor.
   std::optional<FileFacts> file() const;
 
  private:

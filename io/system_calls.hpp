@@ -37,8 +37,8 @@ class SystemError : public Error {
   std::optional<std::uint64_t> offset_;
 };
 
-/// The system calls that can fail for reasons outside this program. Each returns the kernel's answer: -1 and errno, or
-/// a count that may be short. Tests replace members to make calls fail. Any thread may call any member.
+/// The system calls that can fail for reasons outside this program. Each returns the result of the kernel: -1 with
+/// errno, or a count that may be short. Tests replace members to make calls fail. Any thread may call any member.
 class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
@@ -47,7 +47,7 @@ class SystemCalls {
   virtual int SetDirect(int fd);
   virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
-  /// Copies `data` into allocated pages of the file, through a temporary mapping. Returns false if it did nothing.
+  /// Copies `data` into allocated pages of the file, through a temporary mapping. Returns false if the mapping fails.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
   /// Starts to write the dirty pages of these bytes to the device, so that Sync takes less time. Reports no error.
@@ -79,7 +79,7 @@ std::string ErrnoText(int error);
 bool IsNoSpace(int error);
 /// Returns the end of a message about an error for which IsNoSpace is true: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the end of a message about any other error: where to look for the cause. May be empty.
+/// Returns the end of a message about another error: where to look for the cause. The text may be empty.
 std::string DiskHint(int error);
 /// Returns "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);
@@ -88,7 +88,7 @@ ErrorCode OpenErrorCode(int error);
 /// Throws a SystemError with the code OpenErrorCode(error). The message has `what`, the path and the error.
 [[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
                            SystemError::Verb verb = SystemError::Verb::kOpen);
-/// Calls open() again until no signal interrupts it. Returns -1 and sets errno on an error.
+/// Calls open() until a call is not interrupted by a signal. Returns -1 and sets errno on an error.
 int OpenPath(const char* path, int flags, unsigned mode = 0);
 int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode = 0);
 /// Syncs an open directory. On an error returns false and sets errno; changes of names may then not be on the disk.

@@ -3,7 +3,7 @@
 // bytes and data beyond the limits are Error(kBadInput) with path and offset. An Encoder compresses members of a fixed
 // size on all threads and writes the same bytes for any number of threads. A Decoder or an Encoder holds only a few
 // members in memory. Each codec is a module (see codec_module.hpp). If a module cannot be loaded, constructors and
-// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder; for temporary files at BlockCodec.
+// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for spill blocks.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// A way to compress. kProgram marks spill blocks that a program of the user compressed; no function here accepts it.
+/// A way to compress. kProgram marks spill blocks that the user's program compressed; no function here accepts it.
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
 /// The codecs that this file implements.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
@@ -39,16 +39,17 @@ std::string_view CodecName(Codec codec);
 /// Upper limits for one compressed input.
 struct DecoderLimits {
   std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; unused by kNone
-  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest windows and dictionaries
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest window or dictionary
   unsigned memory_share = 1;  ///< --memory is this many times `memory_bytes`, for messages
 };
 
 /// Expands a compressed file of one or more members. Not thread-safe. Throws Error(kBadInput) if a window or dictionary
-/// is larger than 256 MiB (zst: 128 MiB). Throws Error(kUsage), with the --memory that is enough, if it is larger than
-/// the limit. Do not use a Decoder again after an error.
+/// is larger than 256 MiB (zst: 128 MiB). Throws Error(kUsage), which names a sufficient --memory, if it exceeds
+/// DecoderLimits::memory_bytes. Do not use a Decoder again after an error.
 class Decoder {
  public:
-  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw.
+  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw any
+  /// error.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
   /// `path` is for messages. A Decoder for kNone returns the bytes of the source unchanged.
@@ -67,19 +68,19 @@ class Decoder {
 };
 
 struct EncoderOptions {
-  unsigned threads = 1;            ///< 1: Write compresses in the calling thread. The system may refuse some threads
+  unsigned threads = 1;            ///< with 1, Write compresses in the calling thread; the system may allow fewer
   std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
 };
 
 /// Compresses into members that any program for the codec reads as one file. Not thread-safe.
 class Encoder {
  public:
-  /// Takes the compressed bytes in order. Write and Finish call the sink. May throw.
+  /// Receives the compressed bytes in order. Write and Finish call the sink. The sink may throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
   /// Compresses at the default level of the codec.
   Encoder(Codec codec, const EncoderOptions& options, Sink sink);
-  /// Does not write the remaining bytes: without Finish the output is incomplete.
+  /// Drops the bytes that are not written yet. Without Finish the output is incomplete.
   ~Encoder();
   void Write(std::span<const std::byte> data);
   /// Writes the remaining bytes to the sink. Empty input gives one member. Call this once, after the last Write.
@@ -90,8 +91,8 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Return upper bounds of the memory that an Encoder and a Decoder allocate. `limit` is DecoderLimits::memory_bytes.
-/// Only zst and xz can obey a limit; the smallest is half a MiB.
+/// Both functions return an upper bound of the memory that is allocated. `limit` is DecoderLimits::memory_bytes. Only
+/// zst and xz can obey a limit. The smallest limit that they obey is half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
@@ -115,8 +116,8 @@ class BlockCodec {
 /// Returns the fastest codec for spill blocks: kNone, kLz4 or kZst. Compares the times to write a block and to read it
 /// back, assuming that the disk reads as fast as it writes. Each of these times is the longer of disk time and codec
 /// time, with half of the threads for the codec (the others sort). Codec times come from a table, so that the result
-/// depends only on the arguments. `sample` is compressed to estimate the ratio; less than 4 KiB give kNone. A codec
-/// must save 10 % of the time.
+/// depends only on the arguments. `sample` is compressed to estimate the ratio. Returns kNone if it has less than 4
+/// KiB, or if no codec saves 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

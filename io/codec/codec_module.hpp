@@ -23,14 +23,14 @@ inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 /// Thrown if a codec module cannot expand the data. Decoder adds path and offset to the reason.
 struct Refusal {
   std::string why;
-  std::uint64_t needed = 0;  ///< 0, or the memory needed if it exceeds the limit; `why` then ends before "more than"
+  std::uint64_t needed = 0;  ///< memory that is needed but exceeds the limit, or 0; Decoder appends it to `why`
 };
 
 /// Expands members one after the other. Not thread-safe.
 class MemberDecoder {
  public:
   virtual ~MemberDecoder() = default;
-  /// Starts a member. `head` has its first CodecModule::head_bytes bytes, which Decode gets as well. Throws Refusal.
+  /// Starts a member. `head` has its first CodecModule::head_bytes bytes. Decode gets them again. Throws Refusal.
   virtual void Begin(std::span<const std::byte> head) = 0;
   /// Expands bytes of `in` into `out`. Removes the bytes read and written from the beginning of both spans, also if it
   /// throws Refusal. Returns true once the end of the member is verified.
@@ -79,7 +79,7 @@ struct DecoderMemory {
 struct CodecModule {
   const char* version;  ///< GPUSORT_CODEC_VERSION: the release and a checksum of the shared headers
   std::span<const Magic> magics;
-  std::size_t head_bytes;  ///< the bytes of a member that Begin gets; not less than the longest magic
+  std::size_t head_bytes;  ///< number of bytes that Begin gets; at least the size of the longest magic
   Padding padding;
   std::uint64_t member_bytes;                            ///< the default size of the input of one member
   DecoderMemory (*decoder_memory)(std::uint64_t limit);  ///< returns an upper bound; only zst and xz obey `limit`
@@ -94,7 +94,7 @@ template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);
 }
-/// CodecModule::decoder_memory of a codec that keeps to no limit.
+/// Implements CodecModule::decoder_memory for a codec that obeys no limit.
 template <std::uint64_t kBytes>
 DecoderMemory AlwaysTakes(std::uint64_t) {
   return {kBytes, kBytes};
@@ -109,8 +109,8 @@ DecoderMemory AlwaysTakes(std::uint64_t) {
 
 }  // namespace gpusort
 
-/// The only function that each module exports: it returns the functions of the module. A program that links one of
-/// these functions does not load that module.
+/// The only function that each module exports. It returns the functions of the module. If a program links one of these
+/// functions statically, LoadCodec uses that function and loads no module.
 extern "C" {
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_gz();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bz2();
