@@ -30,7 +30,7 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// The last small piece. A direct write pads the last page of a file, and the padding is cut off later.
+  /// The bytes of the last small piece. A direct write pads this piece, so Cover() computes its sum without padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -92,7 +92,7 @@ class SpillStore {
     std::string path;
     std::unique_ptr<File> file;       ///< created at the first write
     std::vector<std::uint64_t> free;  ///< the offsets of freed slots
-    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since the slot was freed as a hole
+    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since the slot was last a hole
     std::uint64_t end = 0;            ///< the first offset that no block has used
     bool holes = true;                ///< the file system can free parts of a file
     bool named = false;               ///< the name of the file is on the disk

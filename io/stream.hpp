@@ -82,7 +82,7 @@ class PipeWriter {
   /// The number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// Returns std::nullopt unless the stream is a regular file. WriteAll then writes at the offset of the descriptor.
+  /// Returns the facts if the stream is a regular file, which is written at the descriptor's offset; else std::nullopt.
   std::optional<FileFacts> file() const;
 
  private:

@@ -15,20 +15,20 @@ namespace gpusort {
 
 /// The functions that find and open GPUs, and limits for their use. Tests replace them to get backends that fail.
 struct GpuSource {
-  /// With --device auto, the CPU sorts inputs smaller than this, before a CUDA context could even be open.
+  /// With --device auto, the CPU sorts inputs smaller than this, because opening a CUDA context takes longer.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
   bool lines = true;  ///< true if the GPU backends can sort lines
   std::function<int(std::chrono::seconds)> count = CountGpus;
-  /// With --device auto, one GPU sorts inputs smaller than this, before contexts on other GPUs could even be open.
+  /// With --device auto, one GPU sorts inputs smaller than this, because opening other GPUs takes longer.
   std::uint64_t many_bytes = std::uint64_t{8} << 30;
 };
 
 /// Opens several GPUs at the same time: the GPUs that --gpus names, or as many as are useful for `input_bytes` of
 /// input. GPUs in `lost` are not opened again, and after one has hung, no GPU is opened. If --gpus names the GPUs and
-/// `lost` is empty, any failure is an error. Otherwise a GPU that fails is left out, and `note` gets the reason on this
-/// thread. Throws the first failure if no GPU is left.
+/// `lost` is empty, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and this
+/// thread calls `note`. Throws the first failure if no GPU is left.
 std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t input_bytes,
                                   const std::vector<int>& lost, const std::function<void(const std::string&)>& note);
 

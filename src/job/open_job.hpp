@@ -15,7 +15,7 @@
 
 namespace gpusort {
 
-/// The order of a job. Records are compared as they are, or as keyed records. The JobSpec must outlive this object.
+/// The order of a job's records. Keyed records are compared by their keys. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
   KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys

@@ -59,8 +59,8 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Sets `window.written`, once the window has a number. If an exception destroys the window before it is written,
-  /// this sets Signal::lost. If threads share the window, Pipeline::Try stops the pipeline first.
+  /// Sets `window.written` to a token that sets Signal::lost if an exception destroys the window. The window must have
+  /// its number. If threads share the window, Pipeline::Try reports the exception instead.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -108,7 +108,7 @@ class Checkpoints {
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  /// Returns a token for the windows of an interval. When the last of them releases it, `written` counts the interval.
+  /// Returns a token for the windows of an interval. When the last window releases it, `written` counts the interval.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);
@@ -143,7 +143,7 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // A kill then costs about a sixteenth of the merge so far, and stalls cost at most a twentieth of the time.
+      // After this delay, a kill costs about a sixteenth of the merge so far, and stalls cost at most a twentieth.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }

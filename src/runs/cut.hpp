@@ -25,7 +25,7 @@
 
 namespace gpusort {
 
-/// A loaded block of a run. Its windows share it. When the last of them is destroyed, the buffer returns to the pool.
+/// A loaded block of a run. All windows with bytes of the block share it. The last one returns the buffer to the pool.
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< offset of the block in the run
   BlockPool::Block buffer;
@@ -167,8 +167,8 @@ class Cutter {
         }
       }
     }
-    // The cursors advance last, so that they still hold all blocks if an allocation above throws. A block that is
-    // released here would wait for a lock that this thread holds.
+    // The cursors advance last, when the window shares all blocks. Otherwise an exception would release a block here,
+    // and the pool would wait for the lock that this thread holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&
@@ -223,7 +223,7 @@ class Cutter {
     if (!ranges.empty()) {
       const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        // A wrong count that is too large would read past the end of the run. The proof detects a cut inside a line.
+        // With a count that is too large, the merge would read beyond the run. The proof detects a cut inside a line.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
           throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
                             std::to_string(ranges[i].bytes));
@@ -275,7 +275,7 @@ class Cutter {
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Returns how many of the next `bytes` bytes sort before `cut`, or with `inclusive` before or equal to `cut`.
+  /// Returns how many of the next `bytes` bytes belong to records before `cut` or, if `inclusive`, equal to `cut`.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {

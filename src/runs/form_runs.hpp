@@ -1,5 +1,5 @@
-// Phase 1: makes sorted runs. A BatchFeeder reads the input ahead and divides it into batches. Each lane sorts batches
-// and leaves each run on the fastest tier that has room. Reading, sorting and spilling overlap. Start at FormRuns.
+// Phase 1: makes sorted runs. A BatchFeeder reads the input ahead and divides it into batches. Lanes sort batches, and
+// leave each run in the fastest place with room: device, host memory or spill. Start at FormRuns.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class KeyStage;
 /// backend fails: Return() takes back batches of a stream that did not become runs. Next() returns them again.
 class BatchFeeder {
  public:
-  /// Starts to read records of `layout`. If `scheme` is not null, batches contain keyed records, and all inputs count
-  /// as one stream. `order` is the order that every input must have. An order other than kNone requires `scheme`.
+  /// Starts to read records of `layout`. With `scheme`, batches contain keyed records, whose offsets count as if all
+  /// inputs were one stream. `order` is the order that every input must have. It must be kNone without `scheme`.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {},
@@ -69,7 +69,7 @@ class BatchFeeder {
                               Progress* progress = nullptr);
   /// Returns true if the first batch is the whole input. Call it after that batch was read. Waits if necessary.
   bool Ended(const Pipeline& waiter);
-  /// Sets the size of the longest accepted line. The default is the plan's. Call it before the first batch.
+  /// Replaces the plan's limit for the size of a line. Call it before the first batch.
   void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
   /// Takes back the blocks of a batch that did not become a run. Next() must have been called with `keep`.
   void Return(Batch& batch);

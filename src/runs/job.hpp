@@ -27,7 +27,7 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// If set (--debug): makes the text that replaces a record in the output, and appends it. Any thread may call it.
+  /// Null, or with --debug: appends the text that replaces the record in the output. Any thread may call it.
   std::function<void(RecordSpan, std::string&)> format{};
   /// The layout in which records with equal keys compare equal, for --split (see Ordered::groups).
   RecordLayout groups{};

@@ -74,7 +74,7 @@ class KeyStage {
     std::vector<std::byte> head;
     InputReader::Block block;
     std::uint64_t begin = 0, end = 0;
-    std::uint64_t stored = 0;  ///< bytes that were read from the file since the piece before
+    std::uint64_t stored = 0;  ///< bytes that were read from the file since the previous piece
   };
   /// The place of a record: the numbers of records and of newlines before the record, and its offset in the input.
   struct Place {
@@ -86,20 +86,20 @@ class KeyStage {
     std::uint32_t input = 0;
     std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< sums without keys: of all records, and of all but the first
-    std::uint64_t first_end = 0;  ///< the end of the first record in `keyed`
+    RecordSum sum, rest;          ///< sums of the records without their keys; `rest` omits the first record
+    std::uint64_t first_end = 0;  ///< offset in `keyed` at which the first record ends
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
     KeyTally tally;
     std::uint64_t newlines = 0;
     std::uint64_t offset = 0;       ///< offset of the first record in the input
-    std::optional<Place> disorder;  ///< the first record out of order; counts begin at the piece
+    std::optional<Place> disorder;  ///< the first record out of order; the counts begin at the piece
   };
 
   void Cut() {
     std::vector<std::byte> open;       // the beginning of a record that continues in the next block
     ScanState state, open_state;       // the format's state after all bytes read, and at the beginning of `open`
     std::uint64_t number = 0, at = 0;  // number of the next piece, and offset after all bytes read
-    std::uint64_t stored = 0;          // bytes that were read from the file since the last piece
+    std::uint64_t stored = 0;          // bytes that were read from the file since the previous piece
     std::uint32_t input = 0;
     bool begun = false;
     const auto begin = [&] {
@@ -329,7 +329,7 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
   }
 
-  /// Hands on `made`, or stores it until its turn comes. Also hands on the stored pieces whose turn has come.
+  /// Stores `made`, and hands on all stored pieces whose turn has come. Waits while too many pieces are stored.
   void HandOnInTurn(Made made) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(made.number, std::move(made));
@@ -346,8 +346,8 @@ class KeyStage {
   }
 
   /// Hands on the keyed records of a piece. Call this only in the turn of the piece. Only the thread with the turn
-  /// takes blocks, so that no other thread holds a block for which it waits. If a piece fills several blocks, each
-  /// block is handed on before the next is taken.
+  /// takes blocks, so it never waits for a block that another thread holds. If a piece fills several blocks, each block
+  /// is handed on before the next is taken.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     if (made.input != input_) {

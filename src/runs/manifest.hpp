@@ -98,8 +98,8 @@ nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns the line `{"kind":value}` with its hash and a newline. `before` must be the hash in the line before. It is
-/// replaced by the hash in the new line.
+/// Returns the line `{"kind":value}` with its hash and a newline. `before` must be the hash in the line before, and is
+/// set to the hash in the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
 /// Adds the content of a line to `manifest`. Throws Error(kIntegrity) if the value has a wrong form, and Error(kUsage)

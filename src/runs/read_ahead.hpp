@@ -32,7 +32,7 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
 enum class SpillSpace { kKept, kFreedAsRead };
 
 /// Reads the blocks of many runs ahead. The run whose newest block has the smallest last key needs its next block
-/// first. A run without loaded bytes precedes all others, so that the cut can always continue.
+/// first. A run without loaded bytes is read before all others, so that the cut can always continue.
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors` on threads of `pipeline`.
@@ -45,8 +45,7 @@ class ReadAhead {
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
-      // A reader holds the lock from its look at the pool until it waits. Locking here ensures that the reader is
-      // notified.
+      // A reader holds the lock from its look at the pool until it waits, so no reader misses the notification.
       { const std::lock_guard lock(mutex_); }
       changed_.notify_all();
     });
@@ -104,7 +103,7 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer: a block, or the largest block or line of the runs unless the ring grows.
+  /// Returns the size of a buffer. It holds any block or line of the runs, or only a plain block if the ring grows.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -148,7 +147,7 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-      // Declared before the lock, so that blocks are released after it. The pool takes the lock when a block returns.
+      // Both are declared before the lock, and so destroyed after it: the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);

@@ -46,7 +46,7 @@ std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 /// memory. The blocks of a sorted input take no memory, because they are computed from their numbers.
 class RunBlocks {
  public:
-  /// The bytes of memory that describe a block without its forecast, and those that describe its slot in the spill.
+  /// Numbers of bytes that describe a block in memory: without its forecast, and for its slot in the spill.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns the number of words of ForecastKey that the layout uses.
   static std::size_t ForecastWords(const RecordLayout& layout) {
@@ -59,8 +59,8 @@ class RunBlocks {
 
   RunBlocks() = default;
   explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
-  /// The blocks of a sorted input, each of `block_bytes` bytes. A block of lines contains the lines that begin in its
-  /// bytes; ReadAhead finds these lines.
+  /// Describes the blocks of a sorted input, each of `block_bytes` bytes. A block of lines contains the lines that
+  /// begin in its bytes; ReadAhead finds these lines.
   RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
 
   std::size_t size() const {
@@ -177,7 +177,7 @@ class RunView {
   /// Returns the last end of a record in (begin, end], or `begin` if there is none. A record must begin at `begin`.
   std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
   std::uint64_t RecordEnd(std::uint64_t begin) const;
-  /// Returns the end of the whole records from `begin` on that fit into `room` bytes, or of the first if it is longer.
+  /// Returns the end of the whole records that begin at `begin` and fit `room`, or of the first one if it is longer.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
   /// Returns the record that begins at `begin`. The result points into the slot or into `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
@@ -196,14 +196,14 @@ class RunView {
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the read that finds the last record of [begin, end). Sets `end` to the end of that read.
+  /// Returns the offset at which LastBefore() begins to read. Sets `end` to the end of that read.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };
 
-/// Divides a run into blocks of at most `payload` bytes of whole records, or of one longer record. Sets no place.
+/// Divides a run into blocks of at most `payload` bytes of whole records, or of one longer record. No places are set.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the blocks of a run that stays in the input at `ranges`. `sorted` contains the records of the run.

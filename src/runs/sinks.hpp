@@ -39,7 +39,7 @@ class WindowSink {
   virtual void Settle() {}
   /// Returns true if the sink drops all further windows. Any thread may call this.
   virtual bool enough() const { return false; }
-  /// Returns the offset of the first window. It is greater than 0 if an earlier process wrote the bytes before.
+  /// Returns the offset of the first window. An earlier process wrote the bytes before this offset.
   virtual std::uint64_t begin() const { return 0; }
   /// Returns the offset of the end of the written sequence. -u and --top drop records, so the windows may have more
   /// bytes in total. Call this only when Settle() may be called.
@@ -47,7 +47,7 @@ class WindowSink {
 };
 
 /// Makes the sink of the last merge, whose windows have `bytes` bytes in total. `proof` and `output` must outlive it.
-/// An earlier process wrote the first `written` bytes of the output. `proof` must already contain their records.
+/// An earlier process wrote the first `written` bytes of the output, with records that `proof` must already contain.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 

@@ -73,7 +73,7 @@ class TempCodec {
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block at `extent`, and puts it, expanded to `payload_bytes` bytes, into `block` after the header.
+  /// Reads the block at `extent` and expands it. Puts the `payload_bytes` expanded bytes into `block` after the header.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -105,8 +105,7 @@ class TempCodec {
   }
 
  private:
-  /// Written bytes before the first and before each later choice of a codec. Caches hide the disk's speed for fewer
-  /// bytes.
+  /// Numbers of bytes to write before the first and later choices of a codec. Caches hide the disk's speed for fewer.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
   struct Place {
@@ -131,7 +130,7 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// Returns a place to the codec that lent it.
+  /// Gives a place back to the TempCodec that lent it.
   struct Return {
     TempCodec* owner;
     void operator()(Place* place) const {
@@ -141,7 +140,7 @@ class TempCodec {
     }
   };
 
-  /// Waits for a free place and lends it. The wait is short, because a holder waits only for the disk.
+  /// Lends the memory to compress one block. The wait for it is short, because its holder waits only for the disk.
   std::unique_ptr<Place, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
