@@ -31,7 +31,7 @@ int SignalReceived();
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();
-/// Returns how many SIGUSR1 arrived. The signal handler only counts them, because it cannot format a line of progress.
+/// Returns how many SIGUSR1 signals arrived. The handler only counts them, because it cannot format a line of progress.
 unsigned ReportsAsked();
 /// Opens closed standard streams on /dev/null. Otherwise a data file would get the number of a stream, and messages
 /// would be written into the file. Sets bit i of the result if descriptor i was closed. Call this before opening files.

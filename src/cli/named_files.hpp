@@ -12,7 +12,7 @@ namespace gpusort {
 void RequireInput(const std::string& input);
 
 /// Reads the inputs' names (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this once,
-/// before `spec` is used. Throws Error(kUsage) if a file is unreadable or too short, and Error(kCancelled) if `cancel`
+/// before `spec` is used. Throws Error(kUsage) for an unreadable or too short file, and Error(kCancelled) if `cancel`
 /// is set.
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 

@@ -39,7 +39,7 @@ struct OptionRow {
   /// Stores the value of the option. The value of a flag is the word after its "=", or "". Other values are not empty.
   /// Throws Error(kUsage) with a message that does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  unsigned takes = 0;        ///< a format with columns allows the option if it has this FormatOption; 0: all formats do
+  unsigned takes = 0;        ///< the FormatOption that a format with columns needs for this option; 0: none is needed
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
   const char* words = "";    ///< the values, or the words that may follow "=" of a flag, with blanks between them
   const char* help = "";     ///< the text for --help=all and the manual page
