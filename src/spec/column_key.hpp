@@ -1,5 +1,5 @@
-// A sort key of records with columns, as typed: -k NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Plain data:
-// cli/column_key.hpp parses the text, and formats/ compares records by the key. Start at ColumnKey.
+// A sort key of records with columns, as typed (ColumnKey), and the syntax of such records (TableOptions). Plain data:
+// cli/column_key.hpp parses the text of a key, and formats/ compares records by the key.
 #pragma once
 
 #include <cstdint>
