@@ -17,7 +17,7 @@ struct stat;
 
 namespace gpusort {
 
-/// The facts that stat reports about a file. If they are equal at two times, nothing wrote to the file in between.
+/// The facts that stat reports about a file. If the facts at two times are equal, nothing was written in between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -60,7 +60,7 @@ class File {
   void Allocate(std::uint64_t size);
   /// Calls Allocate on a tmpfs, where this makes writing faster. Call it for a file whose final size is not known.
   void AllocateToWrite(std::uint64_t size);
-  /// Frees the space of these bytes, which then read as zeros. Returns false if the file system cannot free them.
+  /// Frees the space of these bytes. Later reads return zeros. Returns false if the file system cannot free them.
   bool Deallocate(std::uint64_t offset, std::uint64_t bytes);
   /// Writes dirty pages to the device and drops the cached pages, so that the next ReadAt reads from the device.
   void DropCache();
@@ -117,9 +117,9 @@ class FileSystem {
   /// Creates a nameless file in `directory` that only this process can open. The file disappears with the returned
   /// object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that stays after the process. Creates a missing file with mode 0600 if `create`; otherwise returns
-  /// null. Does not follow links. Throws Error(kUsage) for a file that other users own or can write, or that is not
-  /// regular.
+  /// Opens a file that stays after the process. If it is missing, creates it with mode 0600 or, unless `create`,
+  /// returns null. Does not follow links. Throws Error(kUsage) if it is not regular, or if other users own or can write
+  /// it.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);

@@ -25,7 +25,7 @@ struct FileRights {
   /// Gives `file` the owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
   /// into `lost`. No user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` all rights and attributes that can be set. Puts the other ones into `lost`, each with the reason.
+  /// Gives `file` all rights and attributes that can be set. Puts those that cannot into `lost`, each with the reason.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
   /// Gives `file` the mode and the ACL that the kernel gives a new file of mode 0666 in the directory.
   static void GiveDefault(File& file, int directory, const std::string& path);

@@ -44,15 +44,15 @@ class OutputFile {
   /// Stores `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// See File::Allocate. Throws Error(kNoSpace) if there is too little space. Reserves nothing for a file in place.
+  /// See File::Allocate. Throws Error(kNoSpace) if space is missing. For an output in place, only checks the free
+  /// space.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses direct I/O from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Uses the file `name` in the output's folder as the new file; an earlier process may have left it. Cuts it to
-  /// `bytes` bytes. If the file was shorter, empties it and returns false. The destructor keeps the bytes that Keep
-  /// names. Throws Error(kUsage) if `name` is not a file of this user. Call this first, and never for an output in
-  /// place.
+  /// Uses the file `name` in the output's folder, perhaps from an earlier process, as the new file. Cuts it to `bytes`.
+  /// If it was shorter, empties it and returns false. The destructor keeps the bytes that Keep names. Throws
+  /// Error(kUsage) if `name` is not a file of this user. Not for an output in place. Call this first.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the first `bytes` bytes are on the disk. The destructor does not remove these bytes.
   void Keep(std::uint64_t bytes);
@@ -64,11 +64,11 @@ class OutputFile {
   /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
   /// `sync`. This part of Publish may fail or take long. Complete all files of a job before you publish the first.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Completes the file if Complete was not called, renames it to its name and, if `sync`, syncs the directory. Call
-  /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
-  /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new
-  /// output is in place. After any other error the old file is unchanged, unless it was written in place. With kKeep,
-  /// throws Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
+  /// Completes the file if Complete was not called, renames it to path() and, if `sync`, syncs the directory. Call this
+  /// once. After success, signals stay blocked in the calling thread, because a finished job must not end by a signal.
+  /// If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new output is in
+  /// place. After any other error the old file is unchanged, unless it was written in place. With kKeep, throws
+  /// Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
   void Publish(std::uint64_t total_bytes, bool sync);
   /// The rights and attributes that could not be set, each with the reason: "user.origin: EPERM (...)".
   const std::vector<std::string>& lost() const { return lost_; }

@@ -65,11 +65,11 @@ class SpillStore {
 
   /// Reads a block into `block`, which must be aligned and have room for header, payload and padding. Returns the size
   /// of the payload, which begins at block[kSpillHeaderBytes]. Throws Error(kIntegrity) if the bytes differ from those
-  /// written. After an error of the device, reads a second time and then throws Error(kIo).
+  /// written. If the device reports an error twice, throws Error(kIo).
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
-  /// Frees the block's space for the file system or, if the file system cannot free parts of files, for later blocks.
-  /// Call this once for each result of Write, when no Read of the block is running.
+  /// Gives the block's space back to the file system. If the file system cannot free parts of files, later blocks use
+  /// the space. Call this once for each result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
   // For named files: first, one thread must call Claim for each block to keep, and then FreeUnclaimed.

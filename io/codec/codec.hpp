@@ -40,7 +40,7 @@ std::string_view CodecName(Codec codec);
 struct DecoderLimits {
   std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; unused by kNone
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest window or dictionary
-  unsigned memory_share = 1;  ///< --memory is this many times `memory_bytes`, for messages
+  unsigned memory_share = 1;  ///< --memory divided by `memory_bytes`, for messages
 };
 
 /// Expands a compressed file of one or more members. Not thread-safe. Throws Error(kBadInput) if a window or dictionary
@@ -48,8 +48,7 @@ struct DecoderLimits {
 /// DecoderLimits::memory_bytes. Do not use a Decoder again after an error.
 class Decoder {
  public:
-  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw any
-  /// error.
+  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
   /// `path` is for messages. A Decoder for kNone returns the bytes of the source unchanged.
@@ -116,8 +115,8 @@ class BlockCodec {
 /// Returns the fastest codec for spill blocks: kNone, kLz4 or kZst. Compares the times to write a block and to read it
 /// back, assuming that the disk reads as fast as it writes. Each of these times is the longer of disk time and codec
 /// time, with half of the threads for the codec (the others sort). Codec times come from a table, so that the result
-/// depends only on the arguments. `sample` is compressed to estimate the ratio. Returns kNone if it has less than 4
-/// KiB, or if no codec saves 10 % of the time.
+/// depends only on the arguments. `sample` is compressed to estimate the ratio. The result is kNone if `sample` is
+/// below 4 KiB, or if no codec saves 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -32,8 +32,8 @@ class MemberDecoder {
   virtual ~MemberDecoder() = default;
   /// Starts a member. `head` has its first CodecModule::head_bytes bytes. Decode gets them again. Throws Refusal.
   virtual void Begin(std::span<const std::byte> head) = 0;
-  /// Expands bytes of `in` into `out`. Removes the bytes read and written from the beginning of both spans, also if it
-  /// throws Refusal. Returns true once the end of the member is verified.
+  /// Expands bytes of `in` into `out`. Removes the bytes that were read or written from the front of each span, even if
+  /// it throws Refusal. Returns true once the end of the member is verified.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
