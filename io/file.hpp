@@ -117,9 +117,8 @@ class FileSystem {
   /// Creates a nameless file in `directory` that only this process can open. The file disappears with the returned
   /// object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that stays after the process. If it is missing, creates it with mode 0600 or, unless `create`,
-  /// returns null. Does not follow links. Throws Error(kUsage) if it is not regular, or if other users own or can write
-  /// it.
+  /// Opens a file that stays after the process, or returns null if it is missing. With `create`, creates it with mode
+  /// 0600. Does not follow links. Throws Error(kUsage) unless it is a regular file that only this user can write.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);

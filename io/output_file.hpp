@@ -44,17 +44,16 @@ class OutputFile {
   /// Stores `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// See File::Allocate. Throws Error(kNoSpace) if space is missing. For an output in place, only checks the free
-  /// space.
+  /// See File::Allocate. Throws Error(kNoSpace) if space is missing. Only checks the free space for an output in place.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses direct I/O from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Uses the file `name` in the output's folder, perhaps from an earlier process, as the new file. Cuts it to `bytes`.
-  /// If it was shorter, empties it and returns false. The destructor keeps the bytes that Keep names. Throws
-  /// Error(kUsage) if `name` is not a file of this user. Not for an output in place. Call this first.
+  /// Uses the file `name` in the output's folder as the new file, and creates it if missing. Cuts it to `bytes` bytes;
+  /// if it was shorter, empties it and returns false. The destructor keeps the bytes that Keep names. Throws
+  /// Error(kUsage) if `name` is not a file of this user. Call this first, and never for an output in place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk. The destructor does not remove these bytes.
+  /// Returns once the first `bytes` bytes are on the disk, where the destructor leaves them.
   void Keep(std::uint64_t bytes);
   /// Empties the file and frees its space, including the bytes that Keep names.
   void Release() {

@@ -8,9 +8,9 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the file or link at `path` there as a trap: all users may write to the
-/// folder, and the entry belongs neither to this user nor to the owner of the folder. Does not follow links. Regular
-/// files count only in sticky folders (/tmp), because elsewhere another user could replace any file.
+/// Returns true if another user could have put the file or link at `path` there as a trap. All users may then write to
+/// the folder, and neither this user nor the owner of the folder owns the entry. Does not follow links. Regular files
+/// count only in sticky folders (/tmp), because elsewhere another user could replace any file.
 bool PlantedByOther(const std::string& path);
 /// Returns the descriptor that the path names: /dev/stdout, /dev/fd/3, or a link to a descriptor of this process.
 std::optional<int> DescriptorOf(const std::string& path);

@@ -10,11 +10,11 @@
 
 namespace gpusort {
 
-/// Throws Error(kNotSorted) unless the inputs are sorted; with -u, without equal keys. Names the first wrong record.
+/// Throws Error(kNotSorted), which names the first record out of order, unless the inputs are sorted. With -u, equal
+/// keys are out of order.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Checks the only input while reading it. Stops at the first line out of order and returns it, or returns
-/// std::nullopt. Needs memory for two lines.
+/// Checks the only input while reading it. Returns at the first line out of order, or std::nullopt at the end.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
 /// Returns true if the inputs contain a header but no record. The user may have meant the header's lines as records.

@@ -103,7 +103,7 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer. It holds any block or line of the runs, or only a plain block if the ring grows.
+  /// Returns the size of a buffer: plan.block_bytes if the ring grows, otherwise enough for any block of the runs.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -147,7 +147,7 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-      // Both are declared before the lock, and so destroyed after it: the pool takes the lock when a block returns.
+      // Both are destroyed after the lock is released, because the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);

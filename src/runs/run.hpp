@@ -203,7 +203,7 @@ class RunView {
   const RecordLayout& layout_;
 };
 
-/// Divides a run into blocks of at most `payload` bytes of whole records, or of one longer record. No places are set.
+/// Divides a run into blocks of whole records with at most `payload` bytes, or of one longer record. Sets no `place`.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the blocks of a run that stays in the input at `ranges`. `sorted` contains the records of the run.

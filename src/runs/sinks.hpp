@@ -47,7 +47,7 @@ class WindowSink {
 };
 
 /// Makes the sink of the last merge, whose windows have `bytes` bytes in total. `proof` and `output` must outlive it.
-/// An earlier process wrote the first `written` bytes of the output, with records that `proof` must already contain.
+/// An earlier process may have written the first `written` bytes of the output. `proof` must contain their records.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 

@@ -105,7 +105,8 @@ class TempCodec {
   }
 
  private:
-  /// Numbers of bytes to write before the first and later choices of a codec. Caches hide the disk's speed for fewer.
+  /// Numbers of bytes to write before the first choice of a codec, and before each later choice. With fewer bytes,
+  /// caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
   struct Place {
@@ -140,7 +141,7 @@ class TempCodec {
     }
   };
 
-  /// Lends the memory to compress one block. The wait for it is short, because its holder waits only for the disk.
+  /// Lends the memory to compress one block. Waits until it is free; threads that hold it wait only for the disk.
   std::unique_ptr<Place, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
