@@ -14,7 +14,7 @@ namespace gpusort {
 /// keys are out of order.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Checks the only input while reading it. Returns at the first line out of order, or std::nullopt at the end.
+/// Checks the only input while reading it. Returns the first line out of order, without reading on, or std::nullopt.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
 /// Returns true if the inputs contain a header but no record. The user may have meant the header's lines as records.

@@ -22,8 +22,8 @@ struct Sorting;
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// Stores the finished part of a job, and finds the part that an earlier process stored. Does nothing without
-/// --resume-dir, and with --explain. Only the thread of the job may call the functions. Data that they write is then on
-/// the disk.
+/// --resume-dir, and with --explain. Only the thread of the job may call the functions. Each returns after its data is
+/// on the disk.
 class JobSurvival {
  public:
   /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder belongs to
