@@ -153,8 +153,13 @@ std::string FormatBytes(std::uint64_t bytes) {
 std::string Hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
 std::string HexOf(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const std::byte byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  text.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    text += kDigits[static_cast<unsigned>(byte) >> 4];
+    text += kDigits[static_cast<unsigned>(byte) & 15];
+  }
   return text;
 }
 
