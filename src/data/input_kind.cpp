@@ -292,9 +292,13 @@ JsonFront ReadJson(std::string_view input) {
   const std::size_t first = text.find_first_not_of(kJsonBlanks, 1);
   if (!text.starts_with('{') && !text.starts_with('[')) return {};
   if (first == text.npos || text[first] == ']' || text[first] == '}') return {};
-  // Strings count in any encoding, and the parser wants UTF-8.
+  // Strings count in any encoding and with any escape. The parser wants UTF-8, and refuses half of a surrogate pair.
   std::string ascii(text);
-  std::replace_if(ascii.begin(), ascii.end(), [](char c) { return static_cast<signed char>(c) < 0; }, 'x');
+  for (std::size_t i = 0; i < ascii.size(); ++i) {
+    const bool escape = ascii[i] == '\\';
+    if (escape || static_cast<signed char>(ascii[i]) < 0) ascii[i] = 'x';
+    if (escape && ++i < ascii.size()) ascii[i] = 'x';
+  }
   std::istringstream in(ascii);
   try {
     nlohmann::json value;

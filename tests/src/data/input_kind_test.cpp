@@ -191,7 +191,9 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
 TEST(KindCheck, KnowsJsonThatIsNoLines) {
   const JobSpec json = TableOf("jsonl");
   for (const std::string front : {"[\n{\"a\":1},\n{\"a\":2}\n]\n", "[{\"a\":1},{\"a\":2}]\n", "\xef\xbb\xbf [{\"a\":1}]",
-                                  "[1,\n2]\n", "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n", "{\"a\":1,\r\n\"b\":2}"}) {
+                                  "[1,\n2]\n", "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n",
+                                  "{\"a\":1,\r\n\"b\":2}", "[{\"a\":\"\\ud83d\"}]\n",
+                                  "[{\"a\":\"\\\\\"},{\"a\":\"\\\"]\"}]\n"}) {
     EXPECT_NE(Refusal(json, front).find("jq -c"), std::string::npos) << front;
     EXPECT_NE(Refusal(LinesByDefault(), front).find("jq -c"), std::string::npos) << front;
     EXPECT_NE(Refusal(TableOf("csv"), front).find("jq -c"), std::string::npos) << front;
