@@ -5,7 +5,6 @@
 
 #include "formats/find_bytes.hpp"
 #include "formats/text_reader.hpp"
-#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {

@@ -15,7 +15,6 @@
 #include "base/text.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"
-#include "io/path.hpp"
 #include "kernels/error.hpp"
 #include "watch/progress.hpp"
 #include "watch/summary.hpp"
