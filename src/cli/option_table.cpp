@@ -6,6 +6,7 @@
 
 #include "cli/key_def.hpp"
 #include "cli/option_values.hpp"
+#include "formats/time_text.hpp"
 #include "cli/typed.hpp"
 #include "data/output_parts.hpp"
 #include "formats/registry.hpp"
@@ -209,6 +210,18 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.table.nulls.push_back(text); },
      .takes = kTakesNull,
      .help = "fields that are TEXT, without quotes, are null; empty fields and \\N are null, too"},
+    {.section = kTables, .name = "time", .argument = "FORMAT", .marks = kRepeats | kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.times.push_back(CheckedTimeFormat(text)); },
+     .takes = kTakesTime,
+     .help = "the form of the times of a log, in strptime's letters and %f for a fraction; of several, each input takes "
+             "the one that fits",
+     .more = "The known forms are not tried then. The time may stand at any place that is the same in all lines.",
+     .about = "the form of the times of a log"},
+    {.section = kTables, .name = "timezone", .argument = "ZONE", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.zone = text; },
+     .takes = kTakesTime,
+     .help = "the zone of times that name none: a name of the IANA database or an offset (default: TZ, then the "
+             "machine's zone)"},
     {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "

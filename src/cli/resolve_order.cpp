@@ -88,6 +88,14 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
+void RefuseParts(const JobSpec& spec) {
+  const FormatRow& row = RowOf(*spec.source.table);
+  if (row.in_parts) return;
+  const std::string format = std::string(" --format ") + row.name + " yet";
+  if (spec.target.verify) FailUsage("--verify-output cannot read" + format);
+  if (!spec.survival.dir.empty()) FailUsage("--resume-dir cannot go on with" + format);
+}
+
 /// Sets the bytes between and around fields.
 void SetTableBytes(const TypedTable& given, TableOptions& table) {
   if (given.delimiter) table.delimiter = static_cast<unsigned char>(*given.delimiter);
@@ -125,11 +133,18 @@ void SetTableKeys(Typed& typed) {
     FailUsage("--thousands and --decimal-point must be different bytes");
   }
   RefuseManyKeys(typed, "there are ", " keys");
-  spec.source.type_note = spec.source.table->name + (typed.keys.empty() ? ", key: all columns as text" : "");
-  for (const std::string& text : typed.keys) {
-    const bool fields = RowOf(*spec.source.table).names == ColumnNames::kFields;
+  const FormatRow& row = RowOf(*spec.source.table);
+  std::vector<std::string> keys = typed.keys;
+  if (keys.empty() && *row.key != '\0') keys.emplace_back(row.key);
+  spec.source.type_note = spec.source.table->name + (keys.empty() ? ", key: all columns as text" : "");
+  for (const std::string& text : keys) {
+    const bool fields = row.names == ColumnNames::kFields;
     const std::string key_text = fields ? WithoutFieldColon(text) : text;
     ColumnKey key = Named("--key", [&] { return ParseColumnKey(key_text, decimal_point, thousands); });
+    if (key.column == row.key && !key.rule.typed) {
+      key.rule.type = ValueType::kTimestamp;
+      key.rule.typed = true;
+    }
     key.rule.descending ^= spec.order.reverse;
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);
@@ -211,6 +226,7 @@ void ResolveTable(Typed& typed) {
   JobSpec& spec = typed.spec;
   TableOptions& table = *spec.source.table;
   RefuseForTable(typed);
+  RefuseParts(spec);
   SetTableBytes(typed.table, table);
   if (typed.table.no_header) table.header = 0;
   if (!typed.header.empty()) {
@@ -220,6 +236,8 @@ void ResolveTable(Typed& typed) {
   table.nulls = typed.table.nulls;
   if (const char* const null = RowOf(table).null; *null != '\0') table.nulls.emplace_back(null);
   table.strict = typed.table.strict;
+  table.times = typed.table.times;
+  table.zone = typed.table.zone;
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});

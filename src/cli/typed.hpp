@@ -14,7 +14,8 @@ namespace gpusort {
 /// The options for records with columns. An int is a byte, or -1 if the user gave the word "none".
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
-  std::vector<std::string> nulls;
+  std::vector<std::string> nulls, times;
+  std::string zone;
   bool no_header = false;
   bool strict = false;
 };

@@ -172,8 +172,8 @@ std::string SortInstead(const RecordLayout& layout) {
   const std::string text = "; sort it without -m";
   return layout.fixed() ? text
                         : text +
-                              " if each of its lines is a record; records of several lines (stack traces, say) "
-                              "cannot be sorted or merged";
+                              " if each of its lines is a record; --format log keeps records of several lines "
+                              "(stack traces, say) whole";
 }
 
 Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,

@@ -34,6 +34,7 @@ void KeyTally::Add(const KeyTally& later) {
   }
   short_records += later.short_records;
   lacks_zone |= later.lacks_zone;
+  lacks_year |= later.lacks_year;
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);
   glued.Add(later.glued, record);

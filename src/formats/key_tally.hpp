@@ -38,7 +38,8 @@ struct KeyTally {
   };
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< how often a record lacked the column of a key
-  bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC
+  bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
+  bool lacks_year = false;          ///< some time of a log had no year
   Seen other_width;                 ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;    ///< the number of columns of the first such record
   /// Records that probably are several records, joined by a mistake in the input. FormatRow::glued describes them.

@@ -9,8 +9,7 @@
 namespace gpusort {
 namespace {
 
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-bool IsEnd(char c) { return IsBlank(c) || c == '\r' || c == '\n'; }
+bool IsEnd(char c) { return IsBlankChar(c) || c == '\r' || c == '\n'; }
 
 /// Returns the part of `text` before the blanks and line ends at its end.
 std::string_view TrimEnd(std::string_view text) {
@@ -21,7 +20,7 @@ std::string_view TrimEnd(std::string_view text) {
 /// Returns the name of the field that the line begins, without blanks before the colon. Empty: the line begins none.
 std::string_view NameOf(std::string_view line) {
   const std::size_t colon = line.find(':');
-  if (colon == line.npos || IsBlank(line[0]) || line[0] == '#') return {};
+  if (colon == line.npos || IsBlankChar(line[0]) || line[0] == '#') return {};
   return TrimEnd(line.substr(0, colon));
 }
 
@@ -134,7 +133,7 @@ void ParagraphsFormat::FindFields(const Byte* begin, const Byte* end, Scratch& s
     const std::string_view line = TakeTextLine(rest);
     const auto at = static_cast<std::size_t>(line.data() - record.data());
     if (line[0] == '#' || line == "\n" || line == "\r\n") continue;
-    if (IsBlank(line[0])) {
+    if (IsBlankChar(line[0])) {
       if (current == kNone) continue;
       std::string_view& value = fields[current].text;
       if (!copied && value.data() + value.size() == line.data()) {

@@ -11,6 +11,7 @@
 #include "formats/copy_format.hpp"
 #include "formats/csv_format.hpp"
 #include "formats/json_format.hpp"
+#include "formats/logs_format.hpp"
 #include "formats/paragraphs_format.hpp"
 #include "formats/pgcopy_binary_format.hpp"
 #include "formats/pgdump_format.hpp"
@@ -29,6 +30,7 @@ enum FormatOption : unsigned {
   kTakesNull = 32,
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
+  kTakesTime = 256,  ///< --time and --timezone
 };
 
 /// How the user names a column in a key, for example by the header or by a number.
@@ -65,6 +67,10 @@ struct FormatRow {
   /// The warning about a record that is probably several records: what the record has, and what the user can do.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
+  const char* key = "";  ///< the key of a job without -k, a timestamp; empty: all columns as text
+  /// True if a part of an input can be read without the first bytes of the input, as tasks, --verify-output and
+  /// --resume-dir do.
+  bool in_parts = true;
 };
 
 template <typename Format>
@@ -90,7 +96,10 @@ inline constexpr FormatRow kFormatRows[] = {
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "",
-     MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
+     MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice",
+     "an empty line may be missing between two records"},
+    {"log", "", kReadsRows, ColumnNames::kFields, kTakesSplit | kTakesTime, 0, -1, '\\', 0, "", MakeFormat<LogsFormat>,
+     nullptr, "", "", "time", false},
 };
 
 /// Returns the format with the name `name`, or null if there is no such format.

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "formats/registry.hpp"
 #include "formats/suggest_type.hpp"
+#include "formats/zone.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -330,7 +331,14 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                                 RecordName(spec, tally.glued), row.glued_advice, kStrict));
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
-  if (tally.lacks_zone) lines.push_back("timestamps without a zone were taken as UTC");
+  if (tally.lacks_zone) {
+    const bool log = (RowOf(table).takes & kTakesTime) != 0;
+    lines.push_back("timestamps without a zone were taken as " +
+                    (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
+  }
+  if (tally.lacks_year) {
+    lines.push_back("times without a year were taken as of the last year in which they are at most a day later than the last change of their file");
+  }
   return lines;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/gnu_quote.hpp"
@@ -35,28 +36,28 @@ struct ZoneName {
 };
 
 constexpr ZoneName kZoneNames[] = {
-    {"acdt", 630}, {"acsst", 630}, {"acst", 570}, {"act", -300}, {"acwst", 525}, {"adt", -180}, {"aedt", 660},
-    {"aesst", 660}, {"aest", 600}, {"aft", 270}, {"akdt", -480}, {"akst", -540}, {"almst", 420}, {"almt", 360},
-    {"amt", -240}, {"ast", -240}, {"awsst", 540}, {"awst", 480}, {"azost", 0}, {"azot", -60}, {"bdst", 120},
-    {"bdt", 360}, {"bnt", 480}, {"bort", 480}, {"bot", -240}, {"bra", -180}, {"brst", -120}, {"brt", -180},
-    {"bst", 60}, {"btt", 360}, {"cadt", 630}, {"cast", 570}, {"cat", 120}, {"cct", 480}, {"cdt", -300},
-    {"cest", 120}, {"cet", 60}, {"cetdst", 120}, {"chadt", 825}, {"chast", 765}, {"chst", 600}, {"chut", 600},
-    {"clst", -180}, {"cot", -300}, {"cst", -360}, {"cxt", 420}, {"ddut", 600}, {"eat", 180}, {"edt", -240},
-    {"eest", 180}, {"eet", 120}, {"eetdst", 180}, {"egst", 0}, {"egt", -60}, {"est", -300}, {"fet", 180}, {"fjst", 780},
-    {"fjt", 720}, {"fnst", -60}, {"fnt", -120}, {"galt", -360}, {"gamt", -540}, {"gft", -180}, {"gilt", 720},
-    {"gmt", 0}, {"hdt", -540}, {"hkt", 480}, {"hst", -600}, {"ict", 420}, {"idt", 180}, {"irt", 210}, {"ist", 120},
-    {"jayt", 540}, {"jst", 540}, {"kdt", 600}, {"kgst", 360}, {"kst", 540}, {"lhst", 630}, {"ligt", 600},
-    {"mart", -570}, {"mdt", -360}, {"mest", 120}, {"mesz", 120}, {"met", 60}, {"metdst", 120}, {"mez", 60},
-    {"mht", 720}, {"mmt", 390}, {"mpt", 600}, {"msd", 240}, {"msk", 180}, {"mst", -420}, {"must", 300},
-    {"mut", 240}, {"mvt", 300}, {"myt", 480}, {"ndt", -150}, {"nft", -210}, {"npt", 345}, {"nst", -210},
-    {"nzdt", 780}, {"nzst", 720}, {"nzt", 720}, {"pdt", -420}, {"pet", -300}, {"pgt", 600}, {"pht", 480},
-    {"pkst", 360}, {"pkt", 300}, {"pmdt", -120}, {"pmst", -180}, {"pont", 660}, {"pst", -480}, {"pwt", 540},
-    {"pyst", -180}, {"ret", 240}, {"sadt", 630}, {"sast", 120}, {"sct", 240}, {"sst", -660}, {"taht", -600},
-    {"tft", 300}, {"tjt", 300}, {"tot", 780}, {"trut", 600}, {"tvt", 720}, {"uct", 0}, {"ulast", 540}, {"ut", 0},
-    {"utc", 0}, {"uyst", -120}, {"uyt", -180}, {"uzst", 360}, {"uzt", 300}, {"vut", 660}, {"wadt", 480}, {"wakt", 720},
-    {"wast", 420}, {"wat", 60}, {"wdt", 540}, {"west", 60}, {"wet", 0}, {"wetdst", 60}, {"wft", 720},
-    {"wgst", -120}, {"wgt", -180}, {"wib", 420}, {"wit", 540}, {"wita", 480}, {"xjt", 360}, {"yapt", 600},
-    {"yekst", 360}, {"z", 0}, {"zulu", 0},
+    {"acdt", 630},   {"acsst", 630}, {"acst", 570},   {"act", -300},  {"acwst", 525}, {"adt", -180},  {"aedt", 660},
+    {"aesst", 660},  {"aest", 600},  {"aft", 270},    {"akdt", -480}, {"akst", -540}, {"almst", 420}, {"almt", 360},
+    {"amt", -240},   {"ast", -240},  {"awsst", 540},  {"awst", 480},  {"azost", 0},   {"azot", -60},  {"bdst", 120},
+    {"bdt", 360},    {"bnt", 480},   {"bort", 480},   {"bot", -240},  {"bra", -180},  {"brst", -120}, {"brt", -180},
+    {"bst", 60},     {"btt", 360},   {"cadt", 630},   {"cast", 570},  {"cat", 120},   {"cct", 480},   {"cdt", -300},
+    {"cest", 120},   {"cet", 60},    {"cetdst", 120}, {"chadt", 825}, {"chast", 765}, {"chst", 600},  {"chut", 600},
+    {"clst", -180},  {"cot", -300},  {"cst", -360},   {"cxt", 420},   {"ddut", 600},  {"eat", 180},   {"edt", -240},
+    {"eest", 180},   {"eet", 120},   {"eetdst", 180}, {"egst", 0},    {"egt", -60},   {"est", -300},  {"fet", 180},
+    {"fjst", 780},   {"fjt", 720},   {"fnst", -60},   {"fnt", -120},  {"galt", -360}, {"gamt", -540}, {"gft", -180},
+    {"gilt", 720},   {"gmt", 0},     {"hdt", -540},   {"hkt", 480},   {"hst", -600},  {"ict", 420},   {"idt", 180},
+    {"irt", 210},    {"ist", 120},   {"jayt", 540},   {"jst", 540},   {"kdt", 600},   {"kgst", 360},  {"kst", 540},
+    {"lhst", 630},   {"ligt", 600},  {"mart", -570},  {"mdt", -360},  {"mest", 120},  {"mesz", 120},  {"met", 60},
+    {"metdst", 120}, {"mez", 60},    {"mht", 720},    {"mmt", 390},   {"mpt", 600},   {"msd", 240},   {"msk", 180},
+    {"mst", -420},   {"must", 300},  {"mut", 240},    {"mvt", 300},   {"myt", 480},   {"ndt", -150},  {"nft", -210},
+    {"npt", 345},    {"nst", -210},  {"nzdt", 780},   {"nzst", 720},  {"nzt", 720},   {"pdt", -420},  {"pet", -300},
+    {"pgt", 600},    {"pht", 480},   {"pkst", 360},   {"pkt", 300},   {"pmdt", -120}, {"pmst", -180}, {"pont", 660},
+    {"pst", -480},   {"pwt", 540},   {"pyst", -180},  {"ret", 240},   {"sadt", 630},  {"sast", 120},  {"sct", 240},
+    {"sst", -660},   {"taht", -600}, {"tft", 300},    {"tjt", 300},   {"tot", 780},   {"trut", 600},  {"tvt", 720},
+    {"uct", 0},      {"ulast", 540}, {"ut", 0},       {"utc", 0},     {"uyst", -120}, {"uyt", -180},  {"uzst", 360},
+    {"uzt", 300},    {"vut", 660},   {"wadt", 480},   {"wakt", 720},  {"wast", 420},  {"wat", 60},    {"wdt", 540},
+    {"west", 60},    {"wet", 0},     {"wetdst", 60},  {"wft", 720},   {"wgst", -120}, {"wgt", -180},  {"wib", 420},
+    {"wit", 540},    {"wita", 480},  {"xjt", 360},    {"yapt", 600},  {"yekst", 360}, {"z", 0},       {"zulu", 0},
 };
 
 constexpr std::uint32_t kEraYears = 400, kEraDays = 146097;
@@ -236,39 +237,34 @@ std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool mi
   return MakeInstant(seconds, reader.rest(), minus);
 }
 
-/// The numbers that a format has read.
-struct FormatNumbers {
-  unsigned year = 1972, month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
-};
-
 /// How a letter of a format reads a number. `most` is the maximum number of digits; 0: the letter reads no number.
 struct NumberLetter {
   std::size_t most = 0;
   unsigned low = 0, high = 0;
-  unsigned FormatNumbers::*to = nullptr;
+  unsigned TimeParts::*to = nullptr;
 };
 
 constexpr auto kNumberLetters = [] {
   std::array<NumberLetter, 128> letters{};
-  letters['Y'] = {4, 0, 9999, &FormatNumbers::year};
-  letters['y'] = {2, 0, 99, &FormatNumbers::year};
-  letters['m'] = {2, 1, 12, &FormatNumbers::month};
-  letters['d'] = letters['e'] = {2, 1, 31, &FormatNumbers::day};
-  letters['j'] = {3, 1, 366, &FormatNumbers::day_of_year};
-  letters['H'] = {2, 0, 24, &FormatNumbers::hour};
-  letters['I'] = {2, 1, 12, &FormatNumbers::hour_of_half};
-  letters['M'] = {2, 0, 59, &FormatNumbers::minute};
-  letters['S'] = {2, 0, 60, &FormatNumbers::second};
+  letters['Y'] = {4, 0, 9999, &TimeParts::year};
+  letters['y'] = {2, 0, 99, &TimeParts::year};
+  letters['m'] = {2, 1, 12, &TimeParts::month};
+  letters['d'] = letters['e'] = {2, 1, 31, &TimeParts::day};
+  letters['j'] = {3, 1, 366, &TimeParts::day_of_year};
+  letters['H'] = {2, 0, 24, &TimeParts::hour};
+  letters['I'] = {2, 1, 12, &TimeParts::hour_of_half};
+  letters['M'] = {2, 0, 59, &TimeParts::minute};
+  letters['S'] = {2, 0, 60, &TimeParts::second};
   return letters;
 }();
 
 /// Reads the number of `letter` after white space. Returns false if there is none in the range of the letter.
-bool TakeFormatNumber(char letter, TextReader& reader, FormatNumbers& numbers) {
+bool TakeFormatNumber(char letter, TextReader& reader, TimeParts& parts) {
   const NumberLetter& known = kNumberLetters[static_cast<unsigned char>(letter) % kNumberLetters.size()];
   reader.SkipSpace();
   const std::size_t digits = std::min(known.most, reader.digits());
   if (digits == 0) return false;
-  unsigned& number = numbers.*known.to;
+  unsigned& number = parts.*known.to;
   number = static_cast<unsigned>(reader.TakeNumber(digits));
   const bool good = number >= known.low && number <= known.high;
   if (letter == 'y') number += number < 69 ? 2000 : 1900;
@@ -365,76 +361,131 @@ std::string CheckedTimeFormat(std::string_view format) {
   return plain;
 }
 
-std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text) {
-  TextReader reader = TextReader::Trimmed(text);
-  FormatNumbers numbers;
-  std::string_view fraction;
-  std::optional<std::int64_t> offset, count;
-  bool minus = false, afternoon = false;
+std::optional<Instant> TimeParts::instant() const {
+  if (count) return MakeInstant(*count, fraction, minus);
+  const Clock clock{hour_of_half == 0 ? hour : hour_of_half % 12 + (afternoon ? 12 : 0), minute, second, fraction};
+  const bool by_year = day_of_year > 0 && month == 0 && day == 0;
+  const Civil civil{year == kNoYear ? 1972 : year, std::max(month, 1u), std::max(day, 1u)};
+  if (by_year && day_of_year > 365u + IsLeap(civil.year)) return std::nullopt;
+  std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  if (instant && by_year) instant->seconds += (day_of_year - 1) * kDaySeconds;
+  return instant;
+}
+
+namespace {
+
+/// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. The text after the
+/// time of a log may be anything, so words that are no names in capitals, and numbers that are no offsets, are no
+/// zones.
+void TakeZoneOfLog(TextReader& reader, std::optional<std::int64_t>& offset) {
+  constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
+  constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
+  TextReader zone = reader;
+  const bool blank = zone.Take(' ');
+  const std::string_view rest = zone.rest();
+  if (rest.empty()) return;
+  std::optional<std::int64_t> found;
+  if (rest[0] == '+' || rest[0] == '-') {
+    const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
+    // PostgreSQL writes "-03 [77]".
+    const bool is_short = digits == 2 && !rest.substr(3).starts_with(':');
+    if (blank && digits != 4 && is_short && !rest.substr(3).starts_with(" [")) return;
+    if (!TakeZone(zone, found) || !found || std::abs(*found) > kMost || *found % kQuarter != 0) return;
+  } else {
+    const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
+    const std::string_view name(zone.at, static_cast<std::size_t>(end - zone.at));
+    if (name.empty() && rest[0] != 'z') return;
+    if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
+    if (!name.empty() && zone.at != end) return;
+    // "GMT+01:00", as Java and JavaScript write it.
+    if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
+  }
+  if (!zone.done() && IsLetterOrDigit(*zone.at)) return;
+  reader = zone;
+  offset = found;
+}
+
+/// Reads the part of a time that `letter` stands for.
+bool TakePart(char letter, TextReader& reader, TimeParts& parts) {
+  switch (letter) {
+    case 'b':
+    case 'B':
+      parts.month = static_cast<unsigned>(TakeName(reader, kMonths) + 1);
+      return parts.month > 0;
+    case 'a':
+    case 'A':
+      return TakeName(reader, kWeekdays) >= 0;
+    case 'p':
+      parts.afternoon = reader.TakeWord("pm");
+      return parts.afternoon || reader.TakeWord("am");
+    case '?':
+      if ((!reader.Is('.') && !reader.Is(',')) || TextReader{reader.at + 1, reader.end}.digits() == 0) return true;
+      ++reader.at;
+      [[fallthrough]];
+    case 'f':
+      parts.fraction = reader.rest().substr(0, reader.digits());
+      reader.at += parts.fraction.size();
+      return !parts.fraction.empty();
+    case 's':
+      reader.SkipSpace();
+      parts.minus = reader.TakeSign();
+      if (reader.digits() == 0 || reader.digits() > 12) return false;
+      parts.count = reader.TakeNumber(reader.digits());
+      return true;
+    case 'N': {
+      const std::size_t digits = reader.digits();
+      if (digits < 10 || digits > 19 || digits % 3 != 1) return false;
+      const std::optional<Instant> counted = ParseCount({reader.at, reader.at + digits}, digits, false);
+      constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // other numbers of that size are no times
+      if (counted->seconds < kIn1990 || counted->seconds > kIn2100) return false;
+      parts.count = counted->seconds;
+      parts.fraction = counted->fraction;
+      reader.at += digits;
+      return true;
+    }
+    case '^':
+      return reader.Take('T') || reader.Take('t') || reader.SkipSpace();
+    case 'z':
+      reader.SkipSpace();
+      parts.offset.reset();
+      return TakeZone(reader, parts.offset) && parts.offset.has_value();
+    case '~':
+      TakeZoneOfLog(reader, parts.offset);
+      return true;
+    case 'Z': {
+      const std::optional<std::int64_t> named = TakeZoneName(reader);
+      if (!parts.offset) parts.offset = named;
+      return named.has_value();
+    }
+    case 'L':
+      return !reader.done() && *reader.at >= 'A' && *reader.at <= 'Z' && reader.Take(*reader.at);
+    case '%':
+      return reader.Take('%');
+    default:
+      return TakeFormatNumber(letter, reader, parts);
+  }
+}
+
+}  // namespace
+
+bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts) {
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] == ' ') {
       reader.SkipSpace();
-      continue;
+    } else if (format[i] == '%') {
+      if (!TakePart(format[++i], reader, parts)) return false;
+    } else if (!reader.Take(format[i])) {
+      return false;
     }
-    if (format[i] != '%') {
-      if (!reader.Take(format[i])) return std::nullopt;
-      continue;
-    }
-    bool good = true;
-    switch (const char letter = format[++i]) {
-      case 'b':
-      case 'B':
-        numbers.month = static_cast<unsigned>(TakeName(reader, kMonths) + 1);
-        good = numbers.month > 0;
-        break;
-      case 'a':
-      case 'A':
-        good = TakeName(reader, kWeekdays) >= 0;
-        break;
-      case 'p':
-        afternoon = reader.TakeWord("pm");
-        good = afternoon || reader.TakeWord("am");
-        break;
-      case 'f':
-        fraction = reader.rest().substr(0, reader.digits());
-        reader.at += fraction.size();
-        good = !fraction.empty();
-        break;
-      case 's':
-        reader.SkipSpace();
-        minus = reader.TakeSign();
-        good = reader.digits() > 0 && reader.digits() <= 12;
-        if (good) count = reader.TakeNumber(reader.digits());
-        break;
-      case 'z':
-        reader.SkipSpace();
-        offset.reset();
-        good = TakeZone(reader, offset) && offset.has_value();
-        break;
-      case 'Z': {
-        const std::optional<std::int64_t> named = TakeZoneName(reader);
-        if (!offset) offset = named;
-        good = named.has_value();
-        break;
-      }
-      case '%':
-        good = reader.Take('%');
-        break;
-      default:
-        good = TakeFormatNumber(letter, reader, numbers);
-    }
-    if (!good) return std::nullopt;
   }
-  if (!reader.done()) return std::nullopt;
-  if (count) return MakeInstant(*count, fraction, minus);
-  const unsigned hour = numbers.hour_of_half == 0 ? numbers.hour : numbers.hour_of_half % 12 + (afternoon ? 12 : 0);
-  const Clock clock{hour, numbers.minute, numbers.second, fraction};
-  const bool by_year = numbers.day_of_year > 0 && numbers.month == 0 && numbers.day == 0;
-  const Civil civil{numbers.year, std::max(numbers.month, 1u), std::max(numbers.day, 1u)};
-  if (by_year && numbers.day_of_year > 365u + IsLeap(civil.year)) return std::nullopt;
-  std::optional<Instant> instant = InstantOf(civil, clock, offset);
-  if (instant && by_year) instant->seconds += (numbers.day_of_year - 1) * kDaySeconds;
-  return instant;
+  return true;
+}
+
+std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text) {
+  TextReader reader = TextReader::Trimmed(text);
+  TimeParts parts;
+  if (!TakeTime(format, reader, parts) || !reader.done()) return std::nullopt;
+  return parts.instant();
 }
 
 }  // namespace gpusort

@@ -17,7 +17,9 @@ namespace gpusort {
 template <std::size_t kNames>
 int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
   for (std::size_t i = 0; i < kNames; ++i) {
-    if (reader.TakeWord(names[i]) || reader.TakeWord(names[i].substr(0, 3))) return static_cast<int>(i);
+    if (!reader.TakeWord(names[i].substr(0, 3))) continue;
+    reader.TakeWord(names[i].substr(3));
+    return static_cast<int>(i);
   }
   return -1;
 }
@@ -63,6 +65,32 @@ std::optional<Instant> ParseInstant(std::string_view text);
 /// The letters are strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %%, and %f
 /// (fraction).
 std::string CheckedTimeFormat(std::string_view format);
+
+/// The parts of a time as a text gives them. A number is 0 if the text does not give it, unless its comment says
+/// otherwise.
+struct TimeParts {
+  static constexpr unsigned kNoYear = ~0u;
+  unsigned year = kNoYear;
+  unsigned month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
+  bool afternoon = false;              ///< `hour_of_half` is after noon
+  std::string_view fraction;           ///< digits of the fraction of a second
+  std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
+  std::optional<std::int64_t> count;   ///< seconds since 1970, which replace all other parts but the fraction
+  bool minus = false;                  ///< `count` and `fraction` are subtracted from 1970-01-01
+
+  bool lacks_year() const { return year == kNoYear && !count; }
+  /// Returns the instant, in UTC if there is no offset. A year that is missing is 1972, a leap year, and a missing
+  /// month or day is 1. Returns std::nullopt for a date that does not exist.
+  std::optional<Instant> instant() const;
+};
+
+/// Reads a time by `format` at the front of `reader` and skips it. Returns false if the text does not match. `reader`
+/// and `parts` are undefined then. In addition to CheckedTimeFormat's letters, a format may have %^ (T, t or white
+/// space), %? (nothing, or a fraction with its point or comma), %~ (nothing, or a zone, perhaps after a blank), %N (10,
+/// 13, 16 or 19 digits that count seconds or parts of them since 1970, between 1990 and 2100) and %L (a capital
+/// letter).
+bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
+
 /// Parses all of `text` by `format`. Names are English, %Z is the name of a zone, and the weekday is ignored.
 /// Parts that the format lacks are taken from 1972-01-01 00:00:00. 1972 is a leap year, so February 29 exists.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);

@@ -821,7 +821,7 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     const std::optional<Instant> instant =
         time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
     if (!instant) return false;
-    PutInstant(*instant, key);
+    gpusort::PutInstant(*instant, key);
     if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
   } else if (!PutParsed(rule_, TextReader::Trimmed(text), key)) {
     return false;
@@ -871,8 +871,12 @@ void ValueKey::PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epo
   for (unsigned i = 6; i-- > 0; part /= 10) digits[i] = static_cast<char>('0' + part % 10);
   while (size > 0 && digits[size - 1] == '0') --size;
   instant.fraction = {digits, size};
+  PutInstant(instant, out);
+}
+
+void ValueKey::PutInstant(const Instant& instant, FieldWriter& out) const {
   KeyBytes key(out, rule_.descending);
-  PutInstant(instant, key);
+  gpusort::PutInstant(instant, key);
   key.End();
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "formats/keyed_record.hpp"
+#include "formats/time_text.hpp"
 #include "spec/column_key.hpp"
 
 namespace gpusort {
@@ -66,6 +67,8 @@ class ValueKey {
   /// Writes the key of a timestamp, given in microseconds since `epoch` (seconds since 1970; PostgreSQL: 946684800).
   /// The smallest number means -infinity, and the largest one infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
+  /// Writes the key of a timestamp.
+  void PutInstant(const Instant& instant, FieldWriter& out) const;
   /// Writes the key of a date, given in days since 1970-01-01. The smallest and largest numbers are the infinities.
   void PutDays(std::int32_t days, FieldWriter& out) const;
   /// Writes the key of `bytes` by the rules of nocase, natural and locale, or by unsigned bytes for any other type.

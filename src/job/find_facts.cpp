@@ -84,11 +84,14 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
   std::uint64_t plain = 0, keyed = 0;
   std::vector<std::byte> out;
   const HostBuffer buffer(memory, kSample + kReadSlack);
+  ScanState front;
   for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
+    if (i > 0) front = inputs.format().NextInput(front);
+    if (!inputs.state(i).empty()) front = inputs.format().LoadState(inputs.state(i));
     if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
-    ScanState end = inputs.format().LoadState(inputs.state(i)), state = end;
+    ScanState end = front, state = front;
     KeyTally tally;
     const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();
     try {

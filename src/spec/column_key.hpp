@@ -60,6 +60,8 @@ struct TableOptions {
   std::vector<std::string> nulls{};  ///< unquoted texts that mean null, in addition to the empty text
   bool strict = false;               ///< doubtful values and records are errors instead of warnings
   std::vector<ColumnKey> keys{};     ///< the sort keys, with --reverse applied; empty: all columns as text
+  std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
+  std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
   bool reverse = false;              ///< if there are no keys, the order is descending
 };
 

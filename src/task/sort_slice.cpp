@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "data/inputs.hpp"
 #include "formats/locale_keys.hpp"
+#include "formats/registry.hpp"
 #include "io/path.hpp"
 #include "job/open_job.hpp"
 #include "job/sort_job.hpp"
@@ -321,6 +322,9 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
+  if (spec.source.table && !RowOf(*spec.source.table).in_parts) {
+    RefuseTask("tasks cannot read a part of --format " + spec.source.table->name + " yet: sort it with gpusort");
+  }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (spec.target.split > 0)
     RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");

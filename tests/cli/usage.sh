@@ -345,7 +345,7 @@ says "there is no column 'amount'"
 printf '2026-01-02 a\n\tat b\n2026-01-03 c\n' >traces.log
 for options in "" "-k1,1" "--memory 4M --fan-in 2"; do
   expect 3 "$g" -m $options -o out.txt traces.log traces.log
-  says 'sort it without -m if each of its lines is a record; records of several lines (stack traces, say) cannot'
+  says 'sort it without -m if each of its lines is a record; --format log keeps records of several lines'
 done
 gzip -k traces.log
 expect 3 "$g" -m -o out.txt traces.log.gz traces.log.gz

@@ -1,0 +1,80 @@
+// Finds the times in the lines of logs. The format of each input is learnt from its first lines: the form of its times,
+// and the place in a line where they stand. Start at LearnLog.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/json_record.hpp"
+#include "formats/record_format.hpp"
+#include "formats/time_text.hpp"
+#include "formats/zone.hpp"
+
+namespace gpusort {
+
+/// Where the time of a line stands, and how it is written.
+struct LogShape {
+  std::string name;     ///< the form of the time, for people: "syslog"
+  std::string format;   ///< the form of the time, for TakeTime(); empty if the lines are JSON
+  std::string member;   ///< the path of the member that holds the time, if the lines are JSON
+  unsigned token = 0;   ///< the number of words, with blanks between them, before the time
+  std::string lead;     ///< the bytes before the time in its word: "[", "time="
+  bool floats = false;  ///< more words may come before the time than `token` says
+};
+
+/// What is known of the times of an input.
+struct LogTimes {
+  std::vector<LogShape> shapes;  ///< more than one if the input is a mixture, such as logs that were merged
+  std::int64_t latest = 0;       ///< no time of the input is later: seconds since 1970, in local time
+  std::uint64_t looked = 0;      ///< the number of lines that were looked at, without those that begin with a blank
+  std::uint64_t matched = 0;     ///< how many of them have a time
+  std::string example;           ///< the first line with a time
+};
+
+/// Learns the forms of the times in `front`, the first bytes of an input. `formats` are the forms that the user gives
+/// (CheckedTimeFormat()); if there are none, all known forms are tried. `latest` is LogTimes::latest. Throws
+/// BadRecord if less than half of the lines have a time, or if the time is ambiguous.
+std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vector<std::string>& formats,
+                                         std::int64_t latest);
+
+/// The time of a line that begins a record.
+struct LogTime {
+  std::optional<Instant> instant;  ///< no value: the line is JSON and lacks the member, or the member is no time
+  bool lacks_zone = false;         ///< the text names no zone
+  bool lacks_year = false;         ///< the text names no year
+};
+
+/// Reads the times of lines. One thread at a time may use a reader.
+class LogTimeReader {
+ public:
+  explicit LogTimeReader(const Zone& zone) : zone_(zone) {}
+
+  /// Returns true if the line begins a record.
+  bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line) != Found::kNothing; }
+  /// Returns the time of a line that begins a record. The fraction of the instant lies in the line or in this object.
+  LogTime Read(const LogTimes& log, std::string_view line);
+
+ private:
+  enum class Found : std::uint8_t { kNothing, kTime, kJson };
+
+  /// Looks for a time in the line and keeps it in time_.
+  Found Find(const LogTimes& log, std::string_view line);
+  std::optional<Instant> ReadMember(const std::string& member, std::string_view line);
+
+  const Zone& zone_;
+  std::string member_;  ///< the path that `parser_` finds
+  std::optional<JsonRecords> parser_;
+  LogTime time_;
+  // The last line in which Find() found a time: its front, up to some bytes after the time. A line with this front has
+  // the same time. So the line that ends a record is not parsed again when it begins the next record.
+  std::string front_;
+  bool whole_ = false;  ///< front_ is the whole line
+  std::size_t fraction_at_ = 0;
+  const LogTimes* of_ = nullptr;
+};
+
+}  // namespace gpusort

@@ -1,0 +1,76 @@
+#include "formats/zone.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/gnu_quote.hpp"
+#include "formats/text_reader.hpp"
+#include "kernels/error.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Returns the seconds east of UTC of +hh, +hhmm or +hh:mm.
+std::optional<int> OffsetOf(std::string_view text) {
+  TextReader reader{text.data(), text.data() + text.size()};
+  if (!reader.Is('+') && !reader.Is('-')) return std::nullopt;
+  const bool west = reader.TakeSign();
+  unsigned hour = 0, minute = 0;
+  if (!reader.TakeTwo(hour)) return std::nullopt;
+  const bool colon = reader.Take(':');
+  if ((colon || !reader.done()) && !reader.TakeTwo(minute)) return std::nullopt;
+  if (!reader.done() || hour > 23 || minute > 59) return std::nullopt;
+  const int seconds = static_cast<int>(hour * 3600 + minute * 60);
+  return west ? -seconds : seconds;
+}
+
+/// Returns the name of the machine's zone: the end of the path that /etc/localtime links to.
+std::string MachineZone() {
+  constexpr std::string_view kFolder = "zoneinfo/";
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/etc/localtime", error).string();
+  const std::size_t at = path.find(kFolder);
+  if (at != path.npos) return path.substr(at + kFolder.size());
+  return std::filesystem::exists("/etc/localtime", error) ? "/etc/localtime" : "";
+}
+
+absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
+
+}  // namespace
+
+Zone::Zone(const std::string& name) : name_(name) {
+  if (const std::optional<int> offset = OffsetOf(name)) {
+    zone_ = absl::FixedTimeZone(*offset);
+    return;
+  }
+  std::string wanted = name, from;
+  if (wanted.empty()) {
+    const char* const variable = std::getenv("TZ");
+    wanted = variable != nullptr ? variable + (*variable == ':') : MachineZone();
+    from = variable != nullptr ? " (the value of TZ)" : " (the zone of this machine)";
+    if (wanted.empty()) wanted = "UTC";
+  }
+  if (!absl::LoadTimeZone(wanted, &zone_)) {
+    problem_ =
+        "there is no time zone " + QuoteWord(wanted) + from +
+        ": give --timezone a name like Europe/Berlin, or an offset like +01:00; the package tzdata has the names";
+    if (!name.empty()) Require();
+  }
+  name_ = wanted + from;
+}
+
+void Zone::Require() const {
+  if (!problem_.empty()) throw Error(ErrorCode::kUsage, problem_);
+}
+
+std::int64_t Zone::ToUtc(std::int64_t local) const {
+  Require();
+  return absl::ToUnixSeconds(zone_.At(CivilOf(local)).pre);
+}
+
+std::int64_t Zone::ToLocal(std::int64_t utc) const {
+  return zone_.At(absl::FromUnixSeconds(utc)).cs - absl::CivilSecond(1970, 1, 1);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,34 @@
+// Time zones of the IANA database, for times that do not name their zone. Start at Zone.
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+
+namespace gpusort {
+
+class Zone {
+ public:
+  /// `name` is a name of the IANA database (Europe/Berlin), UTC, or an offset (+hh, +hhmm, +hh:mm). Empty: the zone of
+  /// the environment variable TZ, otherwise the machine's. Throws Error(kUsage) if there is no zone `name`.
+  explicit Zone(const std::string& name);
+
+  /// Returns the seconds since 1970 in UTC of a local time, which is given as the seconds since 1970-01-01 00:00:00
+  /// local time. An hour that occurs twice, in autumn, is taken for its first occurrence. A time in the hour that is
+  /// left out in spring is moved forward by an hour. Throws Error(kUsage) if TZ names no zone.
+  std::int64_t ToUtc(std::int64_t local) const;
+  /// Returns the local time of `utc`.
+  std::int64_t ToLocal(std::int64_t utc) const;
+  /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".
+  const std::string& name() const { return name_; }
+
+ private:
+  void Require() const;
+
+  absl::TimeZone zone_;
+  std::string name_;
+  std::string problem_;  ///< the message if TZ or the machine names no zone; empty: there is a zone
+};
+
+}  // namespace gpusort

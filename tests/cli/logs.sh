@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Logs of several programs, ordered by time (--format log): in all kinds of jobs, compared with a parser in Python.
+. "$2/tests/cli/common.sh.inc"
+
+cat >make.py <<'END'
+"""Writes logs: make.py COUNT SEED. Writes NAME.log for each form, and expected, all of them by time."""
+import datetime
+import random
+import sys
+import zoneinfo
+
+count, draw = int(sys.argv[1]), random.Random(int(sys.argv[2]))
+zone = zoneinfo.ZoneInfo("Europe/Berlin")
+utc = datetime.timezone.utc
+weekdays = "Mon Tue Wed Thu Fri Sat Sun".split()
+months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+def common(t, text):
+    t = t.astimezone(datetime.timezone(datetime.timedelta(minutes=draw.choice([-300, 0, 60, 330]))))
+    user = draw.choice(["-", "ann", "john doe"])
+    stamp = f"{t.day:02}/{months[t.month - 1]}/{t:%Y:%H:%M:%S %z}"
+    return t.replace(microsecond=0), f'10.0.0.{draw.randrange(9)} - {user} [{stamp}] "GET /{text} HTTP/1.1" 200 12\n'
+
+def python(t, text):
+    t = t.astimezone(zone)
+    trace = "" if draw.random() < 0.6 else "Traceback (most recent call last):\n  File \"x.py\", line 2\n\nValueError: x\n"
+    ms = t.microsecond // 1000
+    return t.replace(microsecond=ms * 1000), f"{t:%Y-%m-%d %H:%M:%S},{ms:03} ERROR {text}\n{trace}"
+
+def syslog(t, text):
+    t = t.astimezone(zone)
+    return t.replace(microsecond=0), f"{months[t.month - 1]} {t.day:2} {t:%H:%M:%S} host prog[{draw.randrange(99)}]: {text}\n"
+
+def apache(t, text):
+    t = t.astimezone(zone)
+    return t, f"[{weekdays[t.weekday()]} {months[t.month - 1]} {t.day:02} {t:%H:%M:%S}.{t.microsecond:06} {t.year}] [core:error] {text}\n"
+
+def java(t, text):
+    t = t.astimezone(utc)
+    trace = "" if draw.random() < 0.5 else "\tat org.example.Main.run(Main.java:7)\n" * draw.randrange(1, 4)
+    return t, f"{t:%Y-%m-%dT%H:%M:%S}.{t.microsecond:06}Z INFO {text}\n{trace}"
+
+def json(t, text):
+    t = t.astimezone(utc)
+    return t, f'{{"level":"info","ts":"{t:%Y-%m-%dT%H:%M:%S}.{t.microsecond:06}Z","msg":"{text}"}}\n'
+
+def epoch(t, text):
+    return t, f"{int(t.timestamp())}.{t.microsecond:06}     12 10.0.0.1 TCP_MISS/200 {text}\n"
+
+records = []
+for form in (common, python, syslog, apache, java, json, epoch):
+    with open(form.__name__ + ".log", "w", newline="") as out:
+        for number in range(count):
+            # No hour that occurs twice, and no time in the future of the file.
+            when = datetime.datetime(2026, 1, 1, 12, tzinfo=utc) + datetime.timedelta(
+                days=draw.randrange(80), seconds=draw.randrange(3600), microseconds=draw.randrange(1000000))
+            time, line = form(when, f"{form.__name__} {number}")
+            out.write(line)
+            records.append((time.astimezone(utc), line))
+with open("expected", "w", newline="") as out:
+    out.writelines(line for _, line in sorted(records, key=lambda record: record[0]))
+END
+
+python3 make.py 500 1
+logs=(common.log python.log syslog.log apache.log java.log json.log epoch.log)
+touch -d 2026-04-01 ./*.log
+gpusort() { "$bin/gpusort" --format log --timezone Europe/Berlin "$@"; }
+for options in '' '--device cpu --memory 16M --batch-bytes 64K --fan-in 2' '--block-size 4K --memory 24M' '--threads 1'; do
+  # shellcheck disable=SC2086
+  gpusort $options -o out "${logs[@]}" 2>err || fail "$options: $(cat err)"
+  cmp out expected || fail "$options: another order than Python's"
+done
+grep -q 'timestamps without a zone were taken as times of Europe/Berlin; --timezone' err || fail 'no word about the zone'
+grep -q 'times without a year were taken as of the last year in which they are at most a day later' err ||
+  fail 'no word about the year'
+
+# Compressed inputs, a pipe, TZ instead of the option, the reverse, the first records, parts.
+gzip -k python.log && touch -d 2026-04-01 python.log.gz
+TZ=Europe/Berlin "$bin/gpusort" --format log -o out common.log python.log.gz syslog.log apache.log java.log - epoch.log \
+  <json.log 2>err || fail "$(cat err)"
+cmp out expected
+gpusort -k time:desc -o down "${logs[@]}" 2>err
+[ "$(sort down | md5sum)" = "$(sort expected | md5sum)" ] || fail 'lines got lost'
+gpusort -r -o reversed "${logs[@]}" 2>err
+cmp down reversed
+gpusort -k time:desc -c down 2>err || fail 'the reverse order is not the reverse order'
+expect 1 gpusort -c down
+gpusort --top 3 -o top "${logs[@]}" 2>err
+[ "$(cat top)" = "$(head -c "$(stat -c %s top)" expected)" ] || fail 'not the first records'
+gpusort --split 3 -o part "${logs[@]}" 2>err
+cat part-[012].* >joined
+cmp joined expected
+
+# -c and -m know the order by time.
+for log in "${logs[@]}"; do
+  gpusort -o "sorted-$log" "$log" 2>err
+  touch -d 2026-04-01 "sorted-$log"
+  gpusort -c "sorted-$log" 2>err || fail "$log is sorted"
+done
+expect 1 gpusort -c python.log
+says 'python.log: not sorted: record [0-9]*, line [0-9]*, byte [0-9]* orders before'
+gpusort -m -o merged "${logs[@]/#/sorted-}" 2>err
+cmp merged expected
+expect 3 gpusort -m -o merged python.log java.log
+says 'sort it without -m'
+
+# A log that was merged is a mixture of forms, and is in order.
+touch -d 2026-04-01 expected
+gpusort -c expected 2>err || fail "a merged log: $(cat err)"
+
+# Inputs that are no logs, and times that are not certain.
+printf 'hello\nworld\n' >text.log
+printf '11/12/2026 10:00:00 a\n12/12/2026 10:00:00 b\n' >order.log
+printf '[    0.000000] Linux\n[    0.100000] x\n' >dmesg.log
+expect 3 gpusort -o out java.log text.log
+says "text.log: none of 2 lines has a time in a known form; the first lines are 'hello' and 'world'; --time FORMAT says"
+expect 3 gpusort -o out order.log
+says 'order.log: day or month first'
+expect 0 gpusort --time '%d/%m/%Y %T' -r -o out order.log
+[ "$(head -n 1 out)" = '12/12/2026 10:00:00 b' ]
+expect 3 gpusort -o out dmesg.log
+says 'dmesg --time-format iso'
+expect 2 "$bin/gpusort" --format log --timezone Middle/Earth -o out java.log
+says "there is no time zone 'Middle/Earth'"
+expect 2 gpusort --time '%Q' -o out java.log
+expect 2 gpusort -k status -o out java.log
+says 'the key of a log is time'
+expect 2 gpusort --verify-output -o out java.log
+says 'yet$'
+expect 2 gpusort --resume-dir kept -o out java.log
+says 'yet$'
+expect 2 "$bin/gpusort_task" runs --slice 0/2 --into job --format log --timezone UTC java.log
+says 'yet: sort it with gpusort$'
+expect 2 "$bin/gpusort" --format csv --timezone UTC -k a -o out java.log
+says '--timezone has no meaning with --format csv'
+echo "logs: ok"

@@ -1,0 +1,244 @@
+#include "formats/logs_format.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cut_records.hpp"
+#include "formats/log_times.hpp"
+#include "formats/time_text.hpp"
+#include "sort_files.hpp"
+
+namespace gpusort::testing {
+namespace {
+
+// 2026-11-24T12:00:00Z
+constexpr std::int64_t kNow = 1795521600;
+
+struct Line {
+  const char* line;
+  const char* time;  // of ParseInstant, in UTC
+};
+
+// Lines as the programs write them, in the zone Europe/Berlin if they name none.
+constexpr Line kLines[] = {
+    {"2026-11-23T22:10:01.123456Z info", "2026-11-23T22:10:01.123456Z"},
+    {"2026-11-23 22:10:01,123 +0100 info", "2026-11-23T21:10:01.123Z"},
+    {"2026-11-23 22:10:01,123 ERROR main failed", "2026-11-23T21:10:01.123Z"},
+    {"2026-07-23 22:10:01 summer", "2026-07-23T20:10:01Z"},
+    {"2026-11-23 22:10:01.123 CET [77] LOG:  ready", "2026-11-23T21:10:01.123Z"},
+    {"2026-11-23 22:10:01 -10 items", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10:01+01 x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10:01.123 EST [77] LOG:  ready", "2026-11-24T03:10:01.123Z"},
+    {"2026-11-23 22:10:01.123 -03 [77] LOG:  ready", "2026-11-24T01:10:01.123Z"},
+    {"2026-11-23 22:10:01 -1500 EUR", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10:01 ACT now", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10:01 Must x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 10:10:01 PM INFO x", "2026-11-23T21:10:01Z"},
+    {"Mon 23 Nov 2026 10:10:01 PM CET x", "2026-11-23T21:10:01Z"},
+    {"Mon Nov 23 10:10:01 PM CET 2026 x", "2026-11-23T21:10:01Z"},
+    {"Nov 23 2026 22:10:01 GMT+0100 x", "2026-11-23T21:10:01Z"},
+    {"[GIN] 2026/11/23 - 22:10:01 | 200 |", "2026-11-23T21:10:01Z"},
+    {"20261123 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"20261123221001 x", "2026-11-23T21:10:01Z"},
+    {"1234567890 2026-11-23 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"4915112345678 2026-11-23 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"I20261123 22:10:01.5 1 main.cc:1] x", "2026-11-23T21:10:01.5Z"},
+    {"*Nov 23 22:10:01: %SYS-5-CONFIG_I: x", "2026-11-23T21:10:01Z"},
+    {"20261123T221001Z x", "2026-11-23T22:10:01Z"},
+    {"<34>1 2026-11-23T22:10:01.003Z host su - ID47 - failed", "2026-11-23T22:10:01.003Z"},
+    {"Nov 23 22:10:01 host prog[1]: x", "2026-11-23T21:10:01Z"},
+    {"<13>Nov  3 02:10:01 host prog: x", "2026-11-03T01:10:01Z"},
+    {"Dec 31 23:59:59 host prog: the year before", "2025-12-31T22:59:59Z"},
+    {"Feb 29 12:00:00 host prog: a leap year", "2024-02-29T11:00:00Z"},
+    {"10.0.0.1 - - [23/Nov/2026:22:10:01 +0100] \"GET / HTTP/1.1\" 200 12", "2026-11-23T21:10:01Z"},
+    {"::1 - john doe [23/Nov/2026:22:10:01 -0500] \"GET / HTTP/1.1\" 200 12", "2026-11-24T03:10:01Z"},
+    {"example.org:80 10.0.0.1 - - [23/Nov/2026:22:10:01 +0000] \"GET /\"", "2026-11-23T22:10:01Z"},
+    {"[Mon Nov 23 22:10:01.123456 2026] [core:error] [pid 1] x", "2026-11-23T21:10:01.123456Z"},
+    {"Mon Nov 23 22:10:01 CET 2026 x", "2026-11-23T21:10:01Z"},
+    {"2026/11/23 22:10:01 [error] 1#1: *1 open() failed", "2026-11-23T21:10:01Z"},
+    {"2026/11/23 22:10:01.5 go", "2026-11-23T21:10:01.5Z"},
+    {"[2026/11/23 22:10:01.123456,  3] ../source3/smbd.c:1(main)", "2026-11-23T21:10:01.123456Z"},
+    {"Mon, 23 Nov 2026 22:10:01 +0100 x", "2026-11-23T21:10:01Z"},
+    {"Mon, 23 Nov 2026 22:10:01 GMT x", "2026-11-23T22:10:01Z"},
+    {"Nov 23, 2026 10:10:01 PM org.example.Main main", "2026-11-23T21:10:01Z"},
+    {"Nov 23, 2026 12:10:01 AM org.example.Main main", "2026-11-22T23:10:01Z"},
+    {"23-Nov-2026 22:10:01.123 INFO [main] org.apache.catalina", "2026-11-23T21:10:01.123Z"},
+    {"1:M 23 Nov 2026 22:10:01.123 * Ready to accept connections", "2026-11-23T21:10:01.123Z"},
+    {"23.11.2026 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"E1123 22:10:01.123456    1 main.cc:1] x", "2026-11-23T21:10:01.123456Z"},
+    {"11-23 22:10:01.123  1  1 I Tag: x", "2026-11-23T21:10:01.123Z"},
+    {"261123 22:10:01 mysqld_safe Starting", "2026-11-23T21:10:01Z"},
+    {"1795471801 x", "2026-11-23T22:10:01Z"},
+    {"1795471801.123    12 10.0.0.1 TCP_MISS/200 squid", "2026-11-23T22:10:01.123Z"},
+    {"1795471801123 x", "2026-11-23T22:10:01.123Z"},
+    {"type=SYSCALL msg=audit(1795471801.123:45): arch=c000003e", "2026-11-23T22:10:01.123Z"},
+    {"[pid 12] 1795471801.123456 open(\"x\")", "2026-11-23T22:10:01.123456Z"},
+    {"2026-11-23T22:10:01.123456789Z stdout F text", "2026-11-23T22:10:01.123456789Z"},
+    {"time=2026-11-23T22:10:01Z level=info msg=x", "2026-11-23T22:10:01Z"},
+    {"level=info ts=\"2026-11-23T22:10:01Z\" msg=x", "2026-11-23T22:10:01Z"},
+    {"{\"log\":\"x\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-23T22:10:01.5Z\"}", "2026-11-23T22:10:01.5Z"},
+    {"{\"level\":\"info\",\"ts\":1795471801.25,\"msg\":\"x\"}", "2026-11-23T22:10:01.25Z"},
+    {"{\"t\":{\"$date\":\"2026-11-23T22:10:01.123+01:00\"},\"s\":\"I\"}", "2026-11-23T21:10:01.123Z"},
+    {"{\"__REALTIME_TIMESTAMP\":\"1795471801123456\",\"MESSAGE\":\"x\"}", "2026-11-23T22:10:01.123456Z"},
+    {"{\"@timestamp\":\"2026-11-23T22:10:01Z\"}", "2026-11-23T22:10:01Z"},
+    {"\x1b[32m2026-11-23T22:10:01Z\x1b[0m INFO colours", "2026-11-23T22:10:01Z"},
+    {"\xEF\xBB\xBF"
+     "2026-11-23T22:10:01Z after a byte order mark",
+     "2026-11-23T22:10:01Z"},
+};
+
+std::string KeyOf(const Instant& instant) {
+  return KeyBytes([&](FieldWriter& out) { ValueKey(ValueRule{}).PutInstant(instant, out); });
+}
+
+TEST(LogTimes, FindsTheTimeOfEachKnownForm) {
+  const Zone zone("Europe/Berlin");
+  for (const Line& line : kLines) {
+    SCOPED_TRACE(line.line);
+    const std::string front = std::string(line.line) + "\n  more\n" + line.line + "\n";
+    const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
+    EXPECT_EQ(log->shapes.size(), 1u);
+    EXPECT_EQ(log->matched, log->looked);
+    LogTimeReader reader(zone);
+    EXPECT_TRUE(reader.Begins(*log, line.line));
+    const std::optional<Instant> found = reader.Read(*log, line.line).instant;
+    ASSERT_TRUE(found);
+    EXPECT_EQ(KeyOf(*found), KeyOf(*ParseInstant(line.time)));
+  }
+}
+
+TEST(LogTimes, TakesTheFormsThatAreGiven) {
+  const std::string front = "id 7 at 11/12/2026 10:00:00 x\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {CheckedTimeFormat("%d/%m/%Y %T")}, kNow);
+  const Zone utc("UTC");
+  LogTimeReader reader(utc);
+  EXPECT_EQ(reader.Read(*log, front).instant->seconds, ParseInstant("2026-12-11 10:00:00")->seconds);
+}
+
+TEST(LogTimes, SaysWhatIsMissing) {
+  const auto why = [](const std::string& front) -> std::string {
+    try {
+      LearnLog(front, {}, kNow);
+    } catch (const BadRecord& bad) {
+      return bad.what();
+    }
+    return "";
+  };
+  EXPECT_NE(why("hello\nworld\n").find("none of 2 lines has a time in a known form"), std::string::npos);
+  EXPECT_NE(why("hello\nworld\n").find("'hello' and 'world'"), std::string::npos);
+  EXPECT_NE(why("11/12/2026 10:00:00 x\n").find("day or month first?"), std::string::npos);
+  EXPECT_NE(why("[    0.000000] Linux\n").find("from the start"), std::string::npos);
+  EXPECT_NE(why("22:10:01 x\n").find("have no date"), std::string::npos);
+  EXPECT_NE(why("a\n2026-11-23 22:10:01 x\nb\n").find("only 1 of 3 lines has a time"), std::string::npos);
+  EXPECT_NE(why("26/11/23 22:10:01 INFO x\n").find("year or day first?"), std::string::npos);
+  EXPECT_NE(why("[23-Nov-2026 22:10:01 America/New_York] PHP x\n").find("none of 1 lines"), std::string::npos);
+  EXPECT_NE(why("ann 4915112345678\nbob 4915112345679\n").find("none of 2 lines"), std::string::npos);
+  EXPECT_EQ(why("\n\n"), "");
+}
+
+TEST(LogTimes, KnowsALogOfStackTraces) {
+  const std::string record = "2026-11-23 22:10:01,5 ERROR x\nTraceback (most recent call last):\n  a\nValueError: x\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(record + record, {}, kNow);
+  EXPECT_EQ(log->shapes.size(), 1u);
+  EXPECT_EQ(log->matched, 2u);
+  EXPECT_EQ(log->looked, 6u);
+}
+
+TEST(LogTimes, KnowsAMixtureOfForms) {
+  const std::string front =
+      "2026-11-23 22:10:01 a\n2026-11-23 22:10:01 b\nNov 23 22:10:02 host b\n2026/11/23 22:10:03 [error] c\n"
+      "{\"time\":\"2026-11-23T22:10:01Z\"}\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
+  EXPECT_EQ(log->shapes.size(), 4u);
+  EXPECT_EQ(log->matched, 5u);
+}
+
+TEST(LogTimes, DoesNotTakeAnIndentedTimeForARecord) {
+  const std::string line = "2026-11-23 22:10:05 rows are\n";
+  const Zone utc("UTC");
+  EXPECT_FALSE(LogTimeReader(utc).Begins(*LearnLog(line, {}, kNow), "   2026-01-01 00:00:00 | x"));
+}
+
+TEST(LogTimes, ReadsALineAloneAsAfterAnother) {
+  const Zone utc("UTC");
+  const std::string one = "P - - [20/Nov/2026:00:00:00 +0000] x\n",
+                    two = "2026-11-23 23:30:00 longword and more text of it\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(one + one + two, {}, kNow);
+  const std::string both = two.substr(0, two.size() - 1) + " - - [20/Nov/2026:00:00:00 +0000] x";
+  LogTimeReader fresh(utc), used(utc);
+  used.Read(*log, two);
+  EXPECT_EQ(KeyOf(*fresh.Read(*log, both).instant), KeyOf(*used.Read(*log, both).instant));
+}
+
+TEST(Zone, FollowsTheClocksOfItsPlace) {
+  const Zone berlin("Europe/Berlin");
+  const auto local = [](const char* text) { return ParseInstant(text)->seconds; };
+  EXPECT_EQ(berlin.ToUtc(local("2026-01-01 12:00:00")), local("2026-01-01 11:00:00"));
+  EXPECT_EQ(berlin.ToUtc(local("2026-07-01 12:00:00")), local("2026-07-01 10:00:00"));
+  EXPECT_EQ(berlin.ToUtc(local("2026-10-25 02:30:00")), local("2026-10-25 00:30:00")) << "the first of two";
+  EXPECT_EQ(berlin.ToUtc(local("2026-03-29 02:30:00")), local("2026-03-29 01:30:00")) << "moved forward";
+  EXPECT_EQ(Zone("-03:30").ToUtc(0), 12600);
+  EXPECT_THROW(Zone("Nowhere/Land"), Error);
+  EXPECT_THROW(Zone("+25:00"), Error);
+}
+
+JobSpec LogSpecOf(std::vector<std::string> args) {
+  args.insert(args.begin(), {"--format", "log", "--timezone", "UTC"});
+  args.insert(args.end(), {"in", "out"});
+  return Parse(args);
+}
+
+RC_GTEST_PROP(LogsFormat, CutsRecordsAsLinesWithTimesSay, (bool descending)) {
+  const JobSpec spec = LogSpecOf(descending ? std::vector<std::string>{"-r"} : std::vector<std::string>{});
+  struct Record {
+    std::string bytes, key;
+  };
+  std::vector<Record> records;
+  std::string text = "2026-11-23 22:10:01,5 the form of this input\n";
+  records.push_back({text, "2026-11-23 22:10:01.5"});
+  const auto rest = [] {
+    return *rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab 2026-11:\t\x1D\x01")));
+  };
+  const auto count = *rc::gen::inRange(0, 12);
+  for (int i = 0; i < count; ++i) {
+    if (*rc::gen::inRange(0, 3) == 0) {
+      const std::string line = *rc::gen::element<std::string>(" ", "at ", "x2026-11-23 22:10:01 ") + rest() + "\n";
+      text += line;
+      records.back().bytes += line;
+      continue;
+    }
+    char time[40];
+    std::snprintf(time, sizeof(time), "2026-%02d-%02d %02d:%02d:%02d", *rc::gen::inRange(1, 13),
+                  *rc::gen::inRange(1, 29), *rc::gen::inRange(0, 24), *rc::gen::inRange(0, 60),
+                  *rc::gen::inRange(0, 60));
+    const std::string fraction = *rc::gen::element<std::string>("", ",1", ".25");
+    const std::string line = time + fraction + " x" + rest() + "\n";
+    std::string dotted = fraction;
+    if (!dotted.empty()) dotted[0] = '.';
+    records.push_back({line, time + dotted});
+    text += line;
+  }
+  const LogsFormat format(spec);
+  const auto cut_at = [&](std::size_t block) { return CutRecords(format, text, block); };
+  CutRecords(format, records[0].bytes.substr(0, records[0].bytes.find('\n') + 1), text.size());  // learns the form
+  for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{64}, text.size()}) {
+    const CutInput cut = cut_at(block);
+    RC_ASSERT(cut.error.empty());
+    RC_ASSERT(cut.records.size() == records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      RC_ASSERT(cut.records[i].body == records[i].bytes);
+      ValueRule rule;
+      rule.descending = descending;
+      const std::string key =
+          KeyBytes([&](FieldWriter& out) { ValueKey(rule).PutInstant(*ParseInstant(records[i].key), out); });
+      RC_ASSERT(cut.records[i].key == key);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusort::testing
