@@ -278,7 +278,8 @@ U128 HashRecord(const Byte* p, std::uint64_t bytes, std::uint64_t seed = 0) {
 class File {
  public:
   /// "-" is standard input.
-  explicit File(const std::string& path) : name_(path == "-" ? "standard input" : tool::Quote(path)), owned_(path != "-") {
+  explicit File(const std::string& path)
+      : name_(path == "-" ? "standard input" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (fd_ < 0) throw Failure(tool::kIo, name_ + ": cannot open: " + SystemMessage(errno));
     struct stat status;
@@ -1213,7 +1214,8 @@ Job ParseJob(const tool::Typed& typed) {
     FailUsage("--any-order needs --against or --checksum: else there is nothing to do");
   }
   for (const char* option : {"key", "reverse", "stable", "unique"}) {
-    if (job.any_order && typed.has(option)) FailUsage("--" + std::string(option) + " and --any-order exclude each other");
+    if (job.any_order && typed.has(option))
+      FailUsage("--" + std::string(option) + " and --any-order exclude each other");
   }
   if (!job.table) ParseOrder(typed, job);
 

@@ -178,7 +178,8 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
   const std::vector<Option> options = AllOptions(help);
   const auto option_of = [&](const std::string& word) {
     return std::find_if(options.begin(), options.end(), [&](const Option& option) {
-      return word == std::string("--") + option.name || (option.letter != 0 && word == std::string("-") + option.letter);
+      return word == std::string("--") + option.name ||
+             (option.letter != 0 && word == std::string("-") + option.letter);
     });
   };
   const auto add_values = [&](const Option& option, const std::string& prefix) {
@@ -203,7 +204,8 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
       const std::string_view all = option.help;
       const std::string about(all.substr(0, std::min({all.find("; "), all.find(" ("), all.find(", see ")})));
       const bool value = option.argument[0] != '\0';
-      if (option.letter != 0 && !typed.starts_with("--")) found.words.push_back({std::string("-") + option.letter, about});
+      if (option.letter != 0 && !typed.starts_with("--"))
+        found.words.push_back({std::string("-") + option.letter, about});
       found.words.push_back({std::string("--") + option.name + (value ? "=" : ""), about});
     }
   }

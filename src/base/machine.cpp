@@ -49,7 +49,8 @@ void ForEachGroup(const ReadText& read, const std::string& controller,
     if (!version2 && ("," + controllers + ",").find("," + controller + ",") == std::string::npos) continue;
     const std::string root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
     for (;;) {
-      visit(root + (group == "/" ? "" : group), "the control group " + (group.empty() ? "/" : EscapeName(group)), version2);
+      visit(root + (group == "/" ? "" : group), "the control group " + (group.empty() ? "/" : EscapeName(group)),
+            version2);
       if (group.empty() || group == "/") break;
       group.resize(group.rfind('/'));
     }

@@ -144,8 +144,8 @@ unsigned ParseBatchSize(const std::string& text) {
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--batch-size", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--batch-size", text);
   if (number.overflow || number.value > most) {
-    FailAsSort("--batch-size argument " + QuoteWord(text) + " too large\nsort: maximum --batch-size argument with current " +
-         "rlimit is " + std::to_string(most));
+    FailAsSort("--batch-size argument " + QuoteWord(text) +
+               " too large\nsort: maximum --batch-size argument with current " + "rlimit is " + std::to_string(most));
   }
   if (number.value < 2) {
     FailAsSort("invalid --batch-size argument " + QuoteWord(text) + "\nsort: minimum --batch-size argument is " +

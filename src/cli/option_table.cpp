@@ -213,8 +213,8 @@ constexpr OptionRow kRows[] = {
     {.section = kTables, .name = "time", .argument = "FORMAT", .marks = kRepeats | kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.times.push_back(CheckedTimeFormat(text)); },
      .takes = kTakesTime,
-     .help = "the form of the times of a log, in strptime's letters and %f for a fraction; of several, each input takes "
-             "the one that fits",
+     .help = "the form of the times of a log, in strptime's letters and %f for a fraction; of several, each input "
+             "takes the one that fits",
      .more = "The known forms are not tried then. The time may stand at any place that is the same in all lines.",
      .about = "the form of the times of a log"},
     {.section = kTables, .name = "timezone", .argument = "ZONE", .marks = kWithCheck | kTablesOnly,
@@ -418,8 +418,8 @@ constexpr OptionRow kRows[] = {
      .words = "bash zsh fish",
      .help = "print the script that completes command lines of gpusort in that shell: bash, zsh or fish",
      .more = "Packages and cmake --install put the script where the shells look for it. Otherwise write in a "
-             "start-up file of the shell: source <(gpusort --completion bash). Keys of CSV are completed by the header of "
-             "the input on the line."},
+             "start-up file of the shell: source <(gpusort --completion bash). Keys of CSV are completed by the header "
+             "of the input on the line."},
 
     {.section = kTuning, .name = "batch-bytes", .argument = "SIZE", .marks = kAnyAttempt,
      .set = [](Typed& to, Text text) { to.spec.limits.batch_bytes = ParseBytes(text); },

@@ -49,7 +49,10 @@ constexpr Magic kMagics[] = {
     {0, "\x28\xb5\x2f\xfd"sv, {"compressed by zstd", "give --decompress zst", kAll, true}},
     {0, "\x50\x2a\x4d\x18"sv, {"compressed by pzstd", "give --decompress zst", kAll, true}},
     {0, "\x5d\0\0"sv, {"compressed by lzma", "xz -dc FILE | gpusort - OUTPUT sorts it", kAll, true}, true},
-    {0, "!<arch>\n"sv, {"an ar archive or a Debian package", "ar p FILE NAME | gpusort - OUTPUT sorts a file of it"}, true},
+    {0,
+     "!<arch>\n"sv,
+     {"an ar archive or a Debian package", "ar p FILE NAME | gpusort - OUTPUT sorts a file of it"},
+     true},
     {0, "\xfd\x37\x7a\x58\x5a\x00"sv, {"compressed by xz", "give --decompress xz", kAll, true}},
     {0, "\x04\x22\x4d\x18"sv, {"compressed by lz4", "give --decompress lz4", kAll, true}},
     {4, "1AY&SY"sv, {"compressed by bzip2", "give --decompress bz2", kAll, true}, true},
@@ -58,29 +61,36 @@ constexpr Magic kMagics[] = {
     {0, "\x89LZO\0\r\n\x1a\n"sv, {"compressed by lzop", "lzop -dc FILE | gpusort - OUTPUT sorts it", kAll, true}},
     {0, "7z\xbc\xaf\x27\x1c"sv, {"a 7-Zip archive", "7z e -so FILE NAME | gpusort - OUTPUT sorts a file of it"}},
     {0, "Rar!\x1a\x07"sv, {"a RAR archive", "unrar p -inul FILE NAME | gpusort - OUTPUT sorts a file of it"}},
-    {0, "PGDMP"sv,
+    {0,
+     "PGDMP"sv,
      {"a dump in pg_dump's custom format (-Fc)", "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"},
      true},
-    {0, "PGCOPY\n\xff\r\n\0"sv, {"rows of COPY ... WITH (FORMAT binary)", "give --format pgcopy-binary", kAll & ~kReadsBinaryRows}},
-    {0, "PAR1"sv,
+    {0,
+     "PGCOPY\n\xff\r\n\0"sv,
+     {"rows of COPY ... WITH (FORMAT binary)", "give --format pgcopy-binary", kAll & ~kReadsBinaryRows}},
+    {0,
+     "PAR1"sv,
      {"a Parquet file",
       "duckdb -csv -c \"FROM read_parquet('FILE')\" | gpusort --format csv -k COLUMN - OUTPUT sorts its rows"},
      true},
     {0, "ARROW1\0\0"sv, {"an Arrow file", kWriteCsv}},
     {0, "FEA1"sv, {"a Feather file", kWriteCsv}, true},
     {0, "ORC"sv, {"an ORC file", kWriteCsv}, true},
-    {0, "Obj\x01"sv,
+    {0,
+     "Obj\x01"sv,
      {"an Avro file", "avro-tools tojson FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its records"}},
-    {0, "SQLite format 3\0"sv,
+    {0,
+     "SQLite format 3\0"sv,
      {"a SQLite database",
       "sqlite3 -csv -header FILE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table"}},
-    {8, "DUCK"sv,
-     {"a DuckDB database",
-      "duckdb -csv FILE 'FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table"},
+    {8,
+     "DUCK"sv,
+     {"a DuckDB database", "duckdb -csv FILE 'FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table"},
      true},
     {0, "\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write its rows as CSV first"}},
     {0, "\x93NUMPY"sv, {"an array of NumPy (.npy)", "numpy.load(FILE).tofile(NAME) writes numbers for --type"}},
-    {0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
+    {0,
+     "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
      {"an old Office document (.xls, .doc)", "libreoffice --convert-to csv FILE writes a sheet as CSV"}},
     {0, "%PDF-"sv, {"a PDF document", "pdftotext -layout FILE - | gpusort - OUTPUT sorts its lines"}, true},
     {0, "\x7f\x45LF"sv, {"a program or library (ELF)", "nothing in it can be sorted"}},
@@ -93,17 +103,23 @@ constexpr Kind kTarDump{"a dump in pg_dump's tar format (-Ft)",
                         "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"};
 constexpr Kind kZip{"a ZIP archive", "unzip -p FILE NAME | gpusort - OUTPUT sorts a file of it"};
 constexpr Kind kWorkbook{"a spreadsheet (.xlsx, .ods)", "libreoffice --convert-to csv FILE writes a sheet as CSV"};
-constexpr Kind kUtf16{"UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf16{"UTF-16 text",
+                      "iconv -f UTF-16 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                       kText | kReadsBinaryRows};
-constexpr Kind kUtf16Le{"UTF-16 text without a byte order mark", "iconv -f UTF-16LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf16Le{"UTF-16 text without a byte order mark",
+                        "iconv -f UTF-16LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                         kText | kReadsBinaryRows};
-constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark", "iconv -f UTF-16BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark",
+                        "iconv -f UTF-16BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                         kText | kReadsBinaryRows};
-constexpr Kind kUtf32{"UTF-32 text", "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf32{"UTF-32 text",
+                      "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                       kText | kReadsBinaryRows};
-constexpr Kind kUtf32Le{"UTF-32 text without a byte order mark", "iconv -f UTF-32LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf32Le{"UTF-32 text without a byte order mark",
+                        "iconv -f UTF-32LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                         kText | kReadsBinaryRows};
-constexpr Kind kUtf32Be{"UTF-32 text without a byte order mark", "iconv -f UTF-32BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
+constexpr Kind kUtf32Be{"UTF-32 text without a byte order mark",
+                        "iconv -f UTF-32BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
                         kText | kReadsBinaryRows};
 constexpr Kind kReturns{"text whose lines end with CR alone",
                         "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
@@ -120,8 +136,9 @@ constexpr Kind kSqliteDump{
     "a dump of SQLite, whose INSERT statements are not sorted",
     "sqlite3 -csv -header DATABASE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table",
     kAllText};
-constexpr Kind kSqlFile{
-    "SQL, by its name", "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts", kReadsLines};
+constexpr Kind kSqlFile{"SQL, by its name",
+                        "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts",
+                        kReadsLines};
 constexpr Kind kStatements{
     "SQL statements",
     "rows can be sorted that pg_dump without --inserts writes (--format pgdump), or mysqldump --tab (--format mysql)",
@@ -130,12 +147,13 @@ constexpr Kind kStatements{
 constexpr Kind kJsonArray{"a JSON array",
                           "jq -c '.[]' FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its elements",
                           kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
-constexpr Kind kJsonOverLines{
-    "JSON with values over several lines",
-    "jq -c . FILE | gpusort --format jsonl -k PATH - OUTPUT sorts values, and jq -c '.NAME[]' takes an array out of one",
-    kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
+constexpr Kind kJsonOverLines{"JSON with values over several lines",
+                              "jq -c . FILE | gpusort --format jsonl -k PATH - OUTPUT sorts values, and jq -c "
+                              "'.NAME[]' takes an array out of one",
+                              kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
 constexpr Kind kJsonLines{"JSON Lines", "give --format jsonl", kReadsCsv | kReadsBinaryRows};
-constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first", kReadsCsv | kReadsOtherCsv | kReadsJson | kReadsBinaryRows};
+constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first",
+                       kReadsCsv | kReadsOtherCsv | kReadsJson | kReadsBinaryRows};
 
 bool IsControl(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -257,7 +275,8 @@ const Kind* FindDump(std::string_view text) {
       const bool inserts = text.find("\nINSERT INTO ") != text.npos && text.find("\nCOPY ") == text.npos;
       return kind == &kPgDump && inserts ? &kPgInserts : kind;
     }
-    if (StartsWithAnyCase(line, "-- adminer ") && LowerText(line).find("mysql") != std::string::npos) return &kMysqlDump;
+    if (StartsWithAnyCase(line, "-- adminer ") && LowerText(line).find("mysql") != std::string::npos)
+      return &kMysqlDump;
     // A comment of a number is a statement for servers of that version.
     for (const std::string_view opens : {"/*!"sv, "/*M!"sv}) {
       const std::string_view number = line.substr(std::min(line.size(), opens.size()), 5);
@@ -365,12 +384,15 @@ KindCheck::KindCheck(const JobSpec& spec) : raw_(spec.source.codec == Codec::kNo
     reads_ = ReadsOf(*spec.source.table);
     as_ = spec.source.table->name;
   } else if (spec.source.format_assumed) {
-    reads_ = spec.source.format == Format::kBinary ? kReadsNumbers : spec.order.layout.delimiter == 0 ? kReadsNulLines : kReadsLines;
+    reads_ = spec.source.format == Format::kBinary ? kReadsNumbers
+             : spec.order.layout.delimiter == 0    ? kReadsNulLines
+                                                   : kReadsLines;
     as_ = reads_ == kReadsNumbers ? "numbers" : "lines";
   }
 }
 
-void KindCheck::Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const {
+void KindCheck::Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front,
+                     bool all) const {
   if (!active() || front.empty()) return;
   const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
   const Kind* kind = FindMagic(text, reads_);
@@ -380,7 +402,8 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   if (kind->codec && raw_ && (reads_ & kTables) == 0) return;
   const bool expand_first = name != expanded && std::string_view(kind->advice).find("FILE") != std::string_view::npos;
   const char* const first = expand_first ? ", compressed: expand it to FILE, then " : ": ";
-  const char* const insist = reads_ == kReadsLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
+  const char* const insist =
+      reads_ == kReadsLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
   throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + first + kind->advice +
                                         insist + (reads_ == kReadsLines ? "" : as_));
 }
@@ -389,7 +412,8 @@ void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte>
   const auto ends = static_cast<std::uint64_t>(std::count(header.begin(), header.end(), std::byte{'\n'}));
   const bool open = !header.empty() && header.back() != std::byte{'\n'};
   if (ends + (open ? 1 : 0) <= lines) return;
-  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": all of it is header, over " + std::to_string(ends + (open ? 1 : 0)) +
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": all of it is header, over " +
+                                        std::to_string(ends + (open ? 1 : 0)) +
                                         " lines, so that nothing would be sorted: a quote may be open that is text "
                                         "(--quote none); --force-format takes it for a header");
 }

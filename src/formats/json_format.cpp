@@ -16,7 +16,8 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
   if (!value.is_object()) return;
   for (const auto& [name, member] : value.items()) {
     // A name with these bytes needs a JSON Pointer.
-    if (name.find_first_of(".[]/") == std::string::npos) ListPaths(member, path + (path.empty() ? "" : ".") + name, paths);
+    if (name.find_first_of(".[]/") == std::string::npos)
+      ListPaths(member, path + (path.empty() ? "" : ".") + name, paths);
   }
 }
 

@@ -300,7 +300,9 @@ class LocaleKeys : public KeyMaker {
     // Small letters go before capital ones, which have the same weights.
     std::vector<unsigned> own;
     kinds_.fill(kOther);
-    const auto begins = [&](unsigned a, unsigned b) { return weights[b].compare(0, weights[a].size(), weights[a]) == 0; };
+    const auto begins = [&](unsigned a, unsigned b) {
+      return weights[b].compare(0, weights[a].size(), weights[a]) == 0;
+    };
     for (unsigned at = 1; at < kAscii; ++at) {
       const unsigned c = kAscii - at;
       const bool shared = weights[c].empty() || std::any_of(own.begin(), own.end(), [&](unsigned b) {

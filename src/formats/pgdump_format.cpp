@@ -154,7 +154,8 @@ bool TakeWord(std::string_view& text, std::string_view word) {
 
 /// Returns whether the options of a COPY statement leave the rows as pg_dump writes them.
 bool AreUsualOptions(std::string_view text) {
-  static constexpr std::string_view kUsual[] = {"with", "format", "text", "freeze", "true", "false", "on", "off", "0", "1"};
+  static constexpr std::string_view kUsual[] = {"with",  "format", "text", "freeze", "true",
+                                                "false", "on",     "off",  "0",      "1"};
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\v\f(),'"), text.size()));
     if (text.empty()) return true;

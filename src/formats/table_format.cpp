@@ -48,7 +48,8 @@ std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
 /// An operand of -k, in quotes where a shell wants them.
 std::string KeyWord(const ColumnKey& key, const std::string& type) {
   const std::string word = key.text + ":" + type;
-  const bool plain = word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-/") == std::string::npos;
+  const bool plain = word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-/") ==
+                     std::string::npos;
   return plain ? word : QuoteShell(word);
 }
 
@@ -318,7 +319,8 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
   }
   if (tally.short_records > 0) {
-    lines.push_back(std::to_string(tally.short_records) + " keys are of columns that their records do not have; ordered as null");
+    lines.push_back(std::to_string(tally.short_records) +
+                    " keys are of columns that their records do not have; ordered as null");
   }
   if (tally.other_width.count > 0) {
     lines.push_back(fmt::format("{} another number of columns than the header, the first is {} with {}{}",
@@ -337,7 +339,9 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
   }
   if (tally.lacks_year) {
-    lines.push_back("times without a year were taken as of the last year in which they are at most a day later than the last change of their file");
+    lines.push_back(
+        "times without a year were taken as of the last year in which they are at most a day later than the last "
+        "change of their file");
   }
   return lines;
 }

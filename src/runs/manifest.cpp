@@ -35,7 +35,9 @@ const Json& Member(const Json& json, const char* name, bool (Json::*is_right)() 
   return *found;
 }
 const Json& ListOf(const Json& json, const char* name) { return Member(json, name, &Json::is_array); }
-std::string TextOf(const Json& json, const char* name) { return Member(json, name, &Json::is_string).get<std::string>(); }
+std::string TextOf(const Json& json, const char* name) {
+  return Member(json, name, &Json::is_string).get<std::string>();
+}
 std::uint64_t Number(const Json& json, const char* name, std::uint64_t most = kMaxSize) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most) Lacks(name);
   return json.get<std::uint64_t>();

@@ -200,7 +200,8 @@ void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
   const std::vector<std::byte> bytes = Read(low, high);
   ScanState state = StateAt(low);
   for (std::uint64_t at = 0; at < bytes.size();) {
-    std::optional<TaskOrder::First> first = order_.Comparable(RecordSpan(bytes).subspan(at), true, state, encoder_.get());
+    std::optional<TaskOrder::First> first =
+        order_.Comparable(RecordSpan(bytes).subspan(at), true, state, encoder_.get());
     if (!first) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
     const std::uint64_t size = first->bytes;
     take(low + at, std::move(*first));
