@@ -88,6 +88,7 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
+/// Refuses options that need to read a part of an input, if the format can only be read from the front.
 void RefuseParts(const JobSpec& spec) {
   const FormatRow& row = RowOf(*spec.source.table);
   if (row.in_parts) return;

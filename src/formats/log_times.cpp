@@ -27,6 +27,8 @@ constexpr const char kOrderAdvice[] =
 constexpr const char kYearAdvice[] =
     "year or day first? Give --time '%y/%m/%d %H:%M:%S', --time '%d/%m/%y %H:%M:%S' or --time '%m/%d/%y %H:%M:%S'";
 
+constexpr const char kSecondsForm[] = "%N%?";
+
 constexpr TimeForm kForms[] = {
     {"ISO 8601", "%Y-%m-%d%^%H:%M:%S%?%~"},
     {"ISO 8601 with AM and PM", "%Y-%m-%d%^%I:%M:%S%? %p%~"},
@@ -51,7 +53,7 @@ constexpr TimeForm kForms[] = {
     {"glog", "%L%m%d %H:%M:%S%?"},
     {"logcat", "%m-%d %H:%M:%S%?"},
     {"yymmdd", "%y%m%d %H:%M:%S%?"},
-    {"seconds since 1970", "%N%?"},
+    {"seconds since 1970", kSecondsForm},
     {"day/month/year", "%d/%m/%Y%^%H:%M:%S", kOrderAdvice},
     {"month/day/year", "%m/%d/%Y%^%H:%M:%S", kOrderAdvice},
     {"year/month/day of two digits", "%y/%m/%d%^%H:%M:%S", kYearAdvice},
@@ -62,13 +64,6 @@ constexpr TimeForm kForms[] = {
      "journalctl -k do"},
     {"time of day", "%H:%M:%S", "the times have no date: put the date before each line, and give --time"},
 };
-
-/// The place in kForms of the form that is a plain number.
-constexpr auto kSeconds =
-    static_cast<std::size_t>(std::ranges::find(kForms, std::string_view("%N%?"),
-                                               [](const TimeForm& form) { return std::string_view(form.format); }) -
-                             std::begin(kForms));
-static_assert(kSeconds < std::size(kForms));
 
 /// Bytes of a word that may stand before its time.
 constexpr const char* kLeads[] = {"",
@@ -270,8 +265,8 @@ const Candidate* BestOf(const std::vector<Candidate>& candidates, const std::vec
     const std::size_t count = (candidate.lines & lines).count();
     if ((forms[candidate.form].refusal != nullptr) != refused || count < (candidate.token == 0 ? 1 : least)) continue;
     const std::size_t most = best == nullptr ? 0 : (best->lines & lines).count();
-    // A number is rather a number than seconds since 1970.
-    const bool number = best != nullptr && forms[best->form].format == std::string_view(kForms[kSeconds].format);
+    // A number and a time of another form in the same lines: the number is more likely an ID than seconds since 1970.
+    const bool number = best != nullptr && std::string_view(forms[best->form].format) == kSecondsForm;
     if (count > most || (count == most && number)) best = &candidate;
   }
   return best;
@@ -305,8 +300,8 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vect
       at_front = json[0];
     }
   }
-  // If half of the lines have a time, the other lines continue records, and times in them are text.
-  // Times at the front of lines are no text.
+  // If half of the lines have a time, the other lines continue records. Of the times in these lines, only those at the
+  // front of a line begin records, and all others are text.
   const auto half = [&] { return 2 * found.count() >= lines.size(); };
   for (;;) {
     const std::size_t least = log->shapes.empty()         ? 1
@@ -324,15 +319,9 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vect
   const auto enough = [&] { return half() || (at_front && kFew * found.count() >= lines.size()); };
   log->matched = std::max<std::uint64_t>(log->matched, found.count());
   if (lines.empty()) return log;  // blank lines
-  if (found.any() && (enough() || !formats.empty())) {
-    std::size_t first = 0;
-    while (!found[first]) ++first;
-    log->example = lines[first];
-    return log;
-  }
-  const std::string shown = lines.empty() ? ""
-                                          : "; the first lines are " + ShownLine(lines[0]) +
-                                                (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");
+  if (found.any() && (enough() || !formats.empty())) return log;
+  const std::string shown =
+      "; the first lines are " + ShownLine(lines[0]) + (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");
   const Candidate* const refused = BestOf(candidates, forms, true, rest);
   if (refused != nullptr && 2 * refused->lines.count() >= lines.size()) {
     throw BadRecord(0, forms[refused->form].refusal + shown);

@@ -16,7 +16,7 @@
 
 namespace gpusort {
 
-/// Where the time of a line stands, and how it is written.
+/// A form of times, and the place in a line where a time of this form stands.
 struct LogShape {
   std::string name;     ///< the form of the time, for people: "syslog"
   std::string format;   ///< the form of the time, for TakeTime(); empty if the lines are JSON
@@ -26,18 +26,18 @@ struct LogShape {
   bool floats = false;  ///< more words may come before the time than `token` says
 };
 
-/// What is known of the times of an input.
+/// The forms of the times of one input, as its first lines show them.
 struct LogTimes {
   std::vector<LogShape> shapes;  ///< more than one if the input is a mixture, such as logs that were merged
   std::int64_t latest = 0;       ///< no time of the input is later: seconds since 1970, in local time
   std::uint64_t looked = 0;      ///< the number of lines that were looked at, without those that begin with a blank
-  std::uint64_t matched = 0;     ///< how many of them have a time
-  std::string example;           ///< the first line with a time
+  std::uint64_t matched = 0;     ///< how many of these lines have a time
 };
 
 /// Learns the forms of the times in `front`, the first bytes of an input. `formats` are the forms that the user gives
 /// (CheckedTimeFormat()); if there are none, all known forms are tried. `latest` is LogTimes::latest. Throws
-/// BadRecord if less than half of the lines have a time, or if the time is ambiguous.
+/// BadRecord if too few lines have a time, or if the time is ambiguous. Half of the lines are enough, or one in ten if
+/// the first line begins with a time. With `formats`, a single line is enough.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vector<std::string>& formats,
                                          std::int64_t latest);
 
@@ -69,8 +69,9 @@ class LogTimeReader {
   std::string member_;  ///< the path that `parser_` finds
   std::optional<JsonRecords> parser_;
   LogTime time_;
-  // The last line in which Find() found a time: its front, up to some bytes after the time. A line with this front has
-  // the same time. So the line that ends a record is not parsed again when it begins the next record.
+  // The front of the last line in which Find() found a time, up to some bytes after the time. Every line with this
+  // front has the same time. The line that shows the end of a record is therefore not parsed again as the first line
+  // of the next record.
   std::string front_;
   bool whole_ = false;  ///< front_ is the whole line
   std::size_t fraction_at_ = 0;

@@ -387,9 +387,8 @@ void TakeZoneOfLog(TextReader& reader, std::optional<std::int64_t>& offset) {
   std::optional<std::int64_t> found;
   if (rest[0] == '+' || rest[0] == '-') {
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
-    // PostgreSQL writes "-03 [77]".
-    const bool is_short = digits == 2 && !rest.substr(3).starts_with(':');
-    if (blank && digits != 4 && is_short && !rest.substr(3).starts_with(" [")) return;
+    // After a blank, two digits alone are a number of the text, unless they stand as in PostgreSQL's "-03 [77]".
+    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
     if (!TakeZone(zone, found) || !found || std::abs(*found) > kMost || *found % kQuarter != 0) return;
   } else {
     const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
