@@ -18,12 +18,14 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "check/parallel.hpp"
+#include "gen/logs.hpp"
 #include "tool_help.hpp"
 
 namespace {
@@ -49,8 +51,10 @@ enum class Kind {
   kOrdersCopyCsv,
   kOrdersCopyBinary,
   kOrdersDump,
+  kLogs,
 };
-bool IsOrders(Kind kind) { return kind >= Kind::kOrdersCsv; }
+bool IsOrders(Kind kind) { return kind >= Kind::kOrdersCsv && kind <= Kind::kOrdersDump; }
+bool IsLog(Kind kind) { return kind == Kind::kWebLog || kind == Kind::kLogs; }
 enum class Distribution {
   kUniform,
   kZipf,
@@ -78,7 +82,8 @@ struct Job {
   std::uint64_t values = 16;   ///< kFewValues: how many
   std::uint64_t prefix = 0;    ///< web-log: bytes that every line begins with
   std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
-  std::uint64_t rest = 0;      ///< web-log: bytes after the last whole chunk, for as many whole lines as fit
+  std::uint64_t rest = 0;      ///< logs: bytes after the last whole chunk, for as many whole lines as fit
+  std::optional<gen::LogKind> log_kind;  ///< kLogs; not set: all kinds
   bool skewed = false;         ///< gensort: as its -s
   bool big_endian = false;     ///< numbers
   bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
@@ -456,6 +461,39 @@ void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   }
 }
 
+/// Records with times in the order of the distribution. One in four has the time of the record before it.
+void FillLogs(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
+  constexpr std::uint64_t kRecordsPerChunk = 1024;  // more than a chunk has
+  const Random value(job.seed, Stream::kPayload);
+  // Some kinds of logs have no fractions, so a mixture with fractions would not be in order.
+  const bool whole_seconds =
+      !job.log_kind && (job.distribution == Distribution::kSorted || job.distribution == Distribution::kReversed);
+  Job all = job;
+  all.count = (job.count + 1) * kRecordsPerChunk;
+  std::string record;
+  WithRanks(all, 64, [&](const auto& rank) {
+    for (std::uint64_t c = first; c < first + n; ++c) {
+      std::uint64_t number = c * kRecordsPerChunk;
+      for (std::uint64_t room = kLogChunkBytes; room > 0; ++number) {
+        const std::uint64_t id = value(number);
+        std::uint64_t time = Scale(rank(number - (number % 4 == 3)), gen::kLogSpan);
+        if (whole_seconds) time -= time % 1000000000;
+        const gen::LogKind kind = job.log_kind.value_or(static_cast<gen::LogKind>(Scale(Mix(id), gen::kLogKinds)));
+        const auto make = [&](std::uint64_t stretch) {
+          record.clear();
+          gen::AppendLogRecord(kind, time, id, stretch, room < gen::kMostOfLog + gen::kMostOfShortLog, record);
+        };
+        make(0);
+        // The last record of a chunk fills it.
+        if (room < record.size() + gen::kMostOfShortLog) make(room - record.size());
+        std::memcpy(out, record.data(), record.size());
+        out += record.size();
+        room -= record.size();
+      }
+    }
+  });
+}
+
 /// Fields of COPY BINARY, of which a tuple is made.
 class BinaryTuple {
  public:
@@ -648,6 +686,12 @@ class Output {
     }
   }
 
+  /// Sets the time of the last change of a regular file to `seconds` after 1970.
+  void SetTime(std::int64_t seconds) {
+    const struct timespec times[2] = {{0, UTIME_OMIT}, {seconds, 0}};
+    if (any_order_ && ::futimens(fd_, times) != 0) FailIo(path_, "cannot set its time", errno);
+  }
+
   void Close() {
     if (!owned_) return;
     const int result = ::close(fd_);
@@ -704,7 +748,7 @@ void WriteBlocks(const Job& job, Output& output) {
 /// Returns the lines that fit into the bytes after the last whole chunk.
 std::vector<Byte> RestOfLog(const Job& job) {
   std::vector<Byte> chunk(kLogChunkBytes);
-  FillLog(job, job.count, 1, chunk.data());
+  job.fill(job, job.count, 1, chunk.data());
   const auto room = chunk.rend() - static_cast<std::ptrdiff_t>(job.rest);
   chunk.erase(std::find(room, chunk.rend(), Byte{'\n'}).base(), chunk.end());
   return chunk;
@@ -739,6 +783,7 @@ void ResolveType(const std::string& text, Job& job) {
     Kind kind;
     std::uint64_t bytes;
     Fill fill;
+    std::optional<gen::LogKind> log_kind = std::nullopt;
   };
   static constexpr Named kNamed[] = {
       {"i8", Kind::kSigned, 1, FillIntegers<std::uint8_t>},
@@ -763,6 +808,12 @@ void ResolveType(const std::string& text, Job& job) {
       {"orders-pgcopy-binary", Kind::kOrdersCopyBinary, kLogChunkBytes, FillOrders},
       {"orders-mysql", Kind::kOrdersCopy, kLogChunkBytes, FillOrders},
       {"orders-pgdump", Kind::kOrdersDump, kLogChunkBytes, FillOrders},
+      {"logs", Kind::kLogs, kLogChunkBytes, FillLogs},
+      {"logs-web", Kind::kLogs, kLogChunkBytes, FillLogs, gen::LogKind::kWeb},
+      {"logs-syslog", Kind::kLogs, kLogChunkBytes, FillLogs, gen::LogKind::kSyslog},
+      {"logs-app", Kind::kLogs, kLogChunkBytes, FillLogs, gen::LogKind::kApplication},
+      {"logs-postgres", Kind::kLogs, kLogChunkBytes, FillLogs, gen::LogKind::kPostgres},
+      {"logs-json", Kind::kLogs, kLogChunkBytes, FillLogs, gen::LogKind::kJson},
   };
   std::vector<std::string> names;
   for (const Named& named : kNamed) {
@@ -774,11 +825,13 @@ void ResolveType(const std::string& text, Job& job) {
     job.kind = named.kind;
     job.record_bytes = named.bytes;
     job.fill = named.fill;
+    job.log_kind = named.log_kind;
     return;
   }
   FailUsage("--type: " + tool::Quote(text) +
             " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be), record, gensort-ascii, "
-            "gensort-binary, web-log, or orders-csv, -tsv, -jsonl, -pgcopy, -pgcopy-csv, -pgcopy-binary, -mysql, -pgdump" +
+            "gensort-binary, web-log, logs, logs-web, -syslog, -app, -postgres, -json, or orders-csv, -tsv, -jsonl, "
+            "-pgcopy, -pgcopy-csv, -pgcopy-binary, -mysql, -pgdump" +
             tool::DidYouMean(text, names));
 }
 
@@ -803,7 +856,7 @@ const tool::ToolHelp kHelp = {
     {{"type", 0, "TYPE", "what to write, see Types; required", false,
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be record gensort-ascii "
       "gensort-binary web-log orders-csv orders-tsv orders-jsonl orders-pgcopy orders-pgcopy-csv orders-pgcopy-binary "
-      "orders-mysql orders-pgdump"},
+      "orders-mysql orders-pgdump logs logs-web logs-syslog logs-app logs-postgres logs-json"},
      {"count", 0, "N", "number of records"},
      {"bytes", 0, "SIZE",
       "as many whole records or lines as fit in this size (K M G T P by 1024); orders come in chunks of 64K"},
@@ -831,7 +884,13 @@ const tool::ToolHelp kHelp = {
       "  orders-pgcopy-binary, orders-mysql, orders-pgdump\n"
       "                 the orders of a shop, in each format of gpusort --format: ten\n"
       "                 columns, id created_at amount customer city items comment shop\n"
-      "                 state note; some comments have quotes and newlines\n"},
+      "                 state note; some comments have quotes and newlines\n"
+      "  logs-web, logs-syslog, logs-app, logs-postgres, logs-json\n"
+      "                 the log of one kind of program, for gpusort --format log: 20\n"
+      "                 days of November 2026 in several zones, some records with equal\n"
+      "                 times, one in five of an application with a stack trace; --dist\n"
+      "                 orders the times; the file has the time of the last day\n"
+      "  logs           records of these five kinds in one log\n"},
      {"Distributions",
       "  uniform        every value equally likely; floats: every finite bit pattern\n"
       "  zipf           value number k of 2^24 has a probability near 1/k\n"
@@ -846,7 +905,8 @@ const tool::ToolHelp kHelp = {
      {"Examples",
       "  gpusort_gen --type u64 --bytes 1G in.u64\n"
       "  gpusort_gen --type orders-csv --bytes 64M orders.csv\n"
-      "  gpusort_gen --type web-log --bytes 1G - | gpusort - sorted.log\n"}},
+      "  gpusort_gen --type web-log --bytes 1G - | gpusort - sorted.log\n"
+      "  gpusort_gen --type logs-app --bytes 1G --dist sorted app.log\n"}},
     "gpusort(1), gpusort_check(1)"};
 
 /// Throws Failure(kUsage).
@@ -870,13 +930,13 @@ Job ParseJob(const tool::Typed& typed) {
   only_for("record-size", job.kind == Kind::kRecord, "--type record");
   only_for("key-size", job.kind == Kind::kRecord, "--type record");
   only_for("start", gensort, "the gensort types");
-  const bool log = job.kind == Kind::kWebLog;
-  only_for("common-prefix", log, "--type web-log");
-  only_for("distinct", log, "--type web-log");
+  const bool web_log = job.kind == Kind::kWebLog, log = IsLog(job.kind);
+  only_for("common-prefix", web_log, "--type web-log");
+  only_for("distinct", web_log, "--type web-log");
   const bool orders = IsOrders(job.kind);
   only_for("count", !log && !orders, "other types: lines differ in length, give --bytes");
   only_for("seed", !gensort, "other types: gensort's records are fixed, --start chooses them");
-  only_for("dist", !log && !orders, "other types: lines have --distinct and --common-prefix");
+  only_for("dist", !web_log && !orders, "other types: lines have --distinct and --common-prefix");
   only_for("dist", !gensort, "other types: gensort's records are fixed, --start chooses them");
   if (typed.has("dist")) job.distribution = ParseDistribution(distribution);
   only_for("values", job.distribution == Distribution::kFewValues, "--dist few-values");
@@ -934,6 +994,7 @@ tool::Exit Run(const tool::Typed& typed) {
     const std::vector<Byte> rest = RestOfLog(job);
     output.Write(rest.data(), rest.size(), job.count * job.record_bytes);
   }
+  if (job.kind == Kind::kLogs) output.SetTime(gen::kLogBegin + static_cast<std::int64_t>(gen::kLogSpan / 1000000000));
   output.Close();
   return tool::kGood;
 }

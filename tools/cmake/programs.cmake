@@ -42,6 +42,7 @@ foreach(tool gpusort_gen gpusort_check)
   add_custom_command(TARGET ${tool} POST_BUILD COMMAND ${tool} --help=man > ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1
                      BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1 VERBATIM)
 endforeach()
+target_sources(gpusort_gen PRIVATE tools/gen/logs.cpp)
 target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/sequence.cpp tools/check/table.cpp
                tools/check/value.cpp)
 
