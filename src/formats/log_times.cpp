@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -19,6 +20,7 @@ struct TimeForm {
   const char* format;             ///< for TakeTime()
   const char* refusal = nullptr;  ///< why the form cannot be used, and what to do; null: it can
   bool floats = false;
+  bool lacks_date = false;  ///< `refusal` holds unless the user gives the date
 };
 
 constexpr const char kOrderAdvice[] =
@@ -62,7 +64,8 @@ constexpr TimeForm kForms[] = {
     {"seconds since the start", "%s.%f]",
      "the times count from the start of the machine: write the log with dates, as dmesg --time-format iso or "
      "journalctl -k do"},
-    {"time of day", "%H:%M:%S", "the times have no date: put the date before each line, and give --time"},
+    {"time of day", "%H:%M:%S%?%~", "the times have no date: put the date before each line, and give --time", false,
+     true},
 };
 
 /// Bytes of a word that may stand before its time.
@@ -164,6 +167,7 @@ const char* TakeAt(const LogShape& log, std::string_view line, TimeParts& parts)
 
 /// Returns the instant of the parts. A year that they lack is the last one in which the instant is not after `latest`.
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest) {
+  if (parts.lacks_date()) parts.year = 1970;
   if (!parts.lacks_year()) return parts.instant();
   constexpr std::int64_t kYearSeconds = 31556952;
   constexpr int kMostYears = 10;  // there can be eight years between two leap years
@@ -274,8 +278,8 @@ const Candidate* BestOf(const std::vector<Candidate>& candidates, const std::vec
 
 }  // namespace
 
-std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vector<std::string>& formats,
-                                         std::int64_t latest) {
+std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {
+  const std::vector<std::string>& formats = allowed.times;
   const auto log = std::make_shared<LogTimes>();
   const std::vector<std::string_view> lines = SampleLines(front);
   log->latest = latest;
@@ -283,6 +287,9 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vect
   std::vector<TimeForm> forms;
   for (const std::string& format : formats) forms.push_back({"--time", format.c_str()});
   if (forms.empty()) forms.assign(std::begin(kForms), std::end(kForms));
+  for (TimeForm& form : forms) {
+    if (form.lacks_date && allowed.dated) form.refusal = nullptr;
+  }
   const std::vector<Candidate> candidates = FindCandidates(lines, forms);
   std::bitset<kMostLines> found, rest;
   for (std::size_t i = 0; i < lines.size(); ++i) rest.set(i);
@@ -336,6 +343,74 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vect
                          "--format lines sorts the lines as text");
 }
 
+namespace {
+
+/// Appends a text with its size, such as "3:abc".
+void Save(std::string_view text, std::string& to) {
+  to += std::to_string(text.size()) + ':';
+  to += text;
+}
+void Save(std::uint64_t number, std::string& to) { Save(std::to_string(number), to); }
+
+/// Reads the texts that Save() appended.
+class SavedTexts {
+ public:
+  explicit SavedTexts(std::string_view saved) : reader_{saved.data(), saved.data() + saved.size()} {}
+
+  bool done() const { return reader_.done(); }
+  std::string Text() {
+    const std::size_t digits = reader_.digits();
+    if (digits == 0 || digits > 18) Fail();
+    const auto size = static_cast<std::size_t>(reader_.TakeNumber(digits));
+    if (!reader_.Take(':') || reader_.rest().size() < size) Fail();
+    std::string text(reader_.rest().substr(0, size));
+    reader_.at += size;
+    return text;
+  }
+  std::uint64_t Number() {
+    std::uint64_t number = 0;
+    const std::string text = Text();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) Fail();
+    return number;
+  }
+
+ private:
+  [[noreturn]] static void Fail() { throw Error(ErrorCode::kIntegrity, "the saved format of a log is damaged"); }
+
+  TextReader reader_;
+};
+
+}  // namespace
+
+std::string SaveLog(const LogTimes& log) {
+  std::string saved;
+  for (const std::uint64_t number : {static_cast<std::uint64_t>(log.latest), log.looked, log.matched}) {
+    Save(number, saved);
+  }
+  for (const LogShape& shape : log.shapes) {
+    for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead}) Save(text, saved);
+    Save(shape.token, saved);
+    Save(shape.floats, saved);
+  }
+  return saved;
+}
+
+std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
+  const auto log = std::make_shared<LogTimes>();
+  SavedTexts texts(saved);
+  log->latest = static_cast<std::int64_t>(texts.Number());
+  log->looked = texts.Number();
+  log->matched = texts.Number();
+  while (!texts.done()) {
+    LogShape& shape = log->shapes.emplace_back();
+    for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead}) *text = texts.Text();
+    shape.token = static_cast<unsigned>(texts.Number());
+    shape.floats = texts.Number() != 0;
+  }
+  return log;
+}
+
 LogTimeReader::Found LogTimeReader::Find(const LogTimes& log, std::string_view line) {
   constexpr std::size_t kAfter = 24;  // more bytes than the end of a time can depend on
   if (of_ == &log && line.starts_with(front_) && (!whole_ || line.size() == front_.size())) {
@@ -353,8 +428,9 @@ LogTimeReader::Found LogTimeReader::Find(const LogTimes& log, std::string_view l
     if (end == nullptr) continue;
     std::optional<Instant> instant = InstantOf(parts, log.latest);
     if (!instant) continue;
-    time_ = {instant, !instant->zoned, parts.lacks_year()};
-    if (!instant->zoned) time_.instant->seconds = zone_.ToUtc(instant->seconds);
+    time_ = {instant, !instant->zoned, parts.lacks_year(), parts.lacks_date(),
+             instant->seconds + parts.offset.value_or(0)};
+    if (!instant->zoned && !time_.lacks_date) time_.instant->seconds = zone_.ToUtc(instant->seconds);
     front_ = line.substr(0, static_cast<std::size_t>(end - line.data()) + kAfter);
     whole_ = front_.size() == line.size();
     fraction_at_ = instant->fraction.empty() ? 0 : static_cast<std::size_t>(instant->fraction.data() - line.data());
@@ -371,6 +447,7 @@ LogTime LogTimeReader::Read(const LogTimes& log, std::string_view line) {
   for (const LogShape& shape : log.shapes) {
     if (found == Found::kJson && !shape.member.empty()) time.instant = ReadMember(shape.member, line);
   }
+  if (time.instant) time.local = time.instant->seconds;
   if (time.instant && !time.instant->zoned) {
     time.lacks_zone = true;
     time.instant->seconds = zone_.ToUtc(time.instant->seconds);

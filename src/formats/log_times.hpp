@@ -34,18 +34,31 @@ struct LogTimes {
   std::uint64_t matched = 0;     ///< how many of these lines have a time
 };
 
-/// Learns the forms of the times in `front`, the first bytes of an input. `formats` are the forms that the user gives
-/// (CheckedTimeFormat()); if there are none, all known forms are tried. `latest` is LogTimes::latest. Throws
+/// The forms of times that the user allows.
+struct LogForms {
+  std::vector<std::string> times{};  ///< forms of CheckedTimeFormat(); empty: all known forms
+  bool dated = false;                ///< the user gives the date, so times of day without a date can be used
+};
+
+/// Learns the forms of the times in `front`, the first bytes of an input. `latest` is LogTimes::latest. Throws
 /// BadRecord if too few lines have a time, or if the time is ambiguous. Half of the lines are enough, or one in ten if
-/// the first line begins with a time. With `formats`, a single line is enough.
-std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const std::vector<std::string>& formats,
-                                         std::int64_t latest);
+/// the first line begins with a time. With LogForms::times, a single line is enough.
+std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
+
+/// Returns what LearnLog() found as text, for another process. The text holds any bytes.
+std::string SaveLog(const LogTimes& log);
+/// Returns the object that SaveLog() was called with. Throws Error(kIntegrity) for any other text.
+std::shared_ptr<const LogTimes> LoadLog(std::string_view saved);
 
 /// The time of a line that begins a record.
 struct LogTime {
   std::optional<Instant> instant;  ///< no value: the line is JSON and lacks the member, or the member is no time
   bool lacks_zone = false;         ///< the text names no zone
   bool lacks_year = false;         ///< the text names no year
+  /// The text is a time of day. The seconds of `instant` count from midnight in local time, or in UTC if the text names
+  /// a zone. The caller adds the day.
+  bool lacks_date = false;
+  std::int64_t local = 0;  ///< the time as the text gives it, in seconds since 1970, without its zone's offset
 };
 
 /// Reads the times of lines. One thread at a time may use a reader.

@@ -56,7 +56,7 @@ std::shared_ptr<const LogTimes> LogsFormat::FormatOf(std::uint64_t input, std::s
   std::shared_ptr<const LogTimes>& found = found_[input];
   if (found) return found;
   try {
-    found = LearnLog(front, table_.times, LatestOf(input));
+    found = LearnLog(front, {.times = table_.times}, LatestOf(input));
   } catch (const BadRecord& unknown) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(input)) + ": " + unknown.what());
   }

@@ -78,7 +78,8 @@ struct TimeParts {
   std::optional<std::int64_t> count;   ///< seconds since 1970, which replace all other parts but the fraction
   bool minus = false;                  ///< `count` and `fraction` are subtracted from 1970-01-01
 
-  bool lacks_year() const { return year == kNoYear && !count; }
+  bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
+  bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && !count; }
   /// Returns the instant, in UTC if there is no offset. A year that is missing is 1972, a leap year, and a missing
   /// month or day is 1. Returns std::nullopt for a date that does not exist.
   std::optional<Instant> instant() const;

@@ -113,7 +113,7 @@ TEST(LogTimes, FindsTheTimeOfEachKnownForm) {
 
 TEST(LogTimes, TakesTheFormsThatAreGiven) {
   const std::string front = "id 7 at 11/12/2026 10:00:00 x\n";
-  const std::shared_ptr<const LogTimes> log = LearnLog(front, {CheckedTimeFormat("%d/%m/%Y %T")}, kNow);
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {.times = {CheckedTimeFormat("%d/%m/%Y %T")}}, kNow);
   const Zone utc("UTC");
   LogTimeReader reader(utc);
   EXPECT_EQ(reader.Read(*log, front).instant->seconds, ParseInstant("2026-12-11 10:00:00")->seconds);
@@ -155,6 +155,30 @@ TEST(LogTimes, KnowsAMixtureOfForms) {
   const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
   EXPECT_EQ(log->shapes.size(), 4u);
   EXPECT_EQ(log->matched, 5u);
+}
+
+TEST(LogTimes, GivesTimesOfDayWhoseDateTheUserGives) {
+  const std::string front = "22:10:01.5 a\n22:10:02 b\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {.dated = true}, kNow);
+  const Zone zone("Europe/Berlin");
+  const LogTime time = LogTimeReader(zone).Read(*log, front.substr(0, front.find('\n')));
+  EXPECT_TRUE(time.lacks_date);
+  EXPECT_FALSE(time.lacks_year);
+  EXPECT_EQ(time.local, (22 * 60 + 10) * 60 + 1);
+  EXPECT_EQ(time.instant->seconds, time.local);
+  EXPECT_EQ(time.instant->fraction, "5");
+}
+
+TEST(LogTimes, IsTheSameInAnotherProcess) {
+  const std::string front =
+      "2026-11-23 22:10:01 a\n[Mon Nov 23 22:10:02 2026] b\n{\"time\":\"2026-11-23T22:10:01Z\"}\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
+  const std::string saved = SaveLog(*log);
+  const std::shared_ptr<const LogTimes> other = LoadLog(saved);
+  EXPECT_EQ(other->shapes.size(), 3u);
+  EXPECT_EQ(SaveLog(*other), saved);
+  EXPECT_THROW(LoadLog(saved.substr(1)), Error);
+  EXPECT_THROW(LoadLog(saved.substr(0, saved.size() - 1)), Error);
 }
 
 TEST(LogTimes, DoesNotTakeAnIndentedTimeForARecord) {
