@@ -4,12 +4,13 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/gnu_quote.hpp"
 #include "cli/key_def.hpp"
 #include "cli/option_values.hpp"
-#include "formats/time_text.hpp"
 #include "cli/typed.hpp"
 #include "data/output_parts.hpp"
 #include "formats/registry.hpp"
+#include "formats/time_text.hpp"
 
 namespace gpusort {
 namespace option_table {
@@ -222,6 +223,35 @@ constexpr OptionRow kRows[] = {
      .takes = kTakesTime,
      .help = "the zone of times that name none: a name of the IANA database or an offset (default: TZ, then the "
              "machine's zone)"},
+    {.section = kTables, .name = "year", .argument = "N", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.year = static_cast<unsigned>(ParseCount(text, 1000, 9999)); },
+     .takes = kTakesTime,
+     .help = "the year of the first time of each log, if the times have no year; a step back of more than a month begins "
+             "the next year (default: by the age of the file)",
+     .about = "the year of a log whose times have none"},
+    {.section = kTables, .name = "date", .argument = "DAY", .marks = kWithCheck | kTablesOnly,
+     .set =
+         [](Typed& to, Text text) {
+           const std::optional<Day> day = ParseDay(text);
+           if (!day || day->infinite != 0) throw Error(ErrorCode::kUsage, QuoteWord(text) + " is no day, YYYY-MM-DD");
+           to.table.date = day->days;
+         },
+     .takes = kTakesTime,
+     .help = "the day (YYYY-MM-DD) of the first time of each log, if the times have no day; a step back of more than 12 "
+             "hours begins the next day",
+     .about = "the day of a log whose times have none"},
+    {.section = kTables, .name = "multiline", .argument = "WHEN", .marks = kWithCheck | kTablesOnly | kWordsOnly,
+     .set =
+         [](Typed& to, Text text) {
+           to.table.multiline = text == "none"     ? Multiline::kNone
+                                : text == "indent" ? Multiline::kIndent
+                                                   : Multiline::kAuto;
+         },
+     .takes = kTakesTime,
+     .words = "auto indent none",
+     .help = "which lines continue a record of a log: auto (those without a time), indent (those that begin with a "
+             "blank), none; a record without a time has the time of the record before it",
+     .about = "which lines continue a record of a log"},
     {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "

@@ -88,13 +88,11 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
-/// Refuses options that need to read a part of an input, if the format can only be read from the front.
-void RefuseParts(const JobSpec& spec) {
+/// Refuses --verify-output if keys cannot be made from the output.
+void RefuseVerify(const JobSpec& spec) {
   const FormatRow& row = RowOf(*spec.source.table);
-  if (row.in_parts) return;
-  const std::string format = std::string(" --format ") + row.name + " yet";
-  if (spec.target.verify) FailUsage("--verify-output cannot read" + format);
-  if (!spec.survival.dir.empty()) FailUsage("--resume-dir cannot go on with" + format);
+  if (row.again || !spec.target.verify) return;
+  FailUsage(std::string("--verify-output cannot read --format ") + row.name + " yet");
 }
 
 /// Sets the bytes between and around fields.
@@ -227,7 +225,7 @@ void ResolveTable(Typed& typed) {
   JobSpec& spec = typed.spec;
   TableOptions& table = *spec.source.table;
   RefuseForTable(typed);
-  RefuseParts(spec);
+  RefuseVerify(spec);
   SetTableBytes(typed.table, table);
   if (typed.table.no_header) table.header = 0;
   if (!typed.header.empty()) {
@@ -239,6 +237,9 @@ void ResolveTable(Typed& typed) {
   table.strict = typed.table.strict;
   table.times = typed.table.times;
   table.zone = typed.table.zone;
+  table.year = typed.table.year;
+  table.date = typed.table.date;
+  table.multiline = typed.table.multiline;
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});

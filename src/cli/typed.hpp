@@ -16,6 +16,9 @@ struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   std::vector<std::string> nulls, times;
   std::string zone;
+  unsigned year = 0;
+  std::optional<std::int64_t> date;
+  Multiline multiline = Multiline::kAuto;
   bool no_header = false;
   bool strict = false;
 };

@@ -64,7 +64,7 @@ constexpr TimeForm kForms[] = {
     {"seconds since the start", "%s.%f]",
      "the times count from the start of the machine: write the log with dates, as dmesg --time-format iso or "
      "journalctl -k do"},
-    {"time of day", "%H:%M:%S%?%~", "the times have no date: put the date before each line, and give --time", false,
+    {"time of day", "%H:%M:%S%?%~", "the times have no date: --date YYYY-MM-DD gives the day of the first one", false,
      true},
 };
 
@@ -428,9 +428,7 @@ LogTimeReader::Found LogTimeReader::Find(const LogTimes& log, std::string_view l
     if (end == nullptr) continue;
     std::optional<Instant> instant = InstantOf(parts, log.latest);
     if (!instant) continue;
-    time_ = {instant, !instant->zoned, parts.lacks_year(), parts.lacks_date(),
-             instant->seconds + parts.offset.value_or(0)};
-    if (!instant->zoned && !time_.lacks_date) time_.instant->seconds = zone_.ToUtc(instant->seconds);
+    time_ = {instant, !instant->zoned, parts.lacks_year(), parts.lacks_date()};
     front_ = line.substr(0, static_cast<std::size_t>(end - line.data()) + kAfter);
     whole_ = front_.size() == line.size();
     fraction_at_ = instant->fraction.empty() ? 0 : static_cast<std::size_t>(instant->fraction.data() - line.data());
@@ -447,11 +445,7 @@ LogTime LogTimeReader::Read(const LogTimes& log, std::string_view line) {
   for (const LogShape& shape : log.shapes) {
     if (found == Found::kJson && !shape.member.empty()) time.instant = ReadMember(shape.member, line);
   }
-  if (time.instant) time.local = time.instant->seconds;
-  if (time.instant && !time.instant->zoned) {
-    time.lacks_zone = true;
-    time.instant->seconds = zone_.ToUtc(time.instant->seconds);
-  }
+  time.lacks_zone = time.instant && !time.instant->zoned;
   return time;
 }
 

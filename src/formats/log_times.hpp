@@ -12,7 +12,6 @@
 #include "formats/json_record.hpp"
 #include "formats/record_format.hpp"
 #include "formats/time_text.hpp"
-#include "formats/zone.hpp"
 
 namespace gpusort {
 
@@ -52,20 +51,17 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved);
 
 /// The time of a line that begins a record.
 struct LogTime {
-  std::optional<Instant> instant;  ///< no value: the line is JSON and lacks the member, or the member is no time
+  /// The time, as local time if `lacks_zone` is true. No value: the line is JSON and lacks the member, or the member is
+  /// no time.
+  std::optional<Instant> instant;
   bool lacks_zone = false;         ///< the text names no zone
   bool lacks_year = false;         ///< the text names no year
-  /// The text is a time of day. The seconds of `instant` count from midnight in local time, or in UTC if the text names
-  /// a zone. The caller adds the day.
-  bool lacks_date = false;
-  std::int64_t local = 0;  ///< the time as the text gives it, in seconds since 1970, without its zone's offset
+  bool lacks_date = false;         ///< the text is a time of day: `instant` is that of 1970-01-01
 };
 
 /// Reads the times of lines. One thread at a time may use a reader.
 class LogTimeReader {
  public:
-  explicit LogTimeReader(const Zone& zone) : zone_(zone) {}
-
   /// Returns true if the line begins a record.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line) != Found::kNothing; }
   /// Returns the time of a line that begins a record. The fraction of the instant lies in the line or in this object.
@@ -78,7 +74,6 @@ class LogTimeReader {
   Found Find(const LogTimes& log, std::string_view line);
   std::optional<Instant> ReadMember(const std::string& member, std::string_view line);
 
-  const Zone& zone_;
   std::string member_;  ///< the path that `parser_` finds
   std::optional<JsonRecords> parser_;
   LogTime time_;

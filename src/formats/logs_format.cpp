@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
@@ -12,15 +13,17 @@
 namespace gpusort {
 namespace {
 
-/// A line of which at least this many bytes are known can be told to begin a record.
-constexpr std::size_t kEnoughOfLine = 4096;
+constexpr std::int64_t kMinute = 60, kHour = 3600, kDay = 86400;
 
-/// Returns the line at the front of `text` without its end.
-std::string_view LineAt(const Byte* begin, const Byte* end) {
-  std::string_view line = Text(begin, FindByte(begin, end, '\n'));
+/// Returns the line without its end.
+std::string_view LineOf(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }
+
+/// Returns the line at the front of [begin, end) without its end.
+std::string_view LineAt(const Byte* begin, const Byte* end) { return LineOf(Text(begin, FindByte(begin, end, '\n'))); }
 
 /// Returns the front of the line after the line at `p`, or `end`.
 const Byte* AfterLine(const Byte* p, const Byte* end) {
@@ -28,9 +31,20 @@ const Byte* AfterLine(const Byte* p, const Byte* end) {
   return p == end ? end : p + 1;
 }
 
+/// Returns the local time with its year replaced. February 29 becomes March 1 in a year without it.
+std::int64_t InYear(std::int64_t local, std::int64_t year) {
+  const absl::CivilSecond civil = absl::CivilSecond(1970, 1, 1) + local;
+  return absl::CivilSecond(year, civil.month(), civil.day(), civil.hour(), civil.minute(), civil.second()) -
+         absl::CivilSecond(1970, 1, 1);
+}
+
 }  // namespace
 
-LogsFormat::LogsFormat(const JobSpec& spec) : TableFormat(spec), inputs_(spec.source.inputs), zone_(table_.zone) {
+LogsFormat::LogsFormat(const JobSpec& spec)
+    : TableFormat(spec),
+      inputs_(spec.source.inputs),
+      zone_(table_.zone),
+      walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
   for (const ColumnKey& key : table_.keys) {
     if (key.column == "time" && key.number == 0 && key.rule.type == ValueType::kTimestamp) continue;
     throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': the key of a log is time, or time:desc");
@@ -44,23 +58,21 @@ LogsFormat::LogsFormat(const JobSpec& spec) : TableFormat(spec), inputs_(spec.so
 }
 
 std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
-  constexpr std::int64_t kDay = 86400;
   struct stat facts;
   const std::string& path = inputs_.at(input);
   const bool file = path != "-" && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
   return zone_.ToLocal((file ? facts.st_mtim.tv_sec : std::time(nullptr)) + kDay);
 }
 
-std::shared_ptr<const LogTimes> LogsFormat::FormatOf(std::uint64_t input, std::string_view front) const {
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<const LogTimes>& found = found_[input];
-  if (found) return found;
+void LogsFormat::BeginInput(RecordSpan front, ScanState& state) const {
+  const Byte* const begin = AsBytes(front.data());
   try {
-    found = LearnLog(front, {.times = table_.times}, LatestOf(input));
+    state.log.times = LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
+                               {.times = table_.times, .dated = table_.date.has_value()}, LatestOf(state.count));
   } catch (const BadRecord& unknown) {
-    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(input)) + ": " + unknown.what());
+    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(state.count)) + ": " + unknown.what());
   }
-  return found;
+  state.log.date = table_.date.value_or(table_.year);
 }
 
 ScanState LogsFormat::NextInput(const ScanState& state) const {
@@ -69,37 +81,137 @@ ScanState LogsFormat::NextInput(const ScanState& state) const {
   return next;
 }
 
+bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const {
+  switch (table_.multiline) {
+    case Multiline::kNone:
+      return true;
+    case Multiline::kIndent:
+      return !line.empty() && !IsBlankChar(line[0]);
+    case Multiline::kAuto:
+      break;
+  }
+  return times.Begins(*place.times, line);
+}
+
+std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const {
+  // A log of one program can go back by some seconds, where records are written later than they are dated.
+  constexpr std::int64_t kStepBack = 5 * kMinute;
+  const bool after = std::exchange(place.local, true);
+  const std::int64_t before = std::exchange(place.at, local);
+  if (!span.has(local)) span = zone_.SpanOf(local);
+  if (span.has(local)) {
+    place.second_pass = false;
+    return local - span.east;
+  }
+  place.second_pass = after && zone_.IsTwice(local) && (place.second_pass || local < before - kStepBack);
+  return zone_.ToUtc(local, place.second_pass);
+}
+
+LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
+  LogTime time = scratch.times.Read(*place.times, line);
+  if (!time.lacks_zone) {
+    place.local = false;
+  } else if (line.starts_with('{')) {
+    place.local = false;
+    time.instant->seconds = zone_.ToUtc(time.instant->seconds);
+  } else {
+    std::int64_t& local = time.instant->seconds;
+    if (time.lacks_date) {
+      // The next day begins with a step back of more than twelve hours. A record of the last hour of the day can stand
+      // among the first records of the next day.
+      const std::int64_t of_day = local;
+      local = of_day + place.date * kDay;
+      if (place.local && local < place.at - 12 * kHour) local = of_day + ++place.date * kDay;
+      if (place.local && local > place.at && local - kDay >= place.at - kHour) local -= kDay;
+    }
+    if (time.lacks_year && table_.year != 0) {
+      // The next year begins with a step back of more than a month. A record of the last hour of the year can stand
+      // among the first records of the next year.
+      constexpr std::int64_t kMonth = 31 * kDay;
+      const std::int64_t here = InYear(local, place.date), earlier = InYear(local, place.date - 1);
+      local = here;
+      if (place.local && here < place.at - kMonth) local = InYear(here, ++place.date);
+      if (place.local && here > place.at && earlier >= place.at - kHour) local = earlier;
+    }
+    local = ToUtc(local, place, scratch.span);
+  }
+  if (table_.multiline == Multiline::kAuto) return time;
+  if (time.instant) {
+    place.seconds = time.instant->seconds;
+    place.fraction = time.instant->fraction;
+  } else if (place.seconds != LogPlace::kNoTime) {
+    time.instant.emplace();
+    time.instant->seconds = place.seconds;
+    time.instant->fraction = place.fraction;
+  }
+  return time;
+}
+
+void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const {
+  for (const Byte* p = begin; p != end; p = AfterLine(p, end)) {
+    const std::string_view line = LineAt(p, end);
+    if (Begins(place, scratch.times, line)) TakeTime(line, place, scratch);
+  }
+}
+
+bool LogsFormat::IsEnough(std::string_view line) const {
+  constexpr std::size_t kEnough = 4096;
+  return line.size() >= kEnough && !(walks_ && line.starts_with('{'));
+}
+
 RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
   Ends ends;
   if (bytes.empty()) return ends;
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
-  const std::shared_ptr<const LogTimes> log = FormatOf(state.count, Text(begin, end));
-  LogTimeReader times(zone_);
-  // A line that the bytes cut off is looked at by PutKeys, which gets it whole.
-  const auto begins = [&](const Byte* p) {
-    return (static_cast<std::size_t>(end - p) >= kEnoughOfLine || FindByte(p, end, '\n') != end) &&
-           times.Begins(*log, LineAt(p, end));
+  LogScratch scratch;
+  bool head = state.mode == kHead || state.mode == kInHead;
+  // Before the first time of an input, only a line with a time begins a record.
+  const auto begins = [&](std::string_view line) {
+    return head ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
   };
   const Byte* p = state.mode == kHead || state.mode == kLine ? begin : AfterLine(begin, end);
-  bool head = state.mode == kHead || state.mode == kInHead;
-  for (; p != end && (head || !begins(p)); p = AfterLine(p, end)) {
-    if (head && begins(p)) head = false;
+  if (!state.held.empty()) {
+    state.held += Text(begin, p);
+    if (p == end && end[-1] != '\n' && !IsEnough(state.held)) return ends;
+    const std::string held = std::exchange(state.held, {});
+    const std::string_view line = LineOf(held);
+    if (begins(line)) {
+      head = false;
+      TakeTime(line, state.log, scratch);
+    }
   }
-  if (p != end) {
-    const Byte* last = end;  // the front of a line
+  // A line that the bytes cut off is looked at when enough of it is known.
+  const Byte* stop = end;
+  while (stop != p && stop[-1] != '\n') --stop;
+  if (IsEnough(Text(stop, end))) stop = end;
+  state.held = Text(stop, end);
+  for (; p != stop; p = AfterLine(p, end)) {
+    const std::string_view line = LineAt(p, end);
+    if (!begins(line)) continue;
+    if (!head) break;
+    head = false;
+    TakeTime(line, state.log, scratch);
+  }
+  if (p != stop) {
+    const Byte* last = stop;  // the front of a line
     do {
       const void* const newline = last - 1 == p ? nullptr : memrchr(p, '\n', static_cast<std::size_t>(last - 1 - p));
       last = newline == nullptr ? p : static_cast<const Byte*>(newline) + 1;
-    } while (last != p && !begins(last));
+    } while (last != p && !begins(LineAt(last, end)));
     ends.first = static_cast<std::uint64_t>(p - begin);
     ends.last = static_cast<std::uint64_t>(last - begin);
     ends.at_front = p == begin;
+    // The time of the last record tells the place after it, unless the time occurs twice.
+    const LogTime time = scratch.times.Read(*state.log.times, LineAt(last, end));
+    if (walks_ || (time.lacks_zone && zone_.IsTwice(time.instant->seconds))) Walk(p, last, state.log, scratch);
+    ends.state.log = state.log;
+    TakeTime(LineAt(last, end), state.log, scratch);
   }
   const bool at_line = end[-1] == '\n';
   state.mode = head ? (at_line ? kHead : kInHead) : at_line ? kLine : kInLine;
-  ends.state = state;
   ends.state.mode = kLine;
+  ends.state.count = state.count;
   return ends;
 }
 
@@ -108,14 +220,16 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   auto& scratch = static_cast<LogScratch&>(buffers);
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
-  if (scratch.input != state.count) scratch.log = FormatOf(scratch.input = state.count, Text(begin, end));
-  const LogTimes& log = *scratch.log;
-  const Byte* p = begin;  // of the line with the time
-  while (p != end && !scratch.times.Begins(log, LineAt(p, end))) p = AfterLine(p, end);
+  const bool head = std::exchange(state.mode, kLine) == kHead;
+  const auto begins = [&](std::string_view line) {
+    return head ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
+  };
+  const Byte* p = begin;  // the front of the line with the time
+  while (p != end && !begins(LineAt(p, end))) p = AfterLine(p, end);
   LogTime time;
-  if (p != end) time = scratch.times.Read(log, LineAt(p, end));
+  if (p != end) time = TakeTime(LineAt(p, end), state.log, scratch);
   tally.lacks_zone |= time.lacks_zone;
-  tally.lacks_year |= time.lacks_year;
+  tally.lacks_year |= time.lacks_year && table_.year == 0;
   for (std::size_t key = 0; key < keys_.size(); ++key) {
     if (time.instant) {
       keys_[key].PutInstant(*time.instant, out);
@@ -125,7 +239,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       PutKey(key, {LineAt(begin, end), Field::kValue, 0}, out, tally);
     }
   }
-  while (p != end && (p = AfterLine(p, end)) != end && !scratch.times.Begins(log, LineAt(p, end))) {
+  while (p != end && (p = AfterLine(p, end)) != end && !Begins(state.log, scratch.times, LineAt(p, end))) {
   }
   return static_cast<std::uint64_t>(p - begin);
 }

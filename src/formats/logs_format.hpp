@@ -1,16 +1,17 @@
 // Logs, ordered by time. A record begins with a line that has a time at the place where the lines of its input have one
 // (formats/log_times.hpp). The lines without a time after it belong to the record, as those of a stack trace do. Lines
-// before the first time of an input belong to the first record. Start at LogsFormat.
+// before the first time of an input belong to the first record. With --multiline more lines begin records, and a record
+// without a time has the time of the record before it. Start at LogsFormat.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/log_times.hpp"
 #include "formats/table_format.hpp"
+#include "formats/zone.hpp"
 
 namespace gpusort {
 
@@ -18,6 +19,7 @@ class LogsFormat : public TableFormat {
  public:
   explicit LogsFormat(const JobSpec& spec);
 
+  void BeginInput(RecordSpan front, ScanState& state) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   ScanState NextInput(const ScanState& state) const override;
   bool ends_in(const ScanState&) const override { return true; }
@@ -25,11 +27,10 @@ class LogsFormat : public TableFormat {
   unsigned modes() const override { return 0; }
 
  private:
+  /// Buffers of one thread.
   struct LogScratch : Scratch {
-    explicit LogScratch(const Zone& zone) : times(zone) {}
     LogTimeReader times;
-    std::uint64_t input = ~std::uint64_t{0};
-    std::shared_ptr<const LogTimes> log;  ///< the format of `input`
+    Zone::Span span;  ///< of the last time without a zone
   };
   /// ScanState::mode. ScanState::count is the number of the input.
   enum Mode : unsigned {
@@ -40,16 +41,24 @@ class LogsFormat : public TableFormat {
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
-  std::unique_ptr<Scratch> MakeScratch() const override { return std::make_unique<LogScratch>(zone_); }
+  std::unique_ptr<Scratch> MakeScratch() const override { return std::make_unique<LogScratch>(); }
   /// Returns the latest time, as local time, that a record of the input can have: a day after the file was changed.
   std::int64_t LatestOf(std::uint64_t input) const;
-  /// Returns the format of an input. `front` is its first bytes if nobody has asked for the format before.
-  std::shared_ptr<const LogTimes> FormatOf(std::uint64_t input, std::string_view front) const;
+  /// Returns true if the line begins a record. A line before the first time of an input does not.
+  bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const;
+  /// Returns true if the front of a line is enough to tell whether the line begins a record.
+  bool IsEnough(std::string_view line) const;
+  /// Completes the time of the next record: its year, its day and its zone. The record begins with `line`. `place` is
+  /// the place before the record, and is replaced by the place after it.
+  LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const;
+  /// Returns the UTC time of `local`, the time of the next record.
+  std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
+  /// Does what TakeTime() does for each record that begins in [begin, end), which begins at the front of a line.
+  void Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;
   const Zone zone_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::uint64_t, std::shared_ptr<const LogTimes>> found_;  ///< by the number of the input
+  const bool walks_;  ///< the time of a record depends on all records before it
 };
 
 }  // namespace gpusort

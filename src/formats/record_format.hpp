@@ -15,6 +15,21 @@
 namespace gpusort {
 
 struct DumpPlace;
+struct LogTimes;
+
+/// The place in a log, after some of its records: see formats/logs_format.hpp.
+struct LogPlace {
+  std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
+  bool local = false;                     ///< the time of the last record had no zone, and `at` is that time
+  bool second_pass = false;               ///< `at` is in the second occurrence of an hour that occurs twice
+  std::int64_t at = 0;                    ///< seconds since 1970-01-01 00:00:00 local time
+  /// The year of the last time without a year (--year), or the days since 1970 of the last time without a day (--date).
+  std::int64_t date = 0;
+  // The time of the last record that has one, for records without a time (--multiline). No time: `seconds` is kNoTime.
+  static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
+  std::int64_t seconds = kNoTime;
+  std::string fraction;
+};
 
 /// The state of a format's scan at a byte of an input. A ScanState{} is the state at the beginning of an input.
 struct ScanState {
@@ -22,6 +37,7 @@ struct ScanState {
   std::uint64_t count = 0;
   std::string held;                       ///< the beginning of a token that ends after the scanned bytes
   std::shared_ptr<const DumpPlace> dump;  ///< only for dumps: see formats/pgdump_format.cpp
+  LogPlace log{};                         ///< only for logs
 };
 
 /// Thrown for a record that cannot be read. The caller throws an Error with the record's place instead.
@@ -88,6 +104,10 @@ class RecordFormat {
   /// Finds the ends of records in `bytes`. The caller passes the state before the bytes in `state`. Scan replaces it by
   /// the state after the bytes. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
+  /// Learns the format of an input from its first bytes, and stores it in `state`, which is the state at the beginning
+  /// of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws Error(kBadInput).
+  virtual void BeginInput(RecordSpan, ScanState&) const {}
+  static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
   /// Returns true if the end of the input would make the bytes after the last complete record one more record. Returns

@@ -68,9 +68,8 @@ struct FormatRow {
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
   const char* key = "";  ///< the key of a job without -k, a timestamp; empty: all columns as text
-  /// True if a part of an input can be read without the first bytes of the input, as tasks, --verify-output and
-  /// --resume-dir do.
-  bool in_parts = true;
+  /// True if the keys of records can be made again from sorted records, as tasks and --verify-output do.
+  bool again = true;
 };
 
 template <typename Format>

@@ -1,5 +1,6 @@
 #include "formats/zone.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -64,9 +65,30 @@ void Zone::Require() const {
   if (!problem_.empty()) throw Error(ErrorCode::kUsage, problem_);
 }
 
-std::int64_t Zone::ToUtc(std::int64_t local) const {
+std::int64_t Zone::ToUtc(std::int64_t local, bool second) const {
   Require();
-  return absl::ToUnixSeconds(zone_.At(CivilOf(local)).pre);
+  const absl::TimeZone::TimeInfo info = zone_.At(CivilOf(local));
+  return absl::ToUnixSeconds(second && info.kind == absl::TimeZone::TimeInfo::REPEATED ? info.post : info.pre);
+}
+
+bool Zone::IsTwice(std::int64_t local) const {
+  return zone_.At(CivilOf(local)).kind == absl::TimeZone::TimeInfo::REPEATED;
+}
+
+Zone::Span Zone::SpanOf(std::int64_t local) const {
+  Require();
+  const absl::TimeZone::TimeInfo info = zone_.At(CivilOf(local));
+  if (info.kind != absl::TimeZone::TimeInfo::UNIQUE) return {};
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  const auto seconds = [](absl::CivilSecond civil) { return civil - absl::CivilSecond(1970, 1, 1); };
+  Span span{-kFar, kFar, local - absl::ToUnixSeconds(info.pre)};
+  absl::TimeZone::CivilTransition change;
+  // A transition at the instant itself is before it.
+  if (zone_.PrevTransition(info.pre + absl::Seconds(1), &change)) {
+    span.begin = std::max(seconds(change.from), seconds(change.to));
+  }
+  if (zone_.NextTransition(info.pre, &change)) span.end = std::min(seconds(change.from), seconds(change.to));
+  return span;
 }
 
 std::int64_t Zone::ToLocal(std::int64_t utc) const {

@@ -14,10 +14,23 @@ class Zone {
   /// the environment variable TZ, otherwise the machine's. Throws Error(kUsage) if there is no zone `name`.
   explicit Zone(const std::string& name);
 
+  /// A range of local times that all have one distance to UTC.
+  struct Span {
+    std::int64_t begin = 0, end = 0;  ///< local times, as for ToUtc(); no time is in a range with equal ends
+    std::int64_t east = 0;            ///< local time minus UTC, in seconds
+
+    bool has(std::int64_t local) const { return local >= begin && local < end; }
+  };
   /// Returns the seconds since 1970 in UTC of a local time, which is given as the seconds since 1970-01-01 00:00:00
-  /// local time. An hour that occurs twice, in autumn, is taken for its first occurrence. A time in the hour that is
-  /// left out in spring is moved forward by an hour. Throws Error(kUsage) if TZ names no zone.
-  std::int64_t ToUtc(std::int64_t local) const;
+  /// local time. Of an hour that occurs twice, in autumn, the first occurrence is taken, or the second if `second` is
+  /// true. A time in the hour that is left out in spring is moved forward by an hour. Throws Error(kUsage) if TZ names
+  /// no zone.
+  std::int64_t ToUtc(std::int64_t local, bool second = false) const;
+  /// Returns true if the local time occurs twice.
+  bool IsTwice(std::int64_t local) const;
+  /// Returns a range with `local`, which is as long as the zone's rules allow. The range is empty if the time occurs
+  /// twice or is left out. Throws Error(kUsage) if TZ names no zone.
+  Span SpanOf(std::int64_t local) const;
   /// Returns the local time of `utc`.
   std::int64_t ToLocal(std::int64_t utc) const;
   /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".

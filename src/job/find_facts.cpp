@@ -91,6 +91,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
     if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
+    if (inputs.state(i).empty()) inputs.format().BeginInput(bytes, front);
     ScanState end = front, state = front;
     KeyTally tally;
     const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();

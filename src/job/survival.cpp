@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "data/output_parts.hpp"
 #include "formats/locale_keys.hpp"
+#include "formats/registry.hpp"
 #include "job/attempt.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -266,7 +267,8 @@ void JobSurvival::TakeUpOutput(Sorting& sorting, Output& output) {
   const JobSpec& spec = job.spec;
   OutputFile* const file = output.file();
   if (!journal_ || file == nullptr || !file->in_place().empty() || output.parts() != nullptr ||
-      spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.debug) {
+      spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.debug ||
+      (spec.source.table && !RowOf(*spec.source.table).again)) {
     return;
   }
   const bool goes_on = journal_->resumes() && journal_->manifest().merge;

@@ -74,7 +74,7 @@ namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   using planning::kPage;
-  constexpr std::uint64_t kLeast = 16 * planning::kKiB;
+  constexpr std::uint64_t kLeast = 64 * planning::kKiB;  // RecordFormat::kFrontBytes
   // The keyed records of a piece go into one block of the ring. With a GPU, a block has up to 8 MiB of registered
   // memory.
   const std::uint64_t most = (gpu ? 3 : 1) * planning::kMiB;

@@ -152,6 +152,10 @@ class KeyStage {
       stored += block->stored;
       begin();
       while (input != block->range.input) end_input();
+      if (block->range.offset == 0 && inputs_.state(input).empty()) {
+        format_.BeginInput(block->bytes, state);
+        open_state = state;
+      }
       RecordSpan bytes = block->bytes;
       at = block->range.offset;
       RecordFormat::Ends ends;

@@ -50,6 +50,13 @@ struct ColumnKey {
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
 
+/// Which lines of a log begin a record.
+enum class Multiline : std::uint8_t {
+  kAuto,    ///< lines with a time
+  kIndent,  ///< lines that do not begin with a blank
+  kNone,    ///< all lines
+};
+
 struct TableOptions {
   std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
   unsigned char delimiter = ',';
@@ -62,6 +69,9 @@ struct TableOptions {
   std::vector<ColumnKey> keys{};     ///< the sort keys, with --reverse applied; empty: all columns as text
   std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
   std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
+  unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
+  std::optional<std::int64_t> date;  ///< the day of the first time of each log, days since 1970
+  Multiline multiline = Multiline::kAuto;
   bool reverse = false;              ///< if there are no keys, the order is descending
 };
 

@@ -322,7 +322,7 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
-  if (spec.source.table && !RowOf(*spec.source.table).in_parts) {
+  if (spec.source.table && !RowOf(*spec.source.table).again) {
     RefuseTask("tasks cannot read a part of --format " + spec.source.table->name + " yet: sort it with gpusort");
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");

@@ -91,6 +91,20 @@ gpusort --split 3 -o part "${logs[@]}" 2>err
 cat part-[012].* >joined
 cmp joined expected
 
+# A job that is killed goes on from its runs.
+resumed() {
+  gpusort --resume-dir kept --memory 16M --batch-bytes 16K --threads 2 -o out "${logs[@]}" 2>err
+}
+for seconds in 0.02 0.05 0.1 0.2 0.4; do
+  code=0
+  { timeout -s KILL $seconds "$bin/gpusort" --format log --timezone Europe/Berlin --resume-dir kept --memory 16M \
+    --batch-bytes 16K --threads 2 -o out "${logs[@]}" || code=$?; } >err 2>&1
+  [ $code = 0 ] || [ $code = 137 ] || fail "exit $code: $(cat err)"
+  [ $code != 0 ] || rm out
+done
+resumed || fail "$(cat err)"
+cmp out expected
+
 # -c and -m know the order by time.
 for log in "${logs[@]}"; do
   gpusort -o "sorted-$log" "$log" 2>err
@@ -127,10 +141,49 @@ expect 2 gpusort -k status -o out java.log
 says 'the key of a log is time'
 expect 2 gpusort --verify-output -o out java.log
 says 'yet$'
-expect 2 gpusort --resume-dir kept -o out java.log
-says 'yet$'
 expect 2 "$bin/gpusort_task" runs --slice 0/2 --into job --format log --timezone UTC java.log
 says 'yet: sort it with gpusort$'
 expect 2 "$bin/gpusort" --format csv --timezone UTC -k a -o out java.log
 says '--timezone has no meaning with --format csv'
+
+# Times without a year or without a day, over several of these, and the lines that are records.
+cat >steps.py <<'END'
+"""Writes two logs whose times go up, and both of them by time: steps.py KIND SEED."""
+import datetime
+import random
+import sys
+
+kind, draw = sys.argv[1], random.Random(int(sys.argv[2]))
+time = datetime.datetime(2019, 3, 1)
+with open("first", "w") as first, open("second", "w") as second, open("want", "w") as want:
+    for number in range(20000):
+        seconds = draw.randrange(1, 20000) if kind == "year" else draw.randrange(600)
+        time += datetime.timedelta(seconds=seconds, milliseconds=0 if kind == "year" else 1)
+        text = f"{time:%b %e %H:%M:%S}" if kind == "year" else f"{time:%H:%M:%S}.{time.microsecond // 1000:03}"
+        line = f"{text} host record {number}\n" + ("  continues\n" if draw.random() < 0.3 else "")
+        want.write(line)
+        (first if number == 0 or draw.random() < 0.5 and number > 1 else second).write(line)
+END
+for kind in year date; do
+  option=$([ $kind = year ] && echo '--year 2019' || echo '--date 2019-03-01')
+  for seed in 1 2; do
+    python3 steps.py $kind $seed
+    # shellcheck disable=SC2086
+    "$bin/gpusort" --format log --timezone UTC $option -o out first second 2>err || fail "$option: $(cat err)"
+    cmp out want || fail "$option: another order"
+    ! grep -q 'without a year' err || fail 'a warning about a year that is given'
+  done
+done
+printf '2026-01-02 10:00:00 b\n  b1\nb2\n2026-01-01 10:00:00 a\na1\n' >mixed.log
+gpusort --multiline none -o out mixed.log 2>err
+printf '2026-01-01 10:00:00 a\na1\n2026-01-02 10:00:00 b\n  b1\nb2\n' | cmp - out
+gpusort --multiline indent -k time:desc -o out mixed.log 2>err
+cmp out mixed.log
+expect 2 gpusort --multiline some -o out mixed.log
+expect 2 gpusort --year 26 -o out mixed.log
+expect 2 gpusort --date yesterday -o out mixed.log
+says "'yesterday' is no day"
+printf '10:00:00 a\n' >times.log
+expect 3 gpusort -o out times.log
+says '--date'
 echo "logs: ok"

@@ -50,12 +50,16 @@ inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& sta
   }
 }
 
-/// Cuts `text`, without its header, into keyed records. Reads it in blocks of `block` bytes.
-inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block) {
+/// Cuts `text`, without its header, into keyed records. Reads it in blocks of `block` bytes. The format learns from the
+/// first `front` bytes.
+inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block,
+                           std::size_t front = std::string::npos) {
   CutInput cut;
   std::string open;
   ScanState state, open_state;
   try {
+    format.BeginInput(Span(text).first(std::min(front, text.size())), state);
+    open_state = state;
     for (std::size_t at = 0; at < text.size(); at += block) {
       const std::string bytes = text.substr(at, block);
       const RecordFormat::Ends ends = format.Scan(Span(bytes), state);

@@ -103,10 +103,12 @@ TEST(LogTimes, FindsTheTimeOfEachKnownForm) {
     const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
     EXPECT_EQ(log->shapes.size(), 1u);
     EXPECT_EQ(log->matched, log->looked);
-    LogTimeReader reader(zone);
+    LogTimeReader reader;
     EXPECT_TRUE(reader.Begins(*log, line.line));
-    const std::optional<Instant> found = reader.Read(*log, line.line).instant;
+    const LogTime time = reader.Read(*log, line.line);
+    std::optional<Instant> found = time.instant;
     ASSERT_TRUE(found);
+    if (time.lacks_zone) found->seconds = zone.ToUtc(found->seconds);
     EXPECT_EQ(KeyOf(*found), KeyOf(*ParseInstant(line.time)));
   }
 }
@@ -114,8 +116,7 @@ TEST(LogTimes, FindsTheTimeOfEachKnownForm) {
 TEST(LogTimes, TakesTheFormsThatAreGiven) {
   const std::string front = "id 7 at 11/12/2026 10:00:00 x\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(front, {.times = {CheckedTimeFormat("%d/%m/%Y %T")}}, kNow);
-  const Zone utc("UTC");
-  LogTimeReader reader(utc);
+  LogTimeReader reader;
   EXPECT_EQ(reader.Read(*log, front).instant->seconds, ParseInstant("2026-12-11 10:00:00")->seconds);
 }
 
@@ -160,12 +161,10 @@ TEST(LogTimes, KnowsAMixtureOfForms) {
 TEST(LogTimes, GivesTimesOfDayWhoseDateTheUserGives) {
   const std::string front = "22:10:01.5 a\n22:10:02 b\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(front, {.dated = true}, kNow);
-  const Zone zone("Europe/Berlin");
-  const LogTime time = LogTimeReader(zone).Read(*log, front.substr(0, front.find('\n')));
+  const LogTime time = LogTimeReader().Read(*log, front.substr(0, front.find('\n')));
   EXPECT_TRUE(time.lacks_date);
   EXPECT_FALSE(time.lacks_year);
-  EXPECT_EQ(time.local, (22 * 60 + 10) * 60 + 1);
-  EXPECT_EQ(time.instant->seconds, time.local);
+  EXPECT_EQ(time.instant->seconds, (22 * 60 + 10) * 60 + 1);
   EXPECT_EQ(time.instant->fraction, "5");
 }
 
@@ -183,17 +182,15 @@ TEST(LogTimes, IsTheSameInAnotherProcess) {
 
 TEST(LogTimes, DoesNotTakeAnIndentedTimeForARecord) {
   const std::string line = "2026-11-23 22:10:05 rows are\n";
-  const Zone utc("UTC");
-  EXPECT_FALSE(LogTimeReader(utc).Begins(*LearnLog(line, {}, kNow), "   2026-01-01 00:00:00 | x"));
+  EXPECT_FALSE(LogTimeReader().Begins(*LearnLog(line, {}, kNow), "   2026-01-01 00:00:00 | x"));
 }
 
 TEST(LogTimes, ReadsALineAloneAsAfterAnother) {
-  const Zone utc("UTC");
   const std::string one = "P - - [20/Nov/2026:00:00:00 +0000] x\n",
                     two = "2026-11-23 23:30:00 longword and more text of it\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(one + one + two, {}, kNow);
   const std::string both = two.substr(0, two.size() - 1) + " - - [20/Nov/2026:00:00:00 +0000] x";
-  LogTimeReader fresh(utc), used(utc);
+  LogTimeReader fresh, used;
   used.Read(*log, two);
   EXPECT_EQ(KeyOf(*fresh.Read(*log, both).instant), KeyOf(*used.Read(*log, both).instant));
 }
@@ -210,10 +207,119 @@ TEST(Zone, FollowsTheClocksOfItsPlace) {
   EXPECT_THROW(Zone("+25:00"), Error);
 }
 
-JobSpec LogSpecOf(std::vector<std::string> args) {
-  args.insert(args.begin(), {"--format", "log", "--timezone", "UTC"});
+TEST(Zone, GivesTheRangeOfOneDistance) {
+  const auto local = [](const char* text) { return ParseInstant(text)->seconds; };
+  for (const char* const name : {"Europe/Berlin", "America/New_York", "UTC", "+05:30", "Australia/Lord_Howe"}) {
+    const Zone zone(name);
+    for (std::int64_t at = local("2026-01-01"); at < local("2027-01-01"); at += 1800) {
+      const Zone::Span span = zone.SpanOf(at);
+      if (span.begin == span.end) {
+        EXPECT_NE(zone.ToLocal(zone.ToUtc(at, true)) == at && !zone.IsTwice(at), true) << name << " " << at;
+        continue;
+      }
+      ASSERT_TRUE(span.has(at)) << name;
+      for (const std::int64_t other : {span.begin, at, span.end - 1}) {
+        if (other < local("1950-01-01") || other > local("2050-01-01")) continue;
+        EXPECT_EQ(zone.ToUtc(other), other - span.east) << name << " " << other;
+        EXPECT_FALSE(zone.IsTwice(other)) << name << " " << other;
+      }
+    }
+  }
+}
+
+JobSpec LogSpecOf(std::vector<std::string> args, const char* zone = "UTC") {
+  args.insert(args.begin(), {"--format", "log", "--timezone", zone});
   args.insert(args.end(), {"in", "out"});
   return Parse(args);
+}
+
+/// Returns the keys of the records of `text`, which must not depend on the sizes of blocks, and `bodies` of the records.
+std::vector<std::string> KeysOf(const JobSpec& spec, const std::string& text, std::vector<std::string>* bodies = {}) {
+  const LogsFormat format(spec);
+  std::vector<std::string> keys;
+  for (const std::size_t block : {text.size(), std::size_t{1}, std::size_t{13}, std::size_t{100}}) {
+    const CutInput cut = CutRecords(format, text, block);
+    EXPECT_EQ(cut.error, "");
+    std::vector<std::string> here;
+    for (const CutRecord& record : cut.records) here.push_back(record.key);
+    if (block == text.size()) {
+      keys = here;
+      for (const CutRecord& record : cut.records) {
+        if (bodies != nullptr) bodies->push_back(record.body);
+      }
+    }
+    EXPECT_EQ(here, keys) << "blocks of " << block;
+  }
+  return keys;
+}
+
+std::vector<std::string> KeysOfTimes(const std::vector<const char*>& times) {
+  std::vector<std::string> keys;
+  keys.reserve(times.size());
+  for (const char* const time : times) keys.push_back(KeyOf(*ParseInstant(time)));
+  return keys;
+}
+
+TEST(LogsFormat, KnowsTheSecondPassOfAnHour) {
+  const std::string text =
+      "2026-10-25 01:59:59 a\n2026-10-25 02:00:01 b\n2026-10-25 02:50:00 c\n2026-10-25 02:49:58 late\n"
+      "2026-10-25 02:05:00 second\n2026-10-25 02:59:59 e\n2026-10-25 03:00:00 f\n2026-10-25 02:59:59 back\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
+            KeysOfTimes({"2026-10-24T23:59:59Z", "2026-10-25T00:00:01Z", "2026-10-25T00:50:00Z", "2026-10-25T00:49:58Z",
+                         "2026-10-25T01:05:00Z", "2026-10-25T01:59:59Z", "2026-10-25T02:00:00Z",
+                         "2026-10-25T00:59:59Z"}));
+}
+
+TEST(LogsFormat, CountsYearsFromTheOneThatIsGiven) {
+  const std::string text =
+      "Nov 30 00:00:00 h a\nDec 31 23:59:59 h b\nJan  1 00:00:01 h c\nDec 31 23:59:58 h late\nJan  2 00:00:00 h d\n"
+      "Sep  2 00:00:00 h e\nFeb 28 00:00:00 h f\nFeb 29 00:00:00 h g\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({"--year", "2022"}), text),
+            KeysOfTimes({"2022-11-30", "2022-12-31 23:59:59", "2023-01-01 00:00:01", "2022-12-31 23:59:58",
+                         "2023-01-02", "2023-09-02", "2024-02-28", "2024-02-29"}));
+}
+
+TEST(LogsFormat, CountsDaysFromTheOneThatIsGiven) {
+  const std::string text = "10:00:00 a\n23:59:59 b\n00:00:01 c\n23:59:58 late\n13:00:00 d\n12:00:01 e\n00:00:00 f\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({"--date", "2026-12-31"}), text),
+            KeysOfTimes({"2026-12-31 10:00:00", "2026-12-31 23:59:59", "2027-01-01 00:00:01", "2026-12-31 23:59:58",
+                         "2027-01-01 13:00:00", "2027-01-01 12:00:01", "2027-01-02 00:00:00"}));
+}
+
+TEST(LogsFormat, TakesEachLineOrIndentedLinesAsRecords) {
+  const std::string text =
+      "head\n2026-01-02 00:00:00 a\n\tat x\nCaused by\n\tat y\n2026-01-01 00:00:00 b\nlast\n2026-01-04 00:00:00 c\n";
+  std::vector<std::string> bodies;
+  EXPECT_EQ(KeysOf(LogSpecOf({"--multiline", "none", "--time", "%Y-%m-%d %T"}), text, &bodies),
+            KeysOfTimes({"2026-01-02", "2026-01-02", "2026-01-02", "2026-01-02", "2026-01-01", "2026-01-01",
+                         "2026-01-04"}));
+  EXPECT_EQ(bodies[0], "head\n2026-01-02 00:00:00 a\n");
+  bodies.clear();
+  EXPECT_EQ(KeysOf(LogSpecOf({"--multiline", "indent", "--time", "%Y-%m-%d %T"}), text, &bodies),
+            KeysOfTimes({"2026-01-02", "2026-01-02", "2026-01-01", "2026-01-01", "2026-01-04"}));
+  EXPECT_EQ(bodies[1], "Caused by\n\tat y\n");
+}
+
+RC_GTEST_PROP(LogsFormat, FindsTheSameTimesInBlocksOfAnySize, ()) {
+  const bool years = *rc::gen::arbitrary<bool>();
+  const auto multiline = *rc::gen::element<std::string>("auto", "indent", "none");
+  std::string text = years ? "Oct 25 00:00:00 first\n" : "2026-10-25 00:00:00 first\n";
+  for (int left = *rc::gen::inRange(0, 30); left > 0; --left) {
+    char time[40];
+    const int minute = *rc::gen::inRange(0, 60), hour = *rc::gen::inRange(1, 4);
+    if (years) {
+      const char* const month = *rc::gen::element("Jan", "Dec", "Oct", "Mar");
+      std::snprintf(time, sizeof(time), "%s %2d %02d:%02d:00", month, *rc::gen::inRange(20, 30), hour, minute);
+    } else {
+      std::snprintf(time, sizeof(time), "2026-10-25 %02d:%02d:00", hour, minute);
+    }
+    text += *rc::gen::element<std::string>(time, time, time, "  more", "text", "") + " of it\n";
+  }
+  std::vector<std::string> args{"--multiline", multiline};
+  if (years) args.insert(args.end(), {"--year", "2020"});
+  args.insert(args.end(), {"--time", years ? "%b %e %T" : "%F %T"});
+  const JobSpec spec = LogSpecOf(args, "Europe/Berlin");
+  RC_ASSERT(!KeysOf(spec, text).empty());
 }
 
 RC_GTEST_PROP(LogsFormat, CutsRecordsAsLinesWithTimesSay, (bool descending)) {
@@ -247,8 +353,7 @@ RC_GTEST_PROP(LogsFormat, CutsRecordsAsLinesWithTimesSay, (bool descending)) {
     text += line;
   }
   const LogsFormat format(spec);
-  const auto cut_at = [&](std::size_t block) { return CutRecords(format, text, block); };
-  CutRecords(format, records[0].bytes.substr(0, records[0].bytes.find('\n') + 1), text.size());  // learns the form
+  const auto cut_at = [&](std::size_t block) { return CutRecords(format, text, block, text.find('\n') + 1); };
   for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{64}, text.size()}) {
     const CutInput cut = cut_at(block);
     RC_ASSERT(cut.error.empty());
