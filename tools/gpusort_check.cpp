@@ -4,7 +4,8 @@
 // check/table.hpp reads lines and records with columns, and check/value.hpp compares them. The program sums valsort's
 // CRC-32 too, so that its counts can be compared with a third program. Start at Run, then Scan: one pass over a file on
 // all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
-// compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong.
+// compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong. Logs are sorted in memory
+// and compared (RunLogs).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -38,6 +39,7 @@
 #include <vector>
 
 #include "check/borders.hpp"
+#include "check/logs.hpp"
 #include "check/parallel.hpp"
 #include "check/sequence.hpp"
 #include "check/table.hpp"
@@ -463,6 +465,7 @@ void ForEachBlock(BlockReader& reader, unsigned threads, const Work& work) {
 struct Job {
   Order order;
   std::optional<check::Table> table;  ///< of lines, too
+  std::optional<check::LogRules> logs;
   bool any_order = false;
   bool checksum = false;
   bool reverse = false;
@@ -1018,7 +1021,7 @@ const tool::ToolHelp kHelp = {
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
      {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
-      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql paragraphs"},
+      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql paragraphs log"},
      {"key", 'k', "KEY", "what records are ordered by, see Keys; several times, most important first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
      {"header", 0, "N", "the first N records are a header (default: csv, tsv 1; others 0)"},
@@ -1028,6 +1031,8 @@ const tool::ToolHelp kHelp = {
      {"escape", 0, "CHAR", "csv, tsv, mysql: CHAR takes the next byte as it is"},
      {"comment", 0, "CHAR", "csv, tsv: lines that begin with CHAR are no records"},
      {"null", 0, "TEXT", "columns that are TEXT are null, too; several times", true},
+     {"time", 0, "FORMAT", "log: the times are written so, as strptime's letters say; several times", true},
+     {"timezone", 0, "ZONE", "log: of times without a zone (default: TZ, or the machine's)"},
      {"decimal-point", 0, "CHAR", "CHAR in numbers (default .)"},
      {"thousands", 0, "CHAR", "CHAR between the digits of numbers"},
      {"reverse", 'r', "", "the order of every key is reversed"},
@@ -1052,7 +1057,10 @@ const tool::ToolHelp kHelp = {
       "  options, and the records by gpusort_check --format lines --any-order\n"
       "  --against. Headers, bytes after the records, and the parts of a dump that are\n"
       "  no rows must be those of the inputs. Expand compressed files through a pipe:\n"
-      "  <(zcat in.gz).\n"},
+      "  <(zcat in.gz).\n"
+      "  log: the records of the inputs are sorted by time in memory, with 24 bytes for\n"
+      "  each, and FILE must be the same, byte by byte: records of one time are in the\n"
+      "  order of the inputs. The forms of the times are learnt for each input.\n"},
      {"Keys",
       "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
       "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
@@ -1074,9 +1082,11 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --record-size 100 --key 0:bytes10 --checksum out.dat\n"
       "  gpusort_check --format lines --against a.txt b.txt sorted.txt\n"
       "  gpusort_check --format csv -k created_at:timestamp:desc -k amount:decimal \\\n"
-      "    --stable --against orders.csv sorted.csv\n"}},
+      "    --stable --against orders.csv sorted.csv\n"
+      "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
+constexpr const char* kLogOptions[] = {"time", "timezone"};
 constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
                                          "comment", "null", "decimal-point", "thousands"};
 
@@ -1143,6 +1153,18 @@ check::Table ParseTable(const tool::Typed& typed) {
   return table;
 }
 
+/// Returns how the times of logs are read, and sets the zone of the process.
+check::LogRules ParseLogs(const tool::Typed& typed) {
+  check::LogRules rules{typed.all("time"), typed.value("timezone")};
+  try {
+    for (const std::string& format : rules.formats) check::CheckTimeFormat(format);
+    check::SetLogZone(rules.zone);
+  } catch (const check::BadRule& error) {
+    FailUsage("--" + std::string(rules.zone.empty() ? "time" : "time, --timezone") + ": " + error.what());
+  }
+  return rules;
+}
+
 /// Sets the size and the keys of fixed-size records.
 void ParseOrder(const tool::Typed& typed, Job& job) {
   Field whole;
@@ -1206,9 +1228,25 @@ Job ParseJob(const tool::Typed& typed) {
   if (typed.has("type") + typed.has("record-size") + typed.has("format") != 1) {
     FailUsage("give one of --type, --record-size and --format");
   }
-  if (typed.has("format")) job.table = ParseTable(typed);
+  if (typed.value("format") == "log") {
+    for (const auto& [option, values] : typed.values) {
+      static constexpr std::string_view kMeant[] = {"format", "time",   "timezone", "reverse",
+                                                    "unique", "stable", "against",  "threads"};
+      if (std::ranges::find(kMeant, option) != std::end(kMeant)) continue;
+      FailUsage("--" + option + " has no meaning with --format log" +
+                (option == "any-order" ? "; --format lines --any-order compares the lines" : ""));
+    }
+    job.logs = ParseLogs(typed);
+  } else if (typed.has("format")) {
+    job.table = ParseTable(typed);
+  }
+  for (const char* option : kLogOptions) {
+    if (!job.logs && typed.has(option)) FailUsage("--" + std::string(option) + " is only for --format log");
+  }
   for (const char* option : kTableOptions) {
-    if (!job.table && typed.has(option)) FailUsage("--" + std::string(option) + " has no meaning without --format");
+    if (!job.table && !job.logs && typed.has(option)) {
+      FailUsage("--" + std::string(option) + " has no meaning without --format");
+    }
   }
   if (job.any_order && job.against.empty() && !job.checksum) {
     FailUsage("--any-order needs --against or --checksum: else there is nothing to do");
@@ -1217,7 +1255,7 @@ Job ParseJob(const tool::Typed& typed) {
     if (job.any_order && typed.has(option))
       FailUsage("--" + std::string(option) + " and --any-order exclude each other");
   }
-  if (!job.table) ParseOrder(typed, job);
+  if (!job.table && !job.logs) ParseOrder(typed, job);
 
   const bool full = (job.stable || job.unique) && !job.against.empty();
   if (job.stable && job.against.empty()) FailUsage("--stable needs --against");
@@ -1362,8 +1400,66 @@ tool::Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, cons
   return good ? tool::kGood : tool::kBad;
 }
 
+/// Compares FILE with a sort of the inputs. Without inputs, checks the order of the records of FILE.
+tool::Exit RunLogs(const Job& job) {
+  bool good = true;
+  std::vector<std::unique_ptr<check::LogFile>> inputs;
+  std::vector<check::LogRecord> records;
+  const auto open = [](const std::string& path) {
+    try {
+      return std::make_unique<check::LogFile>(path, path == "-" ? "standard input" : tool::Quote(path));
+    } catch (const std::system_error& error) {
+      throw Failure(tool::kIo, tool::Quote(path) + ": " + error.code().message());
+    }
+  };
+  const auto read = [&](const std::string& path) {
+    inputs.push_back(open(path));
+    try {
+      const auto number = static_cast<std::uint32_t>(inputs.size() - 1);
+      const std::vector<check::LogRecord> found = inputs.back()->Records(*job.logs, number, job.threads);
+      records.insert(records.end(), found.begin(), found.end());
+    } catch (const check::BadTable& error) {
+      throw Failure(tool::kBadInput, tool::Quote(path) + ": " + error.what());
+    }
+  };
+  const auto after = [&](const check::LogRecord& a, const check::LogRecord& b) {
+    return job.reverse ? a.time < b.time : a.time > b.time;
+  };
+  const auto equal = [](const check::LogRecord& a, const check::LogRecord& b) { return a.time == b.time; };
+  for (const std::string& path : job.against) read(path);
+  if (job.against.empty()) read(job.file);
+  std::uint64_t untimed = 0, duplicates = 0;
+  if (job.against.empty()) {
+    for (std::size_t i = 1; i < records.size(); ++i) {
+      duplicates += equal(records[i - 1], records[i]);
+      const bool repeated = job.unique && equal(records[i - 1], records[i]);
+      if (!good || (!repeated && !after(records[i - 1], records[i]))) continue;
+      Complain(good, tool::Quote(job.file) + ": " + (repeated ? "not unique" : "not in order") + ": record " +
+                         std::to_string(i + 1) + " (line " + std::to_string(inputs[0]->LineAt(records[i].offset)) +
+                         ", byte " + std::to_string(records[i].offset) + ") is of " +
+                         check::ShownTime(records[i].time) + " after " + check::ShownTime(records[i - 1].time));
+    }
+  } else {
+    std::ranges::stable_sort(records, [&](const auto& a, const auto& b) { return after(b, a); });
+    for (std::size_t i = 1; i < records.size(); ++i) duplicates += equal(records[i - 1], records[i]);
+    if (job.unique) records.erase(std::unique(records.begin(), records.end(), equal), records.end());
+    const std::unique_ptr<check::LogFile> output = open(job.file);
+    if (const auto difference = check::FindDifference(output->bytes(), inputs, records, job.threads)) {
+      Complain(good, tool::Quote(job.file) + ": not a sort of the inputs: " +
+                         check::Explain(*difference, *output, inputs, records));
+    }
+  }
+  for (const check::LogRecord& record : records) untimed += record.time == check::kNoTime;
+  std::cout << "records:    " << records.size() << "\nduplicates: " << duplicates << '\n';
+  if (untimed > 0) std::cout << "without a time: " << untimed << '\n';
+  std::cout << "order:      " << (good ? "ok" : "BAD") << '\n';
+  if (!job.against.empty()) std::cout << "same set:   " << (good ? "ok" : "BAD") << '\n';
+  return good ? tool::kGood : tool::kBad;
+}
+
 tool::Exit Run(const tool::Typed& typed) {
   const Job job = ParseJob(typed);
+  if (job.logs) return RunLogs(job);
   File file(job.file);
   std::optional<check::KeySums> key_sums;
   const bool full = (job.unique || (job.stable && !KeysAreRecords(job))) && !job.against.empty();

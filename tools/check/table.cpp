@@ -406,6 +406,28 @@ class JsonReader : public TableReader {
   std::vector<Path> paths_;
 };
 
+}  // namespace
+
+std::optional<std::string> FindMember(std::string_view line, std::string_view path) {
+  std::optional<Json> value;
+  try {
+    value = JsonParser(line).Parse();
+  } catch (const BadTable&) {
+    return std::nullopt;
+  }
+  const Json* at = value ? &*value : nullptr;
+  while (at != nullptr && !path.empty()) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+    const auto found = std::ranges::find(at->members, name, &std::pair<std::string, Json>::first);
+    at = at->kind == Json::kObject && found != at->members.end() ? &found->second : nullptr;
+  }
+  if (at == nullptr || (at->kind != Json::kString && at->kind != Json::kOther)) return std::nullopt;
+  return at->text;
+}
+
+namespace {
+
 // ---- Tables as databases write them in text ------------------------------------------------------------------------
 
 class CopyReader : public HeadedReader {

@@ -61,6 +61,11 @@ struct Row {
   std::vector<KeyValue> values;
 };
 
+/// Returns the text of a member of a JSON object: of a string, what it means; of others, how they are written. A point
+/// in `path` separates the name of a member from the object that has it. std::nullopt: `line` is no JSON, or has no
+/// such member, or the member is null, an array or an object.
+std::optional<std::string> FindMember(std::string_view line, std::string_view path);
+
 std::strong_ordering CompareRows(const Row& a, const Row& b);
 /// Appends bytes that are equal for two rows if, and only if, CompareRows calls the rows equal.
 void AppendIdentity(const Row& row, std::string& to);

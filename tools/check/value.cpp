@@ -306,7 +306,8 @@ constexpr const char* kZones =
     "-120 uyt -180 uzst 360 uzt 300 vut 660 wadt 480 wakt 720 wast 420 wat 60 wdt 540 west 60 wet 0 wetdst 60 "
     "wft 720 wgst -120 wgt -180 wib 420 wit 540 wita 480 xjt 360 yapt 600 yekst 360 z 0 zulu 0";
 
-/// Takes letters that are the name of a zone.
+}  // namespace
+
 bool TakeZoneName(std::string_view& text, std::int64_t& east) {
   static const std::map<std::string, std::int64_t> zones = [] {
     std::map<std::string, std::int64_t> made;
@@ -322,6 +323,8 @@ bool TakeZoneName(std::string_view& text, std::int64_t& east) {
   east = found->second * 60;
   return true;
 }
+
+namespace {
 
 /// Z, the name of a zone, +hh, +hhmm, +hh:mm or +hh:mm:ss. `any`: whether there is one. False for one that is none.
 bool TakeZone(std::string_view& text, std::int64_t& east, bool& any) {
@@ -453,11 +456,12 @@ std::string PlainFormat(std::string_view format) {
   return plain;
 }
 
-Value ReadInstantBy(const std::string& format, std::string_view text) {
+/// Takes an instant at the front of the text. `zoned`: whether the text has a zone or counts seconds.
+Value TakeInstant(const std::string& format, std::string_view& text, bool& zoned) {
   Date date;
   Time time;
   std::optional<std::int64_t> count, day_of_year;
-  bool minus = false, afternoon = false, twelve = false, day_known = false, zoned = false;
+  bool minus = false, afternoon = false, twelve = false, day_known = false, by_name = false;
   const auto number = [&](std::size_t most, std::int64_t low, std::int64_t high, std::int64_t& to) {
     TakeBlanks(text);
     const std::size_t digits = std::min(most, DigitsAt(text));
@@ -526,6 +530,7 @@ Value ReadInstantBy(const std::string& format, std::string_view text) {
         std::int64_t east = 0;
         if (!TakeZoneName(text, east)) return false;
         if (!zoned) time.east = east;
+        by_name = true;
         return true;
       }
       default:
@@ -539,7 +544,7 @@ Value ReadInstantBy(const std::string& format, std::string_view text) {
       return Null{};
     }
   }
-  if (!text.empty()) return Null{};
+  zoned = zoned || by_name || count;
   if (count) return MakeInstant(*count, time.fraction, minus);
   if (twelve) time.hour = time.hour % 12 + (afternoon ? 12 : 0);
   if (!day_of_year || day_known) return MakeValue(date, time);
@@ -547,6 +552,12 @@ Value ReadInstantBy(const std::string& format, std::string_view text) {
   Value value = MakeValue({date.year, 1, 1}, time);
   if (auto* const instant = std::get_if<Instant>(&value)) instant->count += (*day_of_year - 1) * kDaySeconds;
   return value;
+}
+
+Value ReadInstantBy(const std::string& format, std::string_view text) {
+  bool zoned = false;
+  Value value = TakeInstant(format, text, zoned);
+  return text.empty() ? value : Null{};
 }
 
 std::strong_ordering CompareInstants(const Instant& a, const Instant& b) {
@@ -818,6 +829,12 @@ std::string Lowered(std::string_view text) {
 }
 
 void CheckTimeFormat(std::string_view format) { PlainFormat(format); }
+
+std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& text, bool& zoned) {
+  const Value value = TakeInstant(PlainFormat(format), text, zoned);
+  const auto* const instant = std::get_if<Instant>(&value);
+  return instant == nullptr ? std::nullopt : std::optional(*instant);
+}
 
 Value ReadValue(const Rule& rule, std::string_view text) {
   const std::string_view trimmed = Trim(text);

@@ -74,6 +74,11 @@ void CheckTimeFormat(std::string_view format);
 
 /// Returns the value of a text, or Null if the text is no value of the type.
 Value ReadValue(const Rule& rule, std::string_view text);
+/// Takes an instant at the front of the text, by a format of CheckTimeFormat(). `zoned`: whether the text has a zone or
+/// counts seconds since 1970; otherwise the instant is that of UTC. `text` is undefined if there is no instant.
+std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& text, bool& zoned);
+/// Takes the name of a zone at the front of the text, in any case: letters, which no letter follows.
+bool TakeZoneName(std::string_view& text, std::int64_t& east);
 /// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 

@@ -43,8 +43,10 @@ foreach(tool gpusort_gen gpusort_check)
                      BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1 VERBATIM)
 endforeach()
 target_sources(gpusort_gen PRIVATE tools/gen/logs.cpp)
-target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/sequence.cpp tools/check/table.cpp
-               tools/check/value.cpp)
+target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/logs.cpp tools/check/sequence.cpp
+               tools/check/table.cpp tools/check/value.cpp)
+# This file defines names that other files also define, so it cannot be part of a unity build.
+set_source_files_properties(tools/check/logs.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 if(GPUSORT_BENCH)
   add_executable(gpusort_bench tools/gpusort_bench.cpp tools/bench/report.cpp tools/bench/cmp.cpp src/cli/shell_words.cpp)

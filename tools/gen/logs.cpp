@@ -16,11 +16,14 @@ constexpr std::string_view kHosts[] = {"web1", "web2", "db1", "mail", "gateway"}
 constexpr std::string_view kUsers[] = {"ann", "bob", "carol", "deploy", "backup"};
 constexpr std::string_view kThings[] = {"order", "customer", "basket", "invoice", "shipment", "payment"};
 constexpr std::string_view kClasses[] = {"Order", "Customer", "Basket", "Invoice", "Shipment", "Payment"};
-constexpr std::string_view kPaths[] = {"/",           "/index.html", "/api/v1/items/", "/images/", "/search?q=",
-                                       "/login?from=", "/static/js/", "/blog/20"};
-constexpr std::string_view kAgents[] = {
-    "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Googlebot/2.1", "curl/8.8.0",
-    "kube-probe/1.30", "okhttp/4.12.0", "-"};
+constexpr std::string_view kPaths[] = {"/",          "/index.html",  "/api/v1/items/", "/images/",
+                                       "/search?q=", "/login?from=", "/static/js/",    "/blog/20"};
+constexpr std::string_view kAgents[] = {"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                                        "Googlebot/2.1",
+                                        "curl/8.8.0",
+                                        "kube-probe/1.30",
+                                        "okhttp/4.12.0",
+                                        "-"};
 
 /// Appends the parts of one record, which `id` chooses.
 class Writer {
@@ -93,8 +96,13 @@ class Writer {
   /// Appends the address of a client. Low numbers are more frequent.
   Writer& Address() {
     const std::uint64_t host = Draw(std::uint64_t{1} << (4 + Draw(13))) * 2654435761u;
-    return Number(1 + host % 223).Text(".").Number(host >> 8 & 255).Text(".").Number(host >> 16 & 255).Text(".").Number(
-        host >> 24 & 255);
+    return Number(1 + host % 223)
+        .Text(".")
+        .Number(host >> 8 & 255)
+        .Text(".")
+        .Number(host >> 16 & 255)
+        .Text(".")
+        .Number(host >> 24 & 255);
   }
 
  private:
@@ -150,13 +158,14 @@ void StackFrame(Writer& line, std::string_view package, std::uint64_t kind) {
 void Application(Writer& line, std::uint64_t stretch, bool is_short) {
   static constexpr std::string_view kPackages[] = {"com.example.shop.", "org.springframework.web.",
                                                    "org.hibernate.internal.", "java.base/java.util.concurrent."};
-  static constexpr std::string_view kExceptions[] = {"java.lang.IllegalStateException",
-                                                     "java.net.SocketTimeoutException",
-                                                     "org.hibernate.StaleObjectStateException"};
+  static constexpr std::string_view kExceptions[] = {
+      "java.lang.IllegalStateException", "java.net.SocketTimeoutException", "org.hibernate.StaleObjectStateException"};
   const bool failed = line.OneIn(5) && !is_short;
   const std::uint64_t kind = line.Draw(std::size(kThings));
   line.SetZone(line.AnyZone());
-  line.Date().Text("T").Clock().Fraction(3).Offset(":").Text(failed ? " ERROR " : line.OneIn(10) ? "  WARN " : "  INFO ");
+  line.Date().Text("T").Clock().Fraction(3).Offset(":").Text(failed           ? " ERROR "
+                                                             : line.OneIn(10) ? "  WARN "
+                                                                              : "  INFO ");
   line.Number(1 + line.Draw(32768)).Text(" --- [shop] [nio-8080-exec-").Any(16).Text("] c.e.shop.");
   line.Text(kClasses[kind]).Text("Service : ").Text(failed ? "cannot save " : "saved ").Text(kThings[kind]).Text(" ");
   line.Any(1 << 24).Text(" in ").Any(900).Text(" ms").Fill(stretch).Text("\n");
@@ -179,7 +188,11 @@ void Postgres(Writer& line, std::uint64_t stretch, bool is_short) {
     line.Text("ERROR:  duplicate key value violates unique constraint \"").Text(thing).Text("_pkey\"").Fill(stretch);
   } else {
     const std::string_view space = line.OneIn(5) && !is_short ? "\n\t" : " ";
-    line.Text("LOG:  duration: ").Any(2000).Text(".").Number(line.Draw(1000), 3).Text(" ms  statement: SELECT id, total");
+    line.Text("LOG:  duration: ")
+        .Any(2000)
+        .Text(".")
+        .Number(line.Draw(1000), 3)
+        .Text(" ms  statement: SELECT id, total");
     line.Text(space).Text("FROM ").Text(thing).Text("s").Fill(stretch).Text(space).Text("WHERE id = ").Any(1 << 24);
   }
   line.Text("\n");

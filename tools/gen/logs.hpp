@@ -18,7 +18,8 @@ inline constexpr std::uint64_t kLogKinds = 5;
 inline constexpr std::uint64_t kMostOfLog = 4096, kMostOfShortLog = 512;
 
 /// Appends a record of a log of `kind`. Its time is `nanoseconds` after kLogBegin, in units that the log has. `id`
-/// chooses everything else. The message of the record is longer by `stretch` bytes. `is_short`: as kMostOfShortLog says.
+/// chooses everything else. The message of the record is longer by `stretch` bytes. `is_short`: as kMostOfShortLog
+/// says.
 void AppendLogRecord(LogKind kind, std::uint64_t nanoseconds, std::uint64_t id, std::uint64_t stretch, bool is_short,
                      std::string& to);
 

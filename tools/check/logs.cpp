@@ -1,0 +1,745 @@
+#include "check/logs.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bitset>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "check/parallel.hpp"
+#include "check/table.hpp"
+#include "check/value.hpp"
+
+namespace check {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool Take(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+/// Takes from `least` to `most` digits that no digit follows.
+bool TakeDigits(std::string_view& text, std::size_t least, std::size_t most, int& to) {
+  std::size_t digits = 0;
+  for (to = 0; digits < text.size() && digits < most && IsDigit(text[digits]); ++digits)
+    to = to * 10 + text[digits] - '0';
+  text.remove_prefix(digits);
+  return digits >= least && (text.empty() || !IsDigit(text[0]));
+}
+
+/// Takes exactly `count` digits. More digits may follow.
+bool TakeExactly(std::string_view& text, std::size_t count, int& to) {
+  std::string_view part = text.substr(0, count);
+  if (!TakeDigits(part, count, count, to)) return false;
+  text.remove_prefix(count);
+  return true;
+}
+
+std::size_t SkipBlanks(std::string_view& text) {
+  const std::size_t blanks = std::min(text.find_first_not_of(" \t"), text.size());
+  text.remove_prefix(blanks);
+  return blanks;
+}
+
+// ---- Times -------------------------------------------------------------------------------------------------------
+
+/// The parts of a time that a line has.
+struct Stamp {
+  static constexpr int kNone = -1;
+  int year = kNone, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  std::int64_t nanoseconds = 0;
+  std::optional<std::int64_t> east;   ///< seconds
+  std::optional<std::int64_t> epoch;  ///< seconds since 1970, instead of all other parts
+};
+
+constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                        "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::string_view kDays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+
+/// Takes one of the names, which have three letters. Returns its number from 1, or 0.
+template <std::size_t kCount>
+int TakeName(std::string_view& text, const std::string_view (&names)[kCount]) {
+  const std::string name = Lowered(text.substr(0, 3));
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (name != names[i]) continue;
+    text.remove_prefix(3);
+    return static_cast<int>(i + 1);
+  }
+  return 0;
+}
+
+/// Takes an optional fraction.
+bool TakeFraction(std::string_view& text, std::int64_t& nanoseconds) {
+  if (text.size() < 2 || (text[0] != '.' && text[0] != ',') || !IsDigit(text[1])) return true;
+  text.remove_prefix(1);
+  std::int64_t unit = 100000000;
+  for (; !text.empty() && IsDigit(text[0]); text.remove_prefix(1), unit /= 10) nanoseconds += (text[0] - '0') * unit;
+  return true;
+}
+
+/// Takes hh:mm:ss, an optional fraction, and AM or PM.
+bool TakeClock(std::string_view& text, Stamp& stamp) {
+  if (!TakeDigits(text, 1, 2, stamp.hour) || !Take(text, ":") || !TakeDigits(text, 2, 2, stamp.minute) ||
+      !Take(text, ":") || !TakeDigits(text, 2, 2, stamp.second)) {
+    return false;
+  }
+  TakeFraction(text, stamp.nanoseconds);
+  std::string_view half = text;
+  SkipBlanks(half);
+  const std::string word = Lowered(half.substr(0, 2));
+  const bool pm = word == "pm";
+  if ((pm || word == "am") && stamp.hour >= 1 && stamp.hour <= 12 && (half.size() == 2 || !IsLetter(half[2]))) {
+    stamp.hour = stamp.hour % 12 + (pm ? 12 : 0);
+    text = half.substr(2);
+  }
+  return stamp.hour <= 23 && stamp.minute <= 59 && stamp.second <= 60;
+}
+
+/// Takes an optional zone, perhaps after blanks.
+void TakeZone(std::string_view& text, Stamp& stamp) {
+  std::string_view rest = text;
+  SkipBlanks(rest);
+  std::int64_t east = 0;
+  if (!rest.empty() && (rest[0] == '+' || rest[0] == '-')) {
+    const bool west = rest[0] == '-';
+    int hour = 0, minute = 0;
+    rest.remove_prefix(1);
+    if (!TakeExactly(rest, 2, hour)) return;
+    const bool colon = Take(rest, ":");
+    if ((colon || (!rest.empty() && IsDigit(rest[0]))) && !TakeDigits(rest, 2, 2, minute)) return;
+    if (hour > 23 || minute > 59) return;
+    east = (hour * 60 + minute) * (west ? -60 : 60);
+  } else if (!TakeZoneName(rest, east) || (!rest.empty() && IsDigit(rest[0]))) {
+    return;
+  }
+  stamp.east = east;
+  text = rest;
+}
+
+/// Takes a form of times, without a zone after it.
+using TakeForm = bool (*)(std::string_view& text, Stamp& stamp);
+
+/// 2026-11-23, also with slashes or points, then T, blanks or " - ", and the time.
+bool Iso(std::string_view& text, Stamp& stamp) {
+  if (!TakeDigits(text, 4, 4, stamp.year) || text.empty() || std::strchr("-/.", text[0]) == nullptr) return false;
+  const std::string_view separator = text.substr(0, 1);
+  if (!Take(text, separator) || !TakeDigits(text, 2, 2, stamp.month) || !Take(text, separator) ||
+      !TakeDigits(text, 2, 2, stamp.day)) {
+    return false;
+  }
+  if (!Take(text, "T") && !Take(text, "t") && !Take(text, " - ") && SkipBlanks(text) == 0) return false;
+  return TakeClock(text, stamp);
+}
+
+/// 20261123T221001, 20261123 22:10:01, 20261123221001.
+bool Compact(std::string_view& text, Stamp& stamp) {
+  if (!TakeExactly(text, 4, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeExactly(text, 2, stamp.day)) {
+    return false;
+  }
+  if (!Take(text, "T") && !Take(text, "t")) SkipBlanks(text);
+  if (text.size() > 2 && text[2] == ':') return TakeClock(text, stamp);
+  return TakeExactly(text, 2, stamp.hour) && TakeExactly(text, 2, stamp.minute) &&
+         TakeDigits(text, 2, 2, stamp.second) && TakeFraction(text, stamp.nanoseconds) && stamp.hour <= 23 &&
+         stamp.minute <= 59 && stamp.second <= 60;
+}
+
+/// 23/Nov/2026:22:10:01.
+bool CommonLog(std::string_view& text, Stamp& stamp) {
+  return TakeDigits(text, 2, 2, stamp.day) && Take(text, "/") && (stamp.month = TakeName(text, kMonths)) != 0 &&
+         Take(text, "/") && TakeDigits(text, 4, 4, stamp.year) && Take(text, ":") && TakeClock(text, stamp);
+}
+
+/// Nov 23 22:10:01, Nov 23 2026 22:10:01, Nov 23, 2026 10:10:01 PM.
+bool MonthFirst(std::string_view& text, Stamp& stamp) {
+  stamp.month = TakeName(text, kMonths);
+  if (stamp.month == 0 || SkipBlanks(text) == 0 || !TakeDigits(text, 1, 2, stamp.day)) return false;
+  Take(text, ",");
+  if (SkipBlanks(text) == 0) return false;
+  std::string_view year = text;
+  if (TakeDigits(year, 4, 4, stamp.year) && SkipBlanks(year) > 0) {
+    text = year;
+  } else {
+    stamp.year = Stamp::kNone;
+  }
+  return TakeClock(text, stamp);
+}
+
+/// Mon Nov 23 22:10:01 2026, Mon Nov 23 22:10:01 UTC 2026.
+bool Ctime(std::string_view& text, Stamp& stamp) {
+  if (TakeName(text, kDays) == 0 || SkipBlanks(text) == 0) return false;
+  stamp.month = TakeName(text, kMonths);
+  if (stamp.month == 0 || SkipBlanks(text) == 0 || !TakeDigits(text, 1, 2, stamp.day) || SkipBlanks(text) == 0 ||
+      !TakeClock(text, stamp)) {
+    return false;
+  }
+  TakeZone(text, stamp);
+  return SkipBlanks(text) > 0 && TakeDigits(text, 4, 4, stamp.year);
+}
+
+/// 23-Nov-2026 22:10:01, 23 Nov 2026 22:10:01, 23.11.2026 22:10:01; with a weekday in front, too.
+bool DayFirst(std::string_view& text, Stamp& stamp) {
+  if (TakeName(text, kDays) != 0) {
+    Take(text, ",");
+    if (SkipBlanks(text) == 0) return false;
+  }
+  if (!TakeDigits(text, 1, 2, stamp.day) || text.empty()) return false;
+  const std::string_view separator = text.substr(0, 1);
+  if (separator == ".") {
+    if (!Take(text, ".") || !TakeDigits(text, 2, 2, stamp.month) || !Take(text, ".")) return false;
+  } else {
+    if ((separator != "-" && separator != " ") || !Take(text, separator)) return false;
+    stamp.month = TakeName(text, kMonths);
+    if (stamp.month == 0 || !Take(text, separator)) return false;
+  }
+  if (!TakeDigits(text, 4, 4, stamp.year)) return false;
+  Take(text, ",");
+  return SkipBlanks(text) > 0 && TakeClock(text, stamp);
+}
+
+/// E1123 22:10:01.123456, I20261123 22:10:01.123456.
+bool Glog(std::string_view& text, Stamp& stamp) {
+  if (text.empty() || std::strchr("DEFIWV", text[0]) == nullptr) return false;
+  text.remove_prefix(1);
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 8 && !TakeExactly(text, 4, stamp.year)) return false;
+  if (digits != 4 && digits != 8) return false;
+  return TakeExactly(text, 2, stamp.month) && TakeExactly(text, 2, stamp.day) && SkipBlanks(text) > 0 &&
+         TakeClock(text, stamp);
+}
+
+/// 11-23 22:10:01.123.
+bool Logcat(std::string_view& text, Stamp& stamp) {
+  return TakeDigits(text, 2, 2, stamp.month) && Take(text, "-") && TakeDigits(text, 2, 2, stamp.day) &&
+         SkipBlanks(text) > 0 && TakeClock(text, stamp);
+}
+
+/// 261123 22:10:01.
+bool TwoDigitYear(std::string_view& text, Stamp& stamp) {
+  if (!TakeExactly(text, 2, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeDigits(text, 2, 2, stamp.day)) {
+    return false;
+  }
+  stamp.year += stamp.year < 69 ? 2000 : 1900;
+  return SkipBlanks(text) > 0 && TakeClock(text, stamp);
+}
+
+/// Seconds since 1970 between 1990 and 2100, with a fraction, or with 3, 6 or 9 more digits.
+bool Epoch(std::string_view& text, Stamp& stamp) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits < 10 || digits > 19 || (digits - 10) % 3 != 0) return false;
+  std::int64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + 10, seconds);
+  if (seconds < 631152000 || seconds >= 4102444800) return false;
+  std::int64_t unit = 100000000;
+  for (std::size_t i = 10; i < digits; ++i, unit /= 10) stamp.nanoseconds += (text[i] - '0') * unit;
+  text.remove_prefix(digits);
+  if (digits == 10) TakeFraction(text, stamp.nanoseconds);
+  stamp.epoch = seconds;
+  return true;
+}
+
+struct Form {
+  const char* name;
+  TakeForm take;
+  bool zone = true;     ///< a zone may follow
+  bool floats = false;  ///< stands after any number of words
+};
+
+constexpr Form kForms[] = {
+    {"ISO 8601", Iso},
+    {"compact", Compact},
+    {"common log", CommonLog, true, true},
+    {"month first", MonthFirst},
+    {"ctime", Ctime, false},
+    {"day first", DayFirst},
+    {"glog", Glog, false},
+    {"logcat", Logcat, false},
+    {"two digits of the year", TwoDigitYear, false},
+    {"seconds since 1970", Epoch, false},
+};
+
+/// Returns seconds since 1970 of the parts, in their own zone. std::nullopt: there is no such day.
+std::optional<std::int64_t> SecondsOf(const Stamp& stamp, int year) {
+  using namespace std::chrono;
+  const year_month_day date(std::chrono::year{year}, month(static_cast<unsigned>(stamp.month)),
+                            day(static_cast<unsigned>(stamp.day)));
+  if (!date.ok()) return std::nullopt;
+  return std::int64_t{sys_days(date).time_since_epoch().count()} * 86400 + (stamp.hour * 60 + stamp.minute) * 60 +
+         stamp.second;
+}
+
+std::int64_t OffsetAt(std::int64_t utc) {
+  const auto time = static_cast<std::time_t>(utc);
+  std::tm parts{};
+  ::localtime_r(&time, &parts);
+  return parts.tm_gmtoff;
+}
+
+/// Returns the instant of a local time. A time that occurs twice is the first of the two. A time that does not occur is
+/// moved forward by the step of the clock. Both have the offset from before the step.
+std::int64_t UtcOf(std::int64_t local) {
+  constexpr std::int64_t kQuarter = 900, kDay = 86400;
+  thread_local std::int64_t cached = -1, offset = 0;  // the offset is the same in a quarter of an hour
+  const std::int64_t quarter = local / kQuarter;
+  if (quarter != cached) {
+    const std::int64_t before = OffsetAt(local - kDay), after = OffsetAt(local + kDay);
+    const bool is_after = before != after && OffsetAt(local - before) != before && OffsetAt(local - after) == after;
+    offset = is_after ? after : before;
+    cached = quarter;
+  }
+  return local - offset;
+}
+
+std::int64_t MakeTime(std::int64_t seconds, std::int64_t nanoseconds) {
+  constexpr std::int64_t kMost = kNoTime / 1000000000 - 1;
+  return std::clamp(seconds, -kMost, kMost) * 1000000000 + nanoseconds;
+}
+
+// ---- Lines -------------------------------------------------------------------------------------------------------
+
+/// Skips a byte order mark, colours, and the priority and version of syslog.
+void SkipColours(std::string_view& line) {
+  while (line.starts_with("\x1b[")) {
+    const std::size_t end = line.find('m');
+    if (end == line.npos) return;
+    line.remove_prefix(end + 1);
+  }
+}
+
+void SkipFront(std::string_view& line) {
+  Take(line, "\xEF\xBB\xBF");
+  SkipColours(line);
+  std::string_view rest = line;
+  int priority = 0;
+  if (!Take(rest, "<") || !TakeDigits(rest, 1, 3, priority) || !Take(rest, ">")) return;
+  line = rest;
+  Take(line, "1 ");
+}
+
+bool SkipWord(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_of(" \t"), line.size()));
+  SkipBlanks(line);
+  SkipColours(line);
+  return !line.empty();
+}
+
+constexpr std::string_view kKeys[] = {"time=", "ts=", "t=", "timestamp=", "@timestamp=", "date=", "msg=audit("};
+/// Members of JSON that hold a time. A point separates a member from the object that it is in.
+constexpr std::string_view kMembers[] = {
+    "time", "ts", "timestamp", "@timestamp", "t.$date", "date", "t", "__REALTIME_TIMESTAMP", "@t"};
+constexpr unsigned kMostWords = 8;
+
+/// Returns the bytes that may stand before a time in a word: brackets and quotes, or a key of logfmt.
+std::string_view LeadOf(std::string_view word) {
+  for (const std::string_view key : kKeys) {
+    if (word.starts_with(key)) return word.substr(0, key.size() + (word.substr(key.size(), 1) == "\""));
+  }
+  return word.substr(0, std::min<std::size_t>(word.find_first_not_of("[(\"'<*"), 3));
+}
+
+/// The place of the times in the lines of a log, and their form.
+struct Shape {
+  const Form* form = nullptr;  ///< null: --time or JSON
+  const std::string* format = nullptr;
+  std::string_view member;
+  unsigned word = 0;
+  std::string lead;
+
+  auto operator<=>(const Shape&) const = default;
+};
+
+/// Facts of the file that complete its times.
+struct Context {
+  std::int64_t latest = 0;  ///< no time without a year is after this local time
+};
+
+/// Returns the instant of the parts, or std::nullopt if there is no such day.
+std::optional<std::int64_t> InstantOf(const Stamp& stamp, const Context& context) {
+  if (stamp.epoch) return MakeTime(*stamp.epoch, stamp.nanoseconds);
+  std::optional<std::int64_t> seconds;
+  if (stamp.year != Stamp::kNone) {
+    seconds = SecondsOf(stamp, stamp.year);
+  } else {
+    const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(context.latest / 86400))};
+    for (int year = static_cast<int>(date.year()) + 1, i = 0; i < 10; --year, ++i) {
+      seconds = SecondsOf(stamp, year);
+      if (seconds && *seconds <= context.latest) break;
+    }
+  }
+  if (!seconds) return std::nullopt;
+  return MakeTime(stamp.east ? *seconds - *stamp.east : UtcOf(*seconds), stamp.nanoseconds);
+}
+
+/// Takes a time of the form at the front of the text.
+std::optional<std::int64_t> TimeOfForm(const Form& form, std::string_view& text, const Context& context) {
+  Stamp stamp;
+  if (!form.take(text, stamp)) return std::nullopt;
+  if (form.zone) TakeZone(text, stamp);
+  if (!text.empty() && IsDigit(text[0])) return std::nullopt;
+  return InstantOf(stamp, context);
+}
+
+std::optional<std::int64_t> TimeOfMember(std::string_view text, const Context& context) {
+  std::string_view rest = text;
+  const std::optional<std::int64_t> time = TimeOfForm(kForms[0], rest, context);
+  if (time && rest.empty()) return time;
+  Rule rule;
+  rule.type = Type::kTimestamp;
+  const Value value = ReadValue(rule, text);
+  const auto* const instant = std::get_if<Instant>(&value);
+  if (instant == nullptr || instant->infinite != 0) return std::nullopt;
+  std::int64_t nanoseconds = 0;
+  std::string fraction = "." + instant->fraction;
+  std::string_view digits = fraction;
+  TakeFraction(digits, nanoseconds);
+  return MakeTime(instant->count, nanoseconds);
+}
+
+/// Returns the time of a line with this shape, or std::nullopt if the line has none.
+std::optional<std::int64_t> TimeAt(const Shape& shape, std::string_view line, const Context& context) {
+  if (!shape.member.empty()) {
+    const std::optional<std::string> text = line.starts_with('{') ? FindMember(line, shape.member) : std::nullopt;
+    return text ? TimeOfMember(*text, context) : std::nullopt;
+  }
+  SkipFront(line);
+  if (shape.form != nullptr && shape.form->floats) {
+    for (unsigned word = 0; word <= shape.word + kMostWords; ++word) {
+      std::string_view text = line;
+      if (Take(text, shape.lead)) {
+        if (const auto time = TimeOfForm(*shape.form, text, context)) return time;
+      }
+      if (!SkipWord(line)) break;
+    }
+    return std::nullopt;
+  }
+  for (unsigned word = 0; word < shape.word; ++word) {
+    if (!SkipWord(line)) return std::nullopt;
+  }
+  if (!Take(line, shape.lead)) return std::nullopt;
+  if (shape.form != nullptr) return TimeOfForm(*shape.form, line, context);
+  bool zoned = false;
+  const std::optional<Instant> instant = TakeInstantBy(*shape.format, line, zoned);
+  if (!instant) return std::nullopt;
+  std::int64_t nanoseconds = 0;
+  const std::string fraction = "." + instant->fraction;
+  std::string_view digits = fraction;
+  TakeFraction(digits, nanoseconds);
+  return MakeTime(zoned ? instant->count : UtcOf(instant->count), nanoseconds);
+}
+
+std::string_view LineAtOffset(std::string_view bytes, std::uint64_t offset) {
+  std::string_view line = bytes.substr(offset);
+  line = line.substr(0, line.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::uint64_t AfterLine(std::string_view bytes, std::uint64_t offset) {
+  const std::size_t end = bytes.find('\n', offset);
+  return end == bytes.npos ? bytes.size() : end + 1;
+}
+
+constexpr std::size_t kMostLines = 512;
+using Lines = std::bitset<kMostLines>;
+
+/// Returns the lines at the front that do not begin with a blank, or else all.
+std::vector<std::string_view> SampleOf(std::string_view bytes) {
+  std::string_view front = bytes.substr(0, std::size_t{64} << 10);
+  if (front.size() < bytes.size() && front.find('\n') != front.npos) front = front.substr(0, front.rfind('\n') + 1);
+  std::vector<std::string_view> lines, indented;
+  for (std::uint64_t at = 0; at < front.size() && lines.size() < kMostLines; at = AfterLine(front, at)) {
+    const std::string_view line = LineAtOffset(front, at);
+    if (line.empty() || line.find('\0') != line.npos) continue;
+    if (!IsBlank(line[0])) lines.push_back(line);
+    if (IsBlank(line[0]) && indented.size() < kMostLines) indented.push_back(line);
+  }
+  return lines.empty() ? indented : lines;
+}
+
+/// Learns the shapes of a log: the one that the most lines have, then others for the rest.
+std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
+  const std::vector<std::string_view> lines = SampleOf(bytes);
+  std::map<Shape, Lines> found;
+  const auto try_shape = [&](const Shape& shape, std::size_t line) {
+    if (TimeAt(shape, lines[line], context)) found[shape].set(line);
+  };
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (rules.formats.empty() && lines[i].starts_with('{')) {
+      for (const std::string_view member : kMembers) try_shape({nullptr, nullptr, member, 0, ""}, i);
+    }
+    std::string_view rest = lines[i];
+    SkipFront(rest);
+    for (unsigned word = 0; word <= kMostWords; ++word) {
+      std::vector<std::string> leads = {""};
+      if (const std::string_view lead = LeadOf(rest); !lead.empty()) leads.emplace_back(lead);
+      for (const std::string& lead : leads) {
+        for (const Form& form : kForms) {
+          if (rules.formats.empty()) try_shape({&form, nullptr, "", form.floats ? 0 : word, lead}, i);
+        }
+        for (const std::string& format : rules.formats) try_shape({nullptr, &format, "", word, lead}, i);
+      }
+      if (!SkipWord(rest)) break;
+    }
+  }
+
+  std::vector<Shape> shapes;
+  Lines covered;
+  const auto accept = [&](const Shape& shape) {
+    shapes.push_back(shape);
+    covered |= found[shape];
+  };
+  // JSON comes first, because a member in the middle of the line may look like a time of another form.
+  const auto json = std::ranges::max_element(
+      found, {}, [](const auto& entry) { return entry.first.member.empty() ? 0 : entry.second.count(); });
+  if (json != found.end() && !json->first.member.empty() && 50 * json->second.count() >= lines.size()) {
+    accept(json->first);
+  }
+  for (;;) {
+    const Shape* best = nullptr;
+    std::size_t most = 0;
+    bool best_epoch = false;
+    for (const auto& [shape, has] : found) {
+      const std::size_t count = (has & ~covered).count();
+      const bool front = shape.word == 0;
+      const bool half = 2 * covered.count() >= lines.size();
+      if (shape.member.empty() && !shapes.empty() && !front &&
+          (half ? rules.formats.empty() : 10 * count <= lines.size())) {
+        continue;
+      }
+      if (!shape.member.empty() || 50 * count < lines.size() || count == 0) continue;
+      const bool epoch = shape.form != nullptr && shape.form->take == Epoch;
+      const bool earlier =
+          best != nullptr && count == most && (best_epoch > epoch || (best_epoch == epoch && shape.word < best->word));
+      if (count > most || earlier) std::tie(best, most, best_epoch) = std::tuple(&shape, count, epoch);
+    }
+    if (best == nullptr) break;
+    accept(*best);
+  }
+  const bool at_front = covered[0];
+  if (!lines.empty() && rules.formats.empty() && 2 * covered.count() < lines.size() &&
+      (!at_front || 10 * covered.count() < lines.size())) {
+    shapes.clear();
+  }
+  return shapes;
+}
+
+/// The records that begin in one piece of a file.
+std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
+                                      const std::vector<Shape>& shapes, const Context& context, std::uint32_t number) {
+  const bool only_json = shapes.size() == 1 && !shapes[0].member.empty();
+  std::vector<LogRecord> records;
+  std::optional<LogRecord> open;
+  const auto close = [&](std::uint64_t at) {
+    // Larger records than this are no test of a sort.
+    if (at - open->offset > 0xFFFFFFFFu) throw BadTable("a record has more than 4 GiB");
+    open->bytes = static_cast<std::uint32_t>(at - open->offset);
+    records.push_back(*open);
+    open.reset();
+  };
+  std::uint64_t at = begin == 0 ? 0 : AfterLine(bytes, begin - 1);
+  bool timed = true;
+  if (begin == 0 && !bytes.empty()) {  // the lines before the first time belong to the first record
+    open = LogRecord{kNoTime, 0, 0, number};
+    timed = false;
+  }
+  for (; at < bytes.size() && (open || at < end); at = AfterLine(bytes, at)) {
+    const std::string_view line = LineAtOffset(bytes, at);
+    std::optional<std::int64_t> time;
+    for (const Shape& shape : shapes) {
+      if (!time) time = TimeAt(shape, line, context);
+    }
+    if (!time && only_json && line.starts_with('{')) time = kNoTime;
+    if (!time) continue;
+    if (open && !timed) {
+      open->time = *time;
+      timed = true;
+      continue;
+    }
+    if (open) close(at);
+    if (at >= end) return records;
+    open = LogRecord{*time, at, 0, number};
+  }
+  if (open) close(bytes.size());
+  return records;
+}
+
+}  // namespace
+
+void SetLogZone(const std::string& zone) {
+  if (!zone.empty()) {
+    std::string_view offset = zone;
+    Stamp stamp;
+    if (zone[0] == '+' || zone[0] == '-') TakeZone(offset, stamp);
+    if (stamp.east && offset.empty()) {
+      const std::int64_t east = *stamp.east, minutes = std::abs(east) / 60;
+      const std::string text = std::to_string(minutes / 60) + ":" + std::to_string(minutes % 60);
+      ::setenv("TZ", ("<zone>" + std::string(east < 0 ? "+" : "-") + text).c_str(), 1);  // POSIX counts to the west
+    } else if (zone == "UTC" || std::filesystem::is_regular_file("/usr/share/zoneinfo/" + zone)) {
+      ::setenv("TZ", zone.c_str(), 1);
+    } else {
+      throw BadRule("there is no zone '" + zone + "'");
+    }
+  }
+  ::tzset();
+}
+
+LogFile::LogFile(const std::string& path, const std::string& name) : name_(name) {
+  const auto fail = [&](int error) { throw std::system_error(error, std::generic_category(), path); };
+  const int file = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(errno);
+  struct stat facts;
+  if (::fstat(file, &facts) != 0) fail(errno);
+  changed_ = std::time(nullptr);
+  if (path != "-" && S_ISREG(facts.st_mode)) {
+    changed_ = facts.st_mtim.tv_sec;
+    const auto size = static_cast<std::size_t>(facts.st_size);
+    if (size > 0) map_ = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    const int error = errno;
+    ::close(file);
+    if (map_ == MAP_FAILED) fail(error);
+    bytes_ = {static_cast<const char*>(map_), size};
+    return;
+  }
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (ssize_t n; (n = ::read(file, buffer.data(), buffer.size())) != 0;) {
+    if (n < 0 && errno != EINTR) fail(errno);
+    if (n > 0) read_.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  if (path != "-") ::close(file);
+  bytes_ = read_;
+}
+
+LogFile::~LogFile() {
+  if (map_ != nullptr) ::munmap(map_, bytes_.size());
+}
+
+std::uint64_t LogFile::LineAt(std::uint64_t offset) const {
+  const std::string_view before = bytes_.substr(0, offset);
+  return 1 + static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+}
+
+std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t number, unsigned threads) const {
+  constexpr std::int64_t kDay = 86400;
+  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+  Context context;
+  context.latest = changed_ + kDay + OffsetAt(changed_ + kDay);
+  const std::vector<Shape> shapes = LearnShapes(bytes_, rules, context);
+  if (shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
+    throw BadTable("too few of the first lines have a time in a form that gpusort_check knows; --time says the form");
+  }
+  std::vector<LogRecord> all;
+  std::atomic<std::uint64_t> next = 0;
+  InOrder<std::vector<LogRecord>> in_order;
+  RunOnThreads(threads, [&] {
+    for (std::uint64_t piece; (piece = next++) * kPiece < bytes_.size();) {
+      const std::uint64_t begin = piece * kPiece, end = std::min(begin + kPiece, bytes_.size());
+      in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, context, number),
+                   [&](const std::vector<LogRecord>& part) { all.insert(all.end(), part.begin(), part.end()); });
+    }
+  });
+  return all;
+}
+
+std::optional<LogDifference> FindDifference(std::string_view output, const std::vector<std::unique_ptr<LogFile>>& files,
+                                            const std::vector<LogRecord>& records, unsigned threads) {
+  constexpr std::size_t kMost = 1 << 16;
+  const auto bytes_of = [&](const LogRecord& record) {
+    return files[record.file]->bytes().substr(record.offset, record.bytes);
+  };
+  std::vector<std::uint64_t> begins;  // of every kMost-th record
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (i % kMost == 0) begins.push_back(size);
+    size += records[i].bytes + (bytes_of(records[i]).ends_with('\n') ? 0 : 1);
+  }
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::optional<LogDifference> first;
+  RunOnThreads(threads, [&] {
+    for (std::size_t part; (part = next++) < begins.size();) {
+      std::uint64_t at = begins[part];
+      for (std::size_t i = part * kMost; i < std::min((part + 1) * kMost, records.size()); ++i) {
+        const std::string_view record = bytes_of(records[i]);
+        const std::uint64_t place = at;
+        bool same = at <= output.size() && output.substr(at).starts_with(record);
+        at += record.size();
+        if (!record.ends_with('\n')) same = same && output.substr(std::min(at++, output.size())).starts_with('\n');
+        if (same) continue;
+        const std::lock_guard lock(mutex);
+        if (!first || first->record > i) first = LogDifference{i, place};
+        return;
+      }
+    }
+  });
+  if (!first && output.size() > size) first = LogDifference{records.size(), size};
+  return first;
+}
+
+std::string ShownTime(std::int64_t time) {
+  if (time == kNoTime) return "no time";
+  using namespace std::chrono;
+  const auto day = floor<days>(sys_time<nanoseconds>(nanoseconds(time)));
+  const year_month_day date(day);
+  const std::int64_t rest = time - std::int64_t{day.time_since_epoch().count()} * 86400 * 1000000000;
+  char text[64];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(rest / 3600000000000), static_cast<int>(rest / 60000000000 % 60),
+                static_cast<int>(rest / 1000000000 % 60), static_cast<int>(rest % 1000000000));
+  return text;
+}
+
+std::string Explain(const LogDifference& difference, const LogFile& output,
+                    const std::vector<std::unique_ptr<LogFile>>& files, const std::vector<LogRecord>& records) {
+  const auto shown = [&](const LogRecord& record) {
+    const LogFile& file = *files[record.file];
+    return "line " + std::to_string(file.LineAt(record.offset)) + " of " + file.name() + " (" + ShownTime(record.time) +
+           ")";
+  };
+  const std::string_view rest = output.bytes().substr(std::min<std::size_t>(difference.byte, output.bytes().size()));
+  const std::string place = "record " + std::to_string(difference.record + 1) + " (line " +
+                            std::to_string(output.LineAt(difference.byte)) + ", byte " +
+                            std::to_string(difference.byte) + ")";
+  // The longest record of the inputs that stands there.
+  std::optional<std::size_t> there;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string_view bytes = files[records[i].file]->bytes().substr(records[i].offset, records[i].bytes);
+    if (rest.starts_with(bytes) && (!there || records[*there].bytes < bytes.size())) there = i;
+  }
+  const std::size_t wanted = difference.record;
+  if (wanted == records.size()) {
+    return place + " is one too many: the inputs have " + std::to_string(records.size()) + " records" +
+           (there ? "; it is " + shown(records[*there]) : "");
+  }
+  const std::string missing = "; " + shown(records[wanted]) + " comes here";
+  if (rest.empty()) {
+    return "the last " + std::to_string(records.size() - wanted) + " of " + std::to_string(records.size()) +
+           " records are missing" + missing;
+  }
+  if (!there) return place + " is no record of the inputs" + missing;
+  if (*there < wanted) return place + " is there twice: it is " + shown(records[*there]) + missing;
+  if (records[*there].time == records[wanted].time) {
+    return place + " is not in the order of the inputs: it is " + shown(records[*there]) + missing;
+  }
+  return place + " comes too early, or records are missing: it is " + shown(records[*there]) + missing;
+}
+
+}  // namespace check

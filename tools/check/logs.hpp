@@ -1,0 +1,77 @@
+// Logs by time, for gpusort_check: reads the times of log lines, sorts the records of the inputs, and compares the
+// result with the output of gpusort, byte by byte. The code follows the manual page and shares nothing with gpusort.
+// Start at LogFile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace check {
+
+/// The times of all logs: how they are written, and what they lack.
+struct LogRules {
+  std::vector<std::string> formats;  ///< of --time; empty: the forms are learnt
+  std::string zone;                  ///< of times without a zone; empty: TZ, or the machine's
+};
+
+/// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, which comes last.
+inline constexpr std::int64_t kNoTime = std::int64_t{0x7FFFFFFFFFFFFFFF};
+
+struct LogRecord {
+  std::int64_t time = kNoTime;
+  std::uint64_t offset = 0;  ///< in the file
+  std::uint32_t bytes = 0, file = 0;
+};
+
+/// Sets the zone of times without a zone, for the whole process. Throws BadRule if there is no such zone.
+void SetLogZone(const std::string& zone);
+
+/// A log in memory.
+class LogFile {
+ public:
+  /// Maps a regular file, or reads a stream to its end. `path` "-" is standard input. `name` stands in messages. Throws
+  /// std::system_error.
+  LogFile(const std::string& path, const std::string& name);
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+
+  std::string_view bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }
+  /// Returns the number of the line with the byte at `offset`, from 1.
+  std::uint64_t LineAt(std::uint64_t offset) const;
+  /// Returns the records in the order of the file, found on `threads` threads. LogRecord::file is `number`. Throws
+  /// BadTable if too few lines have a time.
+  std::vector<LogRecord> Records(const LogRules& rules, std::uint32_t number, unsigned threads) const;
+
+ private:
+  std::string name_;
+  std::string read_;  ///< the bytes of a stream
+  std::string_view bytes_;
+  void* map_ = nullptr;
+  std::int64_t changed_ = 0;  ///< seconds since 1970
+};
+
+/// The first place where an output differs from what a sort of the inputs writes.
+struct LogDifference {
+  std::uint64_t record = 0;  ///< the number of the record, from 0
+  std::uint64_t byte = 0;    ///< where this record begins in the output
+};
+
+/// Returns the first difference of `output` and the records, or no value if there is none. Every record has an end of
+/// line in the output.
+std::optional<LogDifference> FindDifference(std::string_view output, const std::vector<std::unique_ptr<LogFile>>& files,
+                                            const std::vector<LogRecord>& records, unsigned threads);
+
+/// Says what is wrong at a difference.
+std::string Explain(const LogDifference& difference, const LogFile& output,
+                    const std::vector<std::unique_ptr<LogFile>>& files, const std::vector<LogRecord>& records);
+
+/// Returns the time in UTC, for messages.
+std::string ShownTime(std::int64_t time);
+
+}  // namespace check
