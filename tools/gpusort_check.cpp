@@ -1033,6 +1033,9 @@ const tool::ToolHelp kHelp = {
      {"null", 0, "TEXT", "columns that are TEXT are null, too; several times", true},
      {"time", 0, "FORMAT", "log: the times are written so, as strptime's letters say; several times", true},
      {"timezone", 0, "ZONE", "log: of times without a zone (default: TZ, or the machine's)"},
+     {"year", 0, "N", "log: as gpusort's option"},
+     {"date", 0, "DAY", "log: as gpusort's option"},
+     {"multiline", 0, "WHEN", "log: as gpusort's option", false, "auto indent none"},
      {"decimal-point", 0, "CHAR", "CHAR in numbers (default .)"},
      {"thousands", 0, "CHAR", "CHAR between the digits of numbers"},
      {"reverse", 'r', "", "the order of every key is reversed"},
@@ -1086,7 +1089,7 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
-constexpr const char* kLogOptions[] = {"time", "timezone"};
+constexpr const char* kLogOptions[] = {"time", "timezone", "year", "date", "multiline"};
 constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
                                          "comment", "null", "decimal-point", "thousands"};
 
@@ -1155,7 +1158,23 @@ check::Table ParseTable(const tool::Typed& typed) {
 
 /// Returns how the times of logs are read, and sets the zone of the process.
 check::LogRules ParseLogs(const tool::Typed& typed) {
-  check::LogRules rules{typed.all("time"), typed.value("timezone")};
+  check::LogRules rules;
+  rules.formats = typed.all("time");
+  rules.zone = typed.value("timezone");
+  if (typed.has("year")) rules.year = static_cast<int>(ParseWhole("--year", typed.value("year")));
+  if (typed.has("date")) {
+    check::Rule day;
+    day.type = check::Type::kDate;
+    const check::Value value = check::ReadValue(day, typed.value("date"));
+    if (!std::holds_alternative<check::Instant>(value)) FailUsage("--date: " + tool::Quote(typed.value("date")));
+    rules.date = std::get<check::Instant>(value).count;
+  }
+  const std::string lines = typed.value("multiline");
+  if (lines == "indent") rules.lines = check::LogLines::kIndented;
+  if (lines == "none") rules.lines = check::LogLines::kNone;
+  if (rules.lines == check::LogLines::kUntimed && !lines.empty() && lines != "auto") {
+    FailUsage("--multiline: " + tool::Quote(lines) + " is none of auto, indent and none");
+  }
   try {
     for (const std::string& format : rules.formats) check::CheckTimeFormat(format);
     check::SetLogZone(rules.zone);
@@ -1230,9 +1249,9 @@ Job ParseJob(const tool::Typed& typed) {
   }
   if (typed.value("format") == "log") {
     for (const auto& [option, values] : typed.values) {
-      static constexpr std::string_view kMeant[] = {"format", "time",   "timezone", "reverse",
-                                                    "unique", "stable", "against",  "threads"};
-      if (std::ranges::find(kMeant, option) != std::end(kMeant)) continue;
+      static constexpr std::string_view kMeant[] = {"format", "reverse", "unique", "stable", "against", "threads"};
+      const auto has = [&](const auto& names) { return std::ranges::find(names, option) != std::end(names); };
+      if (has(kMeant) || has(kLogOptions)) continue;
       FailUsage("--" + option + " has no meaning with --format log" +
                 (option == "any-order" ? "; --format lines --any-order compares the lines" : ""));
     }

@@ -173,6 +173,36 @@ expect 0 check spring.log
 expect 1 "$bin/gpusort_check" --format log --timezone=-03:00 spring.log
 expect 0 env TZ=Asia/Tokyo "$bin/gpusort_check" --format log spring.log
 
+# An hour that occurs twice, years and days that the times lack, and lines without a time.
+printf '2025-10-26 0%s x\n' 1:59:59 2:10:00 2:50:00 2:05:00 2:55:00 3:00:00 >autumn.log
+expect 0 check autumn.log
+printf '2025-10-26 0%s x\n' 2:10:00 2:05:00 >back.log
+expect 1 check back.log
+python3 - <<'PY'
+import random
+draw = random.Random(5)
+with open("turns.log", "w") as turns, open("clock.log", "w") as clock, open("loose.log", "w") as loose:
+    second = 0
+    for number in range(3000):
+        second += draw.choice([0, 1, 200, 40000])
+        month, day = second // 86400 // 28 % 12, second // 86400 % 28 + 1
+        name = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[month]
+        late = max(0, second - draw.choice([0, 0, 3, 50]))
+        text = f"{late // 3600 % 24:02}:{late // 60 % 60:02}:{late % 60:02}"
+        turns.write(f"{name} {late // 86400 % 28 + 1:2} {text} host {number}\n" if late // 86400 == second // 86400 else "")
+        clock.write(f"{text} {number}\n")
+        loose.write(f"2026-02-{day:02} {text} {number}\n" + draw.choice(["", "no time\n", "  indented\n"]))
+PY
+for options in 'turns.log --year 2019' 'clock.log --date 2019-02-27' 'loose.log --multiline none' \
+  'loose.log --multiline indent' 'autumn.log' 'back.log'; do
+  read -r -a words <<<"$options"
+  expect 0 sort_logs "${words[@]:1}" -o out "${words[0]}"
+  expect 0 check "${words[@]:1}" --against "${words[0]}" out
+done
+expect 3 check clock.log
+
+expect 2 check --multiline some a.log
+expect 2 check --date yesterday a.log
 expect 2 "$bin/gpusort_check" --format log --timezone Middle/Earth a.log
 says "there is no zone 'Middle/Earth'"
 expect 2 check --any-order --against a.log out

@@ -27,6 +27,8 @@
 namespace check {
 namespace {
 
+constexpr std::int64_t kDaySeconds = 86400;
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -69,6 +71,7 @@ struct Stamp {
   std::int64_t nanoseconds = 0;
   std::optional<std::int64_t> east;   ///< seconds
   std::optional<std::int64_t> epoch;  ///< seconds since 1970, instead of all other parts
+  bool lacks_day = false;
 };
 
 constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -226,6 +229,12 @@ bool Glog(std::string_view& text, Stamp& stamp) {
          TakeClock(text, stamp);
 }
 
+/// 22:10:01, if --date gives the day.
+bool TimeOfDay(std::string_view& text, Stamp& stamp) {
+  stamp.lacks_day = true;
+  return text.size() > 2 && text[2] == ':' && TakeClock(text, stamp);
+}
+
 /// 11-23 22:10:01.123.
 bool Logcat(std::string_view& text, Stamp& stamp) {
   return TakeDigits(text, 2, 2, stamp.month) && Take(text, "-") && TakeDigits(text, 2, 2, stamp.day) &&
@@ -274,6 +283,7 @@ constexpr Form kForms[] = {
     {"logcat", Logcat, false},
     {"two digits of the year", TwoDigitYear, false},
     {"seconds since 1970", Epoch, false},
+    {"time of day", TimeOfDay, false},
 };
 
 /// Returns seconds since 1970 of the parts, in their own zone. std::nullopt: there is no such day.
@@ -282,7 +292,7 @@ std::optional<std::int64_t> SecondsOf(const Stamp& stamp, int year) {
   const year_month_day date(std::chrono::year{year}, month(static_cast<unsigned>(stamp.month)),
                             day(static_cast<unsigned>(stamp.day)));
   if (!date.ok()) return std::nullopt;
-  return std::int64_t{sys_days(date).time_since_epoch().count()} * 86400 + (stamp.hour * 60 + stamp.minute) * 60 +
+  return std::int64_t{sys_days(date).time_since_epoch().count()} * kDaySeconds + (stamp.hour * 60 + stamp.minute) * 60 +
          stamp.second;
 }
 
@@ -293,19 +303,38 @@ std::int64_t OffsetAt(std::int64_t utc) {
   return parts.tm_gmtoff;
 }
 
-/// Returns the instant of a local time. A time that occurs twice is the first of the two. A time that does not occur is
-/// moved forward by the step of the clock. Both have the offset from before the step.
-std::int64_t UtcOf(std::int64_t local) {
-  constexpr std::int64_t kQuarter = 900, kDay = 86400;
-  thread_local std::int64_t cached = -1, offset = 0;  // the offset is the same in a quarter of an hour
-  const std::int64_t quarter = local / kQuarter;
-  if (quarter != cached) {
-    const std::int64_t before = OffsetAt(local - kDay), after = OffsetAt(local + kDay);
-    const bool is_after = before != after && OffsetAt(local - before) != before && OffsetAt(local - after) == after;
-    offset = is_after ? after : before;
-    cached = quarter;
-  }
-  return local - offset;
+/// The offsets before and after a step of the clock that a local time is near to; equal if there is no step.
+struct Offsets {
+  std::int64_t before = 0, after = 0;
+  /// The local time exists with the offset before the step, or with the one after it. Both: it occurs twice.
+  bool is_before = true, is_after = false;
+};
+
+Offsets OffsetsOf(std::int64_t local) {
+  constexpr std::int64_t kQuarter = 900;
+  thread_local std::int64_t cached = -1;
+  thread_local Offsets offsets;  // the same in a quarter of an hour
+  if (local / kQuarter == cached) return offsets;
+  cached = local / kQuarter;
+  offsets.before = OffsetAt(local - kDaySeconds);
+  offsets.after = OffsetAt(local + kDaySeconds);
+  offsets.is_before = OffsetAt(local - offsets.before) == offsets.before;
+  offsets.is_after = offsets.before != offsets.after && OffsetAt(local - offsets.after) == offsets.after;
+  return offsets;
+}
+
+/// Returns the instant of a local time; both are in nanoseconds. A time that occurs twice is the first of the two, or
+/// the second. A time that does not occur is moved forward by the step of the clock.
+std::int64_t UtcOf(std::int64_t local, bool second = false) {
+  constexpr std::int64_t kSecond = 1000000000;
+  const Offsets offsets = OffsetsOf(local / kSecond);
+  const bool after = offsets.is_after && (second || !offsets.is_before);
+  return local - (after ? offsets.after : offsets.before) * kSecond;
+}
+
+bool IsTwice(std::int64_t local) {
+  const Offsets offsets = OffsetsOf(local / 1000000000);
+  return offsets.is_before && offsets.is_after;
 }
 
 std::int64_t MakeTime(std::int64_t seconds, std::int64_t nanoseconds) {
@@ -366,55 +395,109 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
-/// Facts of the file that complete its times.
+/// Facts that complete the times of a file.
 struct Context {
-  std::int64_t latest = 0;  ///< no time without a year is after this local time
+  const LogRules& rules;
+  std::int64_t latest = 0;  ///< no time without a year is after this local time, unless the rules give the year
 };
 
-/// Returns the instant of the parts, or std::nullopt if there is no such day.
-std::optional<std::int64_t> InstantOf(const Stamp& stamp, const Context& context) {
-  if (stamp.epoch) return MakeTime(*stamp.epoch, stamp.nanoseconds);
+/// The time of a line. Without a zone it is a local time, without a year that of 1972, without a day that of
+/// 1970-01-01.
+struct Moment {
+  std::int64_t time = kNoTime;
+  bool lacks_zone = false, lacks_year = false, lacks_day = false;
+};
+
+/// Returns the moment of the parts, or std::nullopt if there is no such day.
+std::optional<Moment> MomentOf(const Stamp& stamp, const Context& context) {
+  if (stamp.epoch) return Moment{MakeTime(*stamp.epoch, stamp.nanoseconds)};
+  Moment moment;
   std::optional<std::int64_t> seconds;
-  if (stamp.year != Stamp::kNone) {
+  if (stamp.lacks_day) {
+    if (!context.rules.date) return std::nullopt;
+    moment.lacks_day = true;
+    seconds = (stamp.hour * 60 + stamp.minute) * 60 + stamp.second;
+  } else if (stamp.year != Stamp::kNone) {
     seconds = SecondsOf(stamp, stamp.year);
+  } else if (context.rules.year) {
+    moment.lacks_year = true;
+    seconds = SecondsOf(stamp, 1972);
   } else {
-    const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(context.latest / 86400))};
+    const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(context.latest / kDaySeconds))};
     for (int year = static_cast<int>(date.year()) + 1, i = 0; i < 10; --year, ++i) {
       seconds = SecondsOf(stamp, year);
       if (seconds && *seconds <= context.latest) break;
     }
   }
   if (!seconds) return std::nullopt;
-  return MakeTime(stamp.east ? *seconds - *stamp.east : UtcOf(*seconds), stamp.nanoseconds);
+  moment.lacks_zone = !stamp.east;
+  moment.time = MakeTime(*seconds - stamp.east.value_or(0), stamp.nanoseconds);
+  return moment;
 }
 
 /// Takes a time of the form at the front of the text.
-std::optional<std::int64_t> TimeOfForm(const Form& form, std::string_view& text, const Context& context) {
+std::optional<Moment> TimeOfForm(const Form& form, std::string_view& text, const Context& context) {
   Stamp stamp;
   if (!form.take(text, stamp)) return std::nullopt;
   if (form.zone) TakeZone(text, stamp);
   if (!text.empty() && IsDigit(text[0])) return std::nullopt;
-  return InstantOf(stamp, context);
+  return MomentOf(stamp, context);
 }
 
-std::optional<std::int64_t> TimeOfMember(std::string_view text, const Context& context) {
+std::int64_t TimeOfInstant(const Instant& instant) {
+  std::int64_t nanoseconds = 0;
+  const std::string fraction = "." + instant.fraction;
+  std::string_view digits = fraction;
+  TakeFraction(digits, nanoseconds);
+  return MakeTime(instant.count, nanoseconds);
+}
+
+std::optional<Moment> TimeOfMember(std::string_view text, const Context& context) {
   std::string_view rest = text;
-  const std::optional<std::int64_t> time = TimeOfForm(kForms[0], rest, context);
-  if (time && rest.empty()) return time;
+  std::optional<Moment> moment = TimeOfForm(kForms[0], rest, context);
+  if (moment && rest.empty()) {
+    if (moment->lacks_zone) moment->time = UtcOf(moment->time);
+    moment->lacks_zone = false;
+    return moment;
+  }
   Rule rule;
   rule.type = Type::kTimestamp;
   const Value value = ReadValue(rule, text);
   const auto* const instant = std::get_if<Instant>(&value);
   if (instant == nullptr || instant->infinite != 0) return std::nullopt;
-  std::int64_t nanoseconds = 0;
-  std::string fraction = "." + instant->fraction;
-  std::string_view digits = fraction;
-  TakeFraction(digits, nanoseconds);
-  return MakeTime(instant->count, nanoseconds);
+  return Moment{TimeOfInstant(*instant)};
+}
+
+/// Takes a time by a format of --time.
+std::optional<Moment> TimeOfFormat(const std::string& format, std::string_view text, const Context& context) {
+  const auto has = [&](std::string_view letters) {
+    return std::ranges::any_of(letters, [&](char letter) {
+      return format.find(std::string{'%', letter}) != format.npos;
+    });
+  };
+  bool zoned = false;
+  const std::optional<Instant> instant = TakeInstantBy(format, text, zoned);
+  if (!instant) return std::nullopt;
+  const std::int64_t time = TimeOfInstant(*instant);
+  if (has("YysDF")) return Moment{time, !zoned};
+  // The parts again, without the year.
+  constexpr std::int64_t kSecond = 1000000000;
+  const std::int64_t of_day = instant->count - instant->count / kDaySeconds * kDaySeconds;
+  const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(instant->count / kDaySeconds))};
+  Stamp stamp;
+  stamp.month = static_cast<int>(static_cast<unsigned>(date.month()));
+  stamp.day = static_cast<int>(static_cast<unsigned>(date.day()));
+  stamp.hour = static_cast<int>(of_day / 3600);
+  stamp.minute = static_cast<int>(of_day / 60 % 60);
+  stamp.second = static_cast<int>(of_day % 60);
+  stamp.nanoseconds = time - instant->count * kSecond;
+  stamp.lacks_day = !has("dej");
+  if (zoned) stamp.east = 0;
+  return MomentOf(stamp, context);
 }
 
 /// Returns the time of a line with this shape, or std::nullopt if the line has none.
-std::optional<std::int64_t> TimeAt(const Shape& shape, std::string_view line, const Context& context) {
+std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Context& context) {
   if (!shape.member.empty()) {
     const std::optional<std::string> text = line.starts_with('{') ? FindMember(line, shape.member) : std::nullopt;
     return text ? TimeOfMember(*text, context) : std::nullopt;
@@ -435,14 +518,7 @@ std::optional<std::int64_t> TimeAt(const Shape& shape, std::string_view line, co
   }
   if (!Take(line, shape.lead)) return std::nullopt;
   if (shape.form != nullptr) return TimeOfForm(*shape.form, line, context);
-  bool zoned = false;
-  const std::optional<Instant> instant = TakeInstantBy(*shape.format, line, zoned);
-  if (!instant) return std::nullopt;
-  std::int64_t nanoseconds = 0;
-  const std::string fraction = "." + instant->fraction;
-  std::string_view digits = fraction;
-  TakeFraction(digits, nanoseconds);
-  return MakeTime(zoned ? instant->count : UtcOf(instant->count), nanoseconds);
+  return TimeOfFormat(*shape.format, line, context);
 }
 
 std::string_view LineAtOffset(std::string_view bytes, std::uint64_t offset) {
@@ -557,28 +633,86 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
   std::uint64_t at = begin == 0 ? 0 : AfterLine(bytes, begin - 1);
   bool timed = true;
   if (begin == 0 && !bytes.empty()) {  // the lines before the first time belong to the first record
-    open = LogRecord{kNoTime, 0, 0, number};
+    open = LogRecord{kNoTime, 0, 0, number & 0xFFFFFF};
     timed = false;
   }
   for (; at < bytes.size() && (open || at < end); at = AfterLine(bytes, at)) {
     const std::string_view line = LineAtOffset(bytes, at);
-    std::optional<std::int64_t> time;
+    std::optional<Moment> moment;
     for (const Shape& shape : shapes) {
-      if (!time) time = TimeAt(shape, line, context);
+      if (!moment) moment = TimeAt(shape, line, context);
     }
-    if (!time && only_json && line.starts_with('{')) time = kNoTime;
-    if (!time) continue;
-    if (open && !timed) {
-      open->time = *time;
-      timed = true;
-      continue;
+    if (!moment && only_json && line.starts_with('{')) moment = Moment{};
+    const LogLines lines = context.rules.lines;
+    const bool begins = !timed || lines == LogLines::kUntimed
+                            ? moment.has_value()
+                            : lines == LogLines::kNone || (!line.empty() && !IsBlank(line[0]));
+    if (!begins) continue;
+    if (!moment) moment = Moment{};
+    if (timed) {
+      if (open) close(at);
+      if (at >= end) return records;
+      open = LogRecord{kNoTime, at, 0, number & 0xFFFFFF};
     }
-    if (open) close(at);
-    if (at >= end) return records;
-    open = LogRecord{*time, at, 0, number};
+    timed = true;
+    open->time = moment->time;
+    open->lacks_zone = moment->lacks_zone;
+    open->lacks_year = moment->lacks_year;
+    open->lacks_day = moment->lacks_day;
   }
   if (open) close(bytes.size());
   return records;
+}
+
+/// Completes the times that lack a part, by the records before them.
+void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
+  using namespace std::chrono;
+  constexpr std::int64_t kSecond = 1000000000, kHour = 3600 * kSecond, kDay = 24 * kHour;
+  int year = rules.year.value_or(0);
+  std::int64_t date = rules.date.value_or(0), last_time = kNoTime;
+  std::int64_t before = 0;  // the local time of the record before
+  bool follows = false;     // there is one
+  bool second = false;
+  // February 29 becomes March 1 in a year without it.
+  const auto in_year = [](std::int64_t time, int to) {
+    const std::int64_t days_of_1972 = time / kDay;
+    const year_month_day day{sys_days(days(days_of_1972))};
+    const sys_days moved = sys_days(std::chrono::year(to) / day.month() / 1) + (day.day() - std::chrono::day(1));
+    return std::int64_t{moved.time_since_epoch().count()} * kDay + (time - days_of_1972 * kDay);
+  };
+  for (LogRecord& record : records) {
+    if (record.time == kNoTime) {
+      if (rules.lines != LogLines::kUntimed) record.time = last_time;
+      continue;
+    }
+    std::int64_t& time = record.time;
+    if (record.lacks_day) {
+      const std::int64_t of_day = time;
+      time = of_day + date * kDay;
+      if (follows && time < before - 12 * kHour) time = of_day + ++date * kDay;
+      // A record of the last hour of the day can stand among the first ones of the next day.
+      if (follows && time > before && time - kDay >= before - kHour) time -= kDay;
+    }
+    if (record.lacks_year) {
+      const std::int64_t here = in_year(time, year), earlier = in_year(time, year - 1), next = in_year(time, year + 1);
+      time = here;
+      if (follows && here < before - 31 * kDay) {
+        time = next;
+        ++year;
+      }
+      // A record of the last hour of the year can stand among the first ones of the next year.
+      if (follows && here > before && earlier >= before - kHour) time = earlier;
+    }
+    if (record.lacks_zone) {
+      second = follows && IsTwice(time) && (second || time < before - 300 * kSecond);
+      before = time;
+      follows = true;
+      time = UtcOf(time, second);
+    } else {
+      follows = false;
+    }
+    last_time = time;
+  }
 }
 
 }  // namespace
@@ -637,10 +771,8 @@ std::uint64_t LogFile::LineAt(std::uint64_t offset) const {
 }
 
 std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t number, unsigned threads) const {
-  constexpr std::int64_t kDay = 86400;
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-  Context context;
-  context.latest = changed_ + kDay + OffsetAt(changed_ + kDay);
+  const Context context{rules, changed_ + kDaySeconds + OffsetAt(changed_ + kDaySeconds)};
   const std::vector<Shape> shapes = LearnShapes(bytes_, rules, context);
   if (shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
     throw BadTable("too few of the first lines have a time in a form that gpusort_check knows; --time says the form");
@@ -655,6 +787,7 @@ std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t num
                    [&](const std::vector<LogRecord>& part) { all.insert(all.end(), part.begin(), part.end()); });
     }
   });
+  CompleteTimes(rules, all);
   return all;
 }
 

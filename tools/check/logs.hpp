@@ -13,10 +13,16 @@
 
 namespace check {
 
-/// The times of all logs: how they are written, and what they lack.
+/// The lines that continue a record: those without a time, those that begin with a blank, or none.
+enum class LogLines { kUntimed, kIndented, kNone };
+
+/// How the times of all logs are written, and what they lack.
 struct LogRules {
   std::vector<std::string> formats;  ///< of --time; empty: the forms are learnt
   std::string zone;                  ///< of times without a zone; empty: TZ, or the machine's
+  std::optional<int> year;           ///< of the first time of each log, if the times have no year
+  std::optional<std::int64_t> date;  ///< the same for times without a day, in days since 1970
+  LogLines lines = LogLines::kUntimed;
 };
 
 /// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, which comes last.
@@ -25,7 +31,10 @@ inline constexpr std::int64_t kNoTime = std::int64_t{0x7FFFFFFFFFFFFFFF};
 struct LogRecord {
   std::int64_t time = kNoTime;
   std::uint64_t offset = 0;  ///< in the file
-  std::uint32_t bytes = 0, file = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t file : 24 = 0;
+  // Parts that the time lacks until the records before it are known.
+  bool lacks_zone : 1 = false, lacks_year : 1 = false, lacks_day : 1 = false;
 };
 
 /// Sets the zone of times without a zone, for the whole process. Throws BadRule if there is no such zone.
