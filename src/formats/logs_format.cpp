@@ -110,7 +110,7 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& 
 LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
   LogTime time = scratch.times.Read(*place.times, line);
   if (!time.lacks_zone) {
-    place.local = false;
+    if (time.instant) place.local = false;
   } else if (line.starts_with('{')) {
     place.local = false;
     time.instant->seconds = zone_.ToUtc(time.instant->seconds);

@@ -181,7 +181,8 @@ expect 1 check back.log
 python3 - <<'PY'
 import random
 draw = random.Random(5)
-with open("turns.log", "w") as turns, open("clock.log", "w") as clock, open("loose.log", "w") as loose:
+turns, clock, loose, untimed = (open(name + ".log", "w") for name in ("turns", "clock", "loose", "untimed"))
+with turns, clock, loose, untimed:
     second = 0
     for number in range(3000):
         second += draw.choice([0, 1, 200, 40000])
@@ -189,11 +190,14 @@ with open("turns.log", "w") as turns, open("clock.log", "w") as clock, open("loo
         name = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()[month]
         late = max(0, second - draw.choice([0, 0, 3, 50]))
         text = f"{late // 3600 % 24:02}:{late // 60 % 60:02}:{late % 60:02}"
-        turns.write(f"{name} {late // 86400 % 28 + 1:2} {text} host {number}\n" if late // 86400 == second // 86400 else "")
+        if late // 86400 == second // 86400:
+            turns.write(f"{name} {day:2} {text} host {number}\n")
         clock.write(f"{text} {number}\n")
+        untimed.write(f"{text} {number}\n" + draw.choice(["", "no time\n"]))
         loose.write(f"2026-02-{day:02} {text} {number}\n" + draw.choice(["", "no time\n", "  indented\n"]))
 PY
 for options in 'turns.log --year 2019' 'clock.log --date 2019-02-27' 'loose.log --multiline none' \
+  'untimed.log --multiline none --date 2026-01-01' \
   'loose.log --multiline indent' 'autumn.log' 'back.log'; do
   read -r -a words <<<"$options"
   expect 0 sort_logs "${words[@]:1}" -o out "${words[0]}"
