@@ -8,6 +8,8 @@
 
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
+#include "cli/option_values.hpp"
+#include "formats/text_reader.hpp"
 #include "formats/value_key.hpp"
 #include "kernels/error.hpp"
 
@@ -67,6 +69,112 @@ std::string_view TakePart(std::string_view& text) {
   return part;
 }
 
+/// The words after the column of a key: a type, a direction and the place of nulls.
+class KeyWords {
+ public:
+  /// Adds the words to `rule`. `key` is the whole key, for messages.
+  KeyWords(std::string_view key, ValueRule& rule) : key_(key), rule_(rule) {}
+
+  /// Adds a word. Returns false if the word is not known. Throws if a word of its kind was added before.
+  bool Add(std::string_view word) {
+    const bool formatted = word.starts_with("timestamp(") && word.ends_with(')');
+    if (const std::optional<ValueType> type = formatted ? ValueType::kTimestamp : FindValueType(word)) {
+      if (rule_.typed) Fail(key_, "a second type, " + QuoteWord(word));
+      rule_.type = *type;
+      rule_.typed = true;
+      if (!formatted) return true;
+      rule_.time_format = word.substr(10, word.size() - 11);
+      if (rule_.time_format.empty()) Fail(key_, "an empty time format");
+    } else if (word == "asc" || word == "desc") {
+      if (directed_) Fail(key_, "a second direction, " + QuoteWord(word));
+      rule_.descending = word == "desc";
+      directed_ = true;
+    } else if (word == "nulls-first" || word == "nulls-last") {
+      if (rule_.nulls_first) Fail(key_, "a second place for nulls, " + QuoteWord(word));
+      rule_.nulls_first = word == "nulls-first";
+    } else {
+      return false;
+    }
+    return true;
+  }
+  /// Returns the known words that resemble `word`, for messages.
+  static std::string Nearest(std::string_view word) {
+    std::vector<std::string> words{"asc", "desc", "nulls-first", "nulls-last"};
+    std::istringstream names(ValueTypeNames());
+    for (std::string name; names >> name;) words.push_back(name.substr(0, name.find(',')));
+    return DidYouMean(word, words);
+  }
+
+ private:
+  const std::string_view key_;
+  ValueRule& rule_;
+  bool directed_ = false;
+};
+
+/// Adds the words in `rest`, each after a colon.
+void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
+  while (!rest.empty()) {
+    if (rest[0] != ':') Fail(key, QuoteWord(rest) + " behind the closing quote of its name");
+    rest.remove_prefix(1);
+    const std::string_view part = TakePart(rest);
+    if (words.Add(part)) continue;
+    Fail(key, "unknown " + QuoteWord(part) + KeyWords::Nearest(part) + "; behind a column stand a type (" +
+                  ValueTypeNames() + " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
+                  "colons goes in double quotes");
+  }
+}
+
+/// Returns the text after the last colon of `text`. If `text` ends with timestamp(FORMAT), returns that. A FORMAT has a
+/// %, so that a group of a regular expression is none. Returns `text` itself if there is no such part.
+std::string_view LastPart(std::string_view text) {
+  const bool bracket = text.ends_with(')');
+  const std::size_t colon = bracket ? text.rfind(":timestamp(") : text.rfind(':');
+  if (colon == text.npos || (bracket && text.find('%', colon) == text.npos)) return text;
+  return text.substr(colon + 1);
+}
+
+/// Returns the regular expression of ~RE, and takes the words off its end. `rest` is the text after the tilde.
+std::string_view TakePattern(std::string_view key, std::string_view rest, KeyWords& words) {
+  for (;;) {
+    const std::string_view part = LastPart(rest);
+    if (part.size() == rest.size()) break;
+    if (words.Add(part)) {
+      rest.remove_suffix(part.size() + 1);
+      continue;
+    }
+    const bool word = std::ranges::all_of(part, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+    constexpr std::size_t kLeast = 3;  // shorter words resemble many others
+    const std::string nearest = word && part.size() >= kLeast ? KeyWords::Nearest(part) : "";
+    if (nearest.empty()) break;
+    Fail(key, "unknown " + QuoteWord(part) + nearest + "; a colon of the regular expression before such a word is " +
+                  "written [:]");
+  }
+  if (rest.empty()) Fail(key, "it has no regular expression");
+  return rest;
+}
+
+/// Takes the digits off the front of `text` and returns their number. Throws if there are none, or if they are 0.
+std::uint64_t TakeField(std::string_view key, std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number == 0) Fail(key, "its fields are numbers from 1: N:TYPE or N,M:TYPE");
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return number;
+}
+
+/// Returns the front of `text` that consists of digits and commas.
+std::string_view FieldsOf(std::string_view text) {
+  return text.substr(0, std::min(text.find_first_not_of("0123456789,"), text.size()));
+}
+
+ColumnKey NewKey(std::string_view text, char decimal_point, int thousands) {
+  ColumnKey made;
+  made.text = text;
+  made.rule.decimal_point = decimal_point;
+  made.rule.thousands = thousands;
+  return made;
+}
+
 /// Sets the column by `name`, which is not quoted.
 void SetColumn(std::string_view key, std::string_view name, ColumnKey& made) {
   if (name.empty()) Fail(key, "it names no column");
@@ -83,12 +191,46 @@ void SetColumn(std::string_view key, std::string_view name, ColumnKey& made) {
 
 }  // namespace
 
-ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousands) {
-  ColumnKey made;
-  made.text = text;
-  made.rule.decimal_point = decimal_point;
-  made.rule.thousands = thousands;
+bool IsTextKey(std::string_view text) {
+  if (text.starts_with('~')) return true;
+  const std::string_view fields = FieldsOf(text);
+  std::string_view rest = text.substr(fields.size());
+  if (fields.empty() || !IsDigit(fields[0]) || !rest.starts_with(':')) return false;
+  rest.remove_prefix(1);
+  try {
+    ParseType(TakePart(rest));
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+ColumnKey ParseTextKey(std::string_view text, char decimal_point, int thousands) {
+  if (text.starts_with('~')) return ParseColumnKey(text, decimal_point, thousands);
+  ColumnKey made = NewKey(text, decimal_point, thousands);
   std::string_view rest = text;
+  made.column = FieldsOf(text);
+  made.first_field = made.last_field = TakeField(text, rest);
+  if (rest.starts_with(',')) {
+    rest.remove_prefix(1);
+    made.last_field = TakeField(text, rest);
+    if (made.last_field < made.first_field) Fail(text, "its last field is before its first");
+  }
+  if (!rest.starts_with(':')) Fail(text, "its fields are numbers from 1: N:TYPE or N,M:TYPE");
+  KeyWords words(text, made.rule);
+  TakeWords(text, rest, words);
+  return made;
+}
+
+ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousands) {
+  ColumnKey made = NewKey(text, decimal_point, thousands);
+  KeyWords words(text, made.rule);
+  std::string_view rest = text;
+  if (rest.starts_with('~')) {
+    made.pattern = TakePattern(text, rest.substr(1), words);
+    made.column = "~" + made.pattern;
+    return made;
+  }
   if (rest.starts_with('"')) {
     made.column = TakeQuoted(text, rest);
     if (rest.starts_with('.')) {  // a name of a dump, whose format removes the quotes
@@ -100,35 +242,7 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
     SetColumn(text, name, made);
     rest.remove_prefix(name.size());
   }
-  bool directed = false;
-  while (!rest.empty()) {
-    if (rest[0] != ':') Fail(text, QuoteWord(rest) + " behind the closing quote of its name");
-    rest.remove_prefix(1);
-    const std::string_view part = TakePart(rest);
-    const bool formatted = part.starts_with("timestamp(") && part.ends_with(')');
-    if (const std::optional<ValueType> type = formatted ? ValueType::kTimestamp : FindValueType(part)) {
-      if (made.rule.typed) Fail(text, "a second type, " + QuoteWord(part));
-      made.rule.type = *type;
-      made.rule.typed = true;
-      if (!formatted) continue;
-      made.rule.time_format = part.substr(10, part.size() - 11);
-      if (made.rule.time_format.empty()) Fail(text, "an empty time format");
-    } else if (part == "asc" || part == "desc") {
-      if (directed) Fail(text, "a second direction, " + QuoteWord(part));
-      made.rule.descending = part == "desc";
-      directed = true;
-    } else if (part == "nulls-first" || part == "nulls-last") {
-      if (made.rule.nulls_first) Fail(text, "a second place for nulls, " + QuoteWord(part));
-      made.rule.nulls_first = part == "nulls-first";
-    } else {
-      std::vector<std::string> words{"asc", "desc", "nulls-first", "nulls-last"};
-      std::istringstream names(ValueTypeNames());
-      for (std::string name; names >> name;) words.push_back(name.substr(0, name.find(',')));
-      Fail(text, "unknown " + QuoteWord(part) + DidYouMean(part, words) + "; behind a column stand a type (" +
-                     ValueTypeNames() + " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
-                     "colons goes in double quotes");
-    }
-  }
+  TakeWords(text, rest, words);
   return made;
 }
 

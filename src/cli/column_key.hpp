@@ -1,6 +1,9 @@
 // Parses a sort key of records with columns: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. The words after
 // the column may have any order, but no kind may occur twice. A name ends at its first colon. A name in double quotes
 // may contain colons and doubled quotes. timestamp(FORMAT) ends at the last ')' before a colon or the end.
+//
+// A key of text has ~RE, N or N,M instead of a column. A regular expression may contain colons: the words are taken off
+// the end of the key for as long as they are known.
 #pragma once
 
 #include <string_view>
@@ -9,7 +12,14 @@
 
 namespace gpusort {
 
-/// Parses `text`, the operand of -k. Throws Error(kUsage) that quotes `text`. Does not check FORMAT: ValueKey does.
+/// Returns true if `text`, an operand of -k, is a key of text: it begins with ~, or with digits and a colon (3:int,
+/// 3,4:text). A key of binary records (8:i64) is none.
+bool IsTextKey(std::string_view text);
+
+/// Parses a key of columns, or a key by a regular expression. Throws Error(kUsage) that quotes `text`. Checks neither
+/// FORMAT nor the regular expression: ValueKey and TextKeys do.
 ColumnKey ParseColumnKey(std::string_view text, char decimal_point = '.', int thousands = -1);
+/// Does the same for a key of text. IsTextKey(text) must be true.
+ColumnKey ParseTextKey(std::string_view text, char decimal_point = '.', int thousands = -1);
 
 }  // namespace gpusort

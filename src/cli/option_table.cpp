@@ -112,9 +112,10 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text key) { to.keys.push_back(key); },
      .help = "binary: OFFSET:TYPE[:asc|desc] with TYPE as above or bytesN (unsigned bytes): a field of the record. Up "
              "to 64 keys, the most important first. With --type, the type gives only the size of the record.\n"
-             "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below.\n"
+             "Lines: F[.C][OPTS][,F[.C][OPTS]], fields and bytes from 1, OPTS letters of the orderings below; or "
+             "N[,M]:TYPE (fields) or ~RE[:TYPE] (the first group of a regular expression), TYPE one of columns.\n"
              "Columns: NAME or #N or PATH, then [:TYPE][:asc|desc][:nulls-first|nulls-last]",
-     .brief = "lines: 2,2 or 3,3nr as for sort; records: 8:i64:desc", .about = "what records are ordered by"},
+     .brief = "lines: 3,3nr (as sort) or 3:int; records: 8:i64:desc", .about = "what records are ordered by"},
     {.section = kOrder, .name = "reverse", .letter = 'r', .marks = kWithCheck,
      .set = [](Typed& to, Text) { to.spec.order.reverse = true; to.spec.order.ordering.reverse = true; },
      .help = "reverse the order of every key", .more = "Records with equal keys keep the order of the input.",
@@ -132,6 +133,7 @@ constexpr OptionRow kRows[] = {
 
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .marks = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text text) { to.separator = text; },
+     .takes = kTakesFields,
      .help = "CHAR separates fields ('\\0' is NUL); without the option a field begins with the blanks before it",
      .brief = "CHAR between the fields of lines (default: blanks)"},
     {.section = kLines, .name = "ignore-leading-blanks", .letter = 'b', .marks = kWithCheck | kLinesOnly,
@@ -161,9 +163,12 @@ constexpr OptionRow kRows[] = {
      .about = "order lines by this"},
     {.section = kLines, .name = "stable", .letter = 's', .marks = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text) { to.spec.order.stable = true; },
+     .takes = kTakesLines,
      .help = "keep lines with equal keys in the order of the input; without the option the whole line decides"},
     {.section = kLines, .name = "zero-terminated", .letter = 'z', .marks = kWithCheck | kLinesOnly,
-     .set = [](Typed& to, Text) { to.zero_terminated = true; }, .help = "lines end with NUL"},
+     .set = [](Typed& to, Text) { to.zero_terminated = true; },
+     .takes = kTakesLines,
+     .help = "lines end with NUL"},
     {.section = kLines, .name = "locale", .marks = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text) { to.spec.order.locale = true; },
      .help = "order text, numbers and months as the environment's locale does (LC_ALL); on the CPU",

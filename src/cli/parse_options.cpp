@@ -341,7 +341,8 @@ std::string NoOutput(const JobSpec& spec) {
 }
 
 std::string TakenForLines(const JobSpec& spec) {
-  if (spec.source.format != Format::kLines || spec.source.lines_because.empty()) return "";
+  const bool lines = spec.source.format == Format::kLines || (spec.source.table && spec.source.table->name == "lines");
+  if (!lines || spec.source.lines_because.empty()) return "";
   for (const std::string& input : spec.source.inputs) {
     const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, spec.source));
     if (row == nullptr) continue;

@@ -6,6 +6,7 @@
 #include "cli/names_of_inputs.hpp"
 #include "cli/option_values.hpp"
 #include "cli/resolve.hpp"
+#include "formats/registry.hpp"
 
 namespace gpusort {
 namespace {
@@ -17,6 +18,13 @@ bool IsNamedColumnKey(const std::string& text) {
 
 const char* NameOfFormat(Format format) {
   return format == Format::kLines ? "lines" : format == Format::kBinary ? "binary records" : "records with columns";
+}
+
+/// Returns true if the option, which is for records with columns, also has a meaning for the keys of typed lines.
+bool TakenByTypedLines(const Typed& typed, const OptionRow& row, std::optional<Format> format) {
+  const bool lines = format ? *format == Format::kLines : TableOfInputs(typed.spec.source) == nullptr;
+  return lines && (row.marks & kTablesOnly) != 0 && HasTextKey(typed) &&
+         (row.takes == 0 || (row.takes & kTypedLines.takes) != 0);
 }
 
 /// Returns the format that --format names, and else what the first option implies that is for one format only.
@@ -33,6 +41,8 @@ std::optional<Format> FormatOfOptions(Typed& typed) {
     if ((row->marks & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0) continue;
     const bool table = format ? *format == Format::kTable : TableOfInputs(source) != nullptr;
     if ((row->marks & kTablesToo) != 0 && table) continue;
+    if (source.table && row->takes == kTakesFields && (RowOf(*source.table).takes & kTakesFields) != 0) continue;
+    if (TakenByTypedLines(typed, *row, format)) continue;
     const Format means = (row->marks & kLinesOnly) != 0    ? Format::kLines
                          : (row->marks & kBinaryOnly) != 0 ? Format::kBinary
                                                            : Format::kTable;
@@ -80,8 +90,10 @@ Format FormatOfNames(Typed& typed, bool column_keys) {
 
 bool IsFieldKey(const std::string& text) { return std::isdigit(static_cast<unsigned char>(text[0])) != 0; }
 
+bool HasTextKey(const Typed& typed) { return std::ranges::any_of(typed.keys, IsTextKey); }
+
 bool IsColumnKey(const std::string& text) {
-  if (IsFieldKey(text) || IsObsolescent(text)) return false;
+  if (IsFieldKey(text) || IsObsolescent(text) || IsTextKey(text)) return false;
   try {
     ParseColumnKey(text);
     return true;
@@ -94,11 +106,13 @@ Format ResolveFormat(Typed& typed) {
   if (const std::optional<Format> format = FormatOfOptions(typed)) return *format;
   Source& source = typed.spec.source;
   const std::vector<std::string>& keys = typed.keys;
-  const auto field = std::find_if(keys.begin(), keys.end(),
-                                  [](const std::string& text) { return IsObsolescent(text) || IsFieldKey(text); });
+  const auto of_lines = [](const std::string& text) {
+    return IsObsolescent(text) || IsFieldKey(text) || IsTextKey(text);
+  };
+  const auto field = std::find_if(keys.begin(), keys.end(), of_lines);
   if (field != keys.end()) {
     source.lines_because = (IsObsolescent(*field) ? "" : "-k") + KeyText(*field);
-    if (IsObsolescent(*field)) return Format::kLines;
+    if (!IsFieldKey(*field)) return Format::kLines;
   } else {
     if (const FormatRow* const named = TableOfInputs(source)) {
       SetTable(*named, source);
@@ -116,7 +130,7 @@ void ResolveRecords(Typed& typed) {
   spec.source.format = ResolveFormat(typed);
   switch (spec.source.format) {
     case Format::kLines:
-      ResolveLines(typed);
+      HasTextKey(typed) ? ResolveTypedLines(typed) : ResolveLines(typed);
       break;
     case Format::kTable:
       ResolveTable(typed);

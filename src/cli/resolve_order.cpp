@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "cli/column_key.hpp"
 #include "cli/command_line.hpp"
@@ -62,10 +63,10 @@ std::vector<KeyDef> ParseLineKeys(const Typed& typed) {
   return keys;
 }
 
-/// Returns the options that sort the same lines by columns.
-std::string ColumnForm(const Typed& typed, const std::vector<KeyDef>& keys) {
+/// Returns the options that sort the same lines by columns. `keys` are keys of columns, each with its -k.
+std::string ColumnForm(const Typed& typed, const std::vector<std::string>& keys) {
   std::string form = typed.separator.empty() ? "" : "--delimiter " + InQuotes(typed.separator);
-  for (const KeyDef& key : keys) form += (form.empty() ? "" : " ") + AsColumnKey(key);
+  for (const std::string& key : keys) form += (form.empty() ? "" : " ") + key;
   return form.empty() ? "-k NAME" : form;
 }
 
@@ -77,6 +78,49 @@ std::string NoteOfLines(const Typed& typed) {
   for (const std::string& text : typed.keys) note += ", key " + KeyText(text);
   if (!order.ordering.none() && !whole_line) note += ", all keys -" + order.ordering.letters();
   return note + (order.stable ? ", equal keys in their order" : "");
+}
+
+/// Returns what to write instead of a key of sort, beside keys of text.
+std::string AsTextKey(const std::string& text) {
+  constexpr const char* kForms = "write each key as N:TYPE, N,M:TYPE or ~RE:TYPE";
+  KeyDef key;
+  try {
+    key = ParseLineKey(text);
+  } catch (const Error&) {
+    return kForms;
+  }
+  KeyOptions letters = key.options;
+  letters.skip_start_blanks = letters.skip_end_blanks = letters.reverse = false;
+  std::string typed = std::to_string(key.begin_field + 1);
+  if (key.end_field != LineKey::kToEnd && key.end_field > key.begin_field && letters.none()) {
+    typed += "," + std::to_string(key.end_field + 1);
+  }
+  const std::pair<bool KeyOptions::*, const char*> types[] = {{&KeyOptions::numeric, ":decimal"},
+                                                              {&KeyOptions::general, ":float"},
+                                                              {&KeyOptions::version, ":natural"},
+                                                              {&KeyOptions::fold_case, ":nocase"}};
+  if (letters.none()) typed += ":text";
+  for (const auto& [letter, type] : types) {
+    if (std::exchange(letters.*letter, false)) typed += type;
+  }
+  if (!letters.none() || key.begin_char > 0 || key.end_char > 0) return kForms;
+  return "write " + typed + (key.options.reverse ? ":desc" : "");
+}
+
+/// Refuses keys and options of sort beside keys of text.
+void RefuseForTypedLines(const Typed& typed) {
+  const std::string& text_key = *std::ranges::find_if(typed.keys, IsTextKey);
+  for (const std::string& text : typed.keys) {
+    if (IsTextKey(text)) continue;
+    const bool column = IsColumnKey(text);
+    FailUsage("--key: '" + KeyText(text) + "' is a key of " + (column ? "columns" : "sort") + ", and " +
+              InQuotes(text_key) + " is one of lines: " + AsTextKey(text));
+  }
+  for (const auto& [row, values] : typed.given) {
+    if ((row->marks & kLinesOnly) == 0 || (row->marks & kTablesToo) != 0 || row->takes != 0) continue;
+    FailUsage(LongName(*row) + " has no meaning with the key " + InQuotes(text_key) +
+              ": the type of each key says how it is ordered");
+  }
 }
 
 /// Refuses the options that the format does not have.
@@ -137,9 +181,12 @@ void SetTableKeys(Typed& typed) {
   if (keys.empty() && *row.key != '\0') keys.emplace_back(row.key);
   spec.source.type_note = spec.source.table->name + (keys.empty() ? ", key: all columns as text" : "");
   for (const std::string& text : keys) {
-    const bool fields = row.names == ColumnNames::kFields;
-    const std::string key_text = fields ? WithoutFieldColon(text) : text;
-    ColumnKey key = Named("--key", [&] { return ParseColumnKey(key_text, decimal_point, thousands); });
+    const bool of_text = (row.takes & kTakesFields) != 0 && IsTextKey(text);
+    ColumnKey key = Named("--key", [&] {
+      if (of_text) return ParseTextKey(text, decimal_point, thousands);
+      const bool field = row.names == ColumnNames::kFields;
+      return ParseColumnKey(field ? WithoutFieldColon(text) : text, decimal_point, thousands);
+    });
     if (key.column == row.key && !key.rule.typed) {
       key.rule.type = ValueType::kTimestamp;
       key.rule.typed = true;
@@ -212,7 +259,9 @@ void ResolveLines(Typed& typed) {
   const int separator =
       typed.separator.empty() ? -1 : Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
   const std::vector<KeyDef> resolved = ResolveKeys(spec.order.keys, spec.order.ordering);
-  if (!spec.source.lines_because.empty()) spec.source.column_form = ColumnForm(typed, resolved);
+  std::vector<std::string> columns;
+  for (const KeyDef& key : resolved) columns.push_back(AsColumnKey(key));
+  spec.source.column_form = ColumnForm(typed, columns);
   LineOrder order = MakeLineOrder(resolved, spec.order.ordering, separator, !spec.order.stable && !spec.order.unique);
   spec.order.random = std::any_of(order.keys.begin(), order.keys.end(),
                                   [](const LineKey& key) { return key.ordering == LineOrdering::kRandom; });
@@ -240,10 +289,26 @@ void ResolveTable(Typed& typed) {
   table.year = typed.table.year;
   table.date = typed.table.date;
   table.multiline = typed.table.multiline;
+  if (!typed.separator.empty()) {
+    table.separator = Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
+  }
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});
-  spec.order.layout = MakeLineLayout('\n', spec.order.lines->view);
+  spec.order.layout = MakeLineLayout(typed.zero_terminated ? 0 : '\n', spec.order.lines->view);
+}
+
+void ResolveTypedLines(Typed& typed) {
+  RefuseForTypedLines(typed);
+  Source& source = typed.spec.source;
+  source.format = Format::kTable;
+  SetTable(kTypedLines, source);
+  ResolveTable(typed);
+  std::vector<std::string> columns;
+  for (const ColumnKey& key : source.table->keys) {
+    if (key.first_field > 0 && key.last_field == key.first_field) columns.push_back("-k '#" + key.text + "'");
+  }
+  source.column_form = ColumnForm(typed, columns);
 }
 
 void ResolveFixed(Typed& typed) {

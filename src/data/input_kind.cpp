@@ -380,7 +380,7 @@ unsigned ReadsOf(const TableOptions& table) {
 
 KindCheck::KindCheck(const JobSpec& spec) : raw_(spec.source.codec == Codec::kNone) {
   if (spec.source.force_format) return;
-  if (spec.source.table) {
+  if (spec.source.table && ReadsOf(*spec.source.table) != kReadsLines) {
     reads_ = ReadsOf(*spec.source.table);
     as_ = spec.source.table->name;
   } else if (spec.source.format_assumed) {

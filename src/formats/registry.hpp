@@ -10,6 +10,7 @@
 
 #include "formats/copy_format.hpp"
 #include "formats/csv_format.hpp"
+#include "formats/fields_format.hpp"
 #include "formats/json_format.hpp"
 #include "formats/logs_format.hpp"
 #include "formats/paragraphs_format.hpp"
@@ -30,7 +31,9 @@ enum FormatOption : unsigned {
   kTakesNull = 32,
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
-  kTakesTime = 256,  ///< --time and --timezone
+  kTakesTime = 256,    ///< --time and --timezone
+  kTakesFields = 512,  ///< keys of text (~RE, N:TYPE) and the option -t
+  kTakesLines = 1024,  ///< the options -s and -z
 };
 
 /// How the user names a column in a key, for example by the header or by a number.
@@ -70,6 +73,8 @@ struct FormatRow {
   const char* key = "";  ///< the key of a job without -k, a timestamp; empty: all columns as text
   /// True if the keys of records can be made again from sorted records, as tasks and --verify-output do.
   bool again = true;
+  /// True if a record without the value of a key is unusual. A warning counts such records.
+  bool warns_missing = false;
 };
 
 template <typename Format>
@@ -101,7 +106,14 @@ inline constexpr FormatRow kFormatRows[] = {
      nullptr, "", "", "time", false},
 };
 
-/// Returns the format with the name `name`, or null if there is no such format.
+/// The format of lines whose keys are typed. Lines with the keys of sort, and lines without keys, are no table.
+inline constexpr FormatRow kTypedLines = {.name = "lines", .extensions = "", .reads = kReadsLines,
+                                          .names = ColumnNames::kFields,
+                                          .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines,
+                                          .delimiter = 0, .quote = -1, .escape = -1, .header = 0, .null = "",
+                                          .make = MakeFormat<FieldsFormat>, .hint = LineHint, .warns_missing = true};
+
+/// Returns the format with the name `name`, or null if there is no such format. kTypedLines is none.
 const FormatRow* FindFormat(std::string_view name);
 /// Returns the format whose extension the file name `path` has, in any case, or null if there is none.
 const FormatRow* FormatOfFile(std::string_view path);

@@ -53,6 +53,18 @@ std::string KeyWord(const ColumnKey& key, const std::string& type) {
   return plain ? word : QuoteShell(word);
 }
 
+/// Returns the name of a key's column for messages: "column 'a'", "field 3".
+std::string NameOf(const ColumnKey& key) {
+  if (key.first_field > 0) return (key.last_field > key.first_field ? "fields " : "field ") + key.column;
+  return (key.pattern.empty() ? "column '" : "key '") + EscapeName(key.column) + "'";
+}
+
+/// Returns the words about a record, or about `several` records, without the value of a key: "has no column 'a'".
+std::string Lacks(const ColumnKey& key, bool several = false) {
+  if (key.pattern.empty()) return (several ? "have no " : "has no ") + NameOf(key);
+  return std::string(several ? "do" : "does") + " not match '" + EscapeName(key.column) + "'";
+}
+
 /// "'a', 'b', 'c'": up to three of the samples, each once.
 std::string ThreeOf(const std::vector<std::string>& samples) {
   constexpr std::size_t kMost = 3;
@@ -97,18 +109,20 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
 
 /// Returns the message about a key for which no record has a value.
 std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
-  const std::string name = "'" + EscapeName(key.column) + "'";
   if (column.bad.count == 0) {
     const FormatRow& row = RowOf(*spec.source.table);
     if (column.missing == column.nulls) {
-      return "no record has the " + ColumnWord(row) + " " + name +
+      const std::string name = "'" + EscapeName(key.column) + "'";
+      return "no record " + (!key.pattern.empty() ? "matches " + name
+                             : key.of_text()      ? "has " + NameOf(key)
+                                                  : "has the " + ColumnWord(row) + " " + name) +
              (row.hint ? row.hint(key.column, tally.example) : "");
     }
-    return "column " + name + " is null in " +
+    return NameOf(key) + " is null in " +
            (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
   }
   std::string text = fmt::format(
-      "column {}: {} of the type {}: {}", name,
+      "{}: {} of the type {}: {}", NameOf(key),
       column.bad.count == 1 ? "its only value is" : fmt::format("none of its {} values is", column.bad.count),
       ValueTypeName(key.rule.type), ThreeOf(column.samples));
   std::string ways;
@@ -143,6 +157,11 @@ void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
 /// Throws Error(kUsage) if the columns of the format have no numbers, or no names.
 void TableFormat::CheckKey(const ColumnKey& key) const {
   const ColumnNames names = RowOf(table_).names;
+  if (key.of_text()) {
+    if ((RowOf(table_).takes & kTakesFields) != 0) return;
+    FailKey(key, "a regular expression is a key of lines and logs, not of --format " + table_.name +
+                     "; a name that begins with ~ goes in double quotes");
+  }
   if (key.number > 0 && names == ColumnNames::kPaths) {
     FailKey(key, "JSON Lines have no columns by number: give a path, like a.b[0]");
   }
@@ -192,8 +211,8 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
-    if (table_.strict) throw BadRecord(0, "it has no column '" + EscapeName(column.column) + "', which is a key");
-    ++tally.short_records;
+    if (table_.strict) throw BadRecord(0, "it " + Lacks(column) + ", which is a key");
+    if (!RowOf(table_).warns_missing) ++tally.short_records;
     ++seen.missing;
   }
   if (field.is != Field::kValue) {
@@ -206,7 +225,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     return;
   }
   if (table_.strict) {
-    throw BadRecord(field.at, "column '" + EscapeName(column.column) + "': " + Shown(field.text) + " is no " +
+    throw BadRecord(field.at, NameOf(column) + ": " + Shown(field.text) + " is no " +
                                   std::string(ValueTypeName(column.rule.type)));
   }
   seen.bad.Note(tally);
@@ -232,6 +251,17 @@ bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out
     seen.days.Note(tally);
   }
   return keys_[key].Put(field.text, out, &tally.lacks_zone);
+}
+
+void TableFormat::PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record,
+                          FieldWriter& out, KeyTally& tally) const {
+  if (!value) {
+    constexpr std::size_t kMostExample = std::size_t{64} << 10;
+    if (tally.example.empty() && record.size() <= kMostExample) tally.example = record;
+    return PutKey(key, {}, out, tally);
+  }
+  const auto at = static_cast<std::uint64_t>(value->data() - record.data());
+  PutKey(key, {*value, IsNull(*value) ? Field::kNull : Field::kValue, at}, out, tally);
 }
 
 void TableFormat::PutWhole(const Field& field, FieldWriter& out) const {
@@ -301,7 +331,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     const ColumnKey& key = table.keys[k];
-    const std::string name = "column '" + EscapeName(key.column) + "'";
+    const std::string name = NameOf(key);
     if (column.bad.count > 0) {
       lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
                                   Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
@@ -309,6 +339,11 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                                   Shown(column.samples.at(0)), kStrict));
     }
     if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
+    if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
+      const bool several = column.missing > 1;
+      lines.push_back(fmt::format("{} {} and {} ordered as null{}", Counted(column.missing, "record"),
+                                  Lacks(key, several), several ? "are" : "is", kStrict));
+    }
     if (column.days.count > 0) {
       const std::size_t size = column.day.size();
       const char* const type = size == 8 ? "date" : size == 12 ? "timestamp(%Y%m%d%H%M)" : "timestamp(%Y%m%d%H%M%S)";

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,10 @@ class TableFormat : public RecordFormat, public KeyScheme {
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
+  /// Writes key number `key` for a part of the text of a record, or a null if `value` is empty. `value` must lie in
+  /// `record`, unless it is std::nullopt: the record lacks the value then.
+  void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
+               KeyTally& tally) const;
   /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
   /// value of the key's type. The default reads the field as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;

@@ -80,7 +80,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
 
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {
   const bool has = spec.source.table
-                       ? RowOf(*spec.source.table).names == ColumnNames::kHeader && spec.source.table->header > 0
+                       ? RowOf(*spec.source.table).names != ColumnNames::kNumbers && spec.source.table->header > 0
                        : spec.source.header > 0;
   return has && spec.source.ranges.empty() && !inputs.header().empty();
 }

@@ -41,11 +41,17 @@ struct ValueRule {
   friend bool operator==(const ValueRule&, const ValueRule&) = default;
 };
 
+/// A key is a column, or a part of the text of a line: a range of fields, or the match of a regular expression.
 struct ColumnKey {
   std::string text;          ///< the whole operand of -k, for messages
-  std::string column;        ///< the column's name without quotes, or its path, or the digits after '#'
+  std::string column;        ///< the column's name without quotes, or its path, or the digits after '#'; ~RE, N or N,M
   std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
+  std::string pattern;       ///< the regular expression, if the user gave ~RE; otherwise empty
+  std::uint64_t first_field = 0;  ///< the number of the first field, from 1, if the user gave N or N,M; otherwise 0
+  std::uint64_t last_field = 0;   ///< the number of the last field, if there is a first field
   ValueRule rule;
+
+  bool of_text() const { return !pattern.empty() || first_field > 0; }
 
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
@@ -70,9 +76,10 @@ struct TableOptions {
   std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
   std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
   unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
-  std::optional<std::int64_t> date;  ///< the day of the first time of each log, days since 1970
+  std::optional<std::int64_t> date{};///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
   bool reverse = false;              ///< if there are no keys, the order is descending
+  int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks
 };
 
 }  // namespace gpusort

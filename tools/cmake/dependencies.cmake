@@ -32,20 +32,28 @@ else()
   target_link_libraries(gpusort_fmt INTERFACE fmt::fmt)
 endif()
 
-# Abseil's time zones. Debian's CMake package has the shared libraries only, and each of them would cost time at the start.
-pkg_check_modules(ABSL_TIME REQUIRED IMPORTED_TARGET absl_time)
-add_library(gpusort_zones INTERFACE)
-if(GPUSORT_QUICK_START)
-  foreach(library IN LISTS ABSL_TIME_STATIC_LIBRARIES)
-    if(library MATCHES "^absl_")
+# Links `target` with a library of pkg-config and the libraries that it needs. Debian's CMake packages have the shared
+# libraries only, and each of them would cost time at the start.
+function(gpusort_link_package target name)
+  pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${name})
+  if(NOT GPUSORT_QUICK_START)
+    target_link_libraries(${target} INTERFACE PkgConfig::${name})
+    return()
+  endif()
+  foreach(library IN LISTS ${name}_STATIC_LIBRARIES)
+    if(library MATCHES "^(absl_.*|re2)$")
       find_library(GPUSORT_STATIC_${library} lib${library}.a REQUIRED)
       mark_as_advanced(GPUSORT_STATIC_${library})
-      target_link_libraries(gpusort_zones INTERFACE ${GPUSORT_STATIC_${library}})
+      target_link_libraries(${target} INTERFACE ${GPUSORT_STATIC_${library}})
     endif()
   endforeach()
-  # The libraries call functions that libm and the C library both have. The C library is needed anyway, so it comes first.
-  # g++ would move a plain -lc to the end.
+endfunction()
+add_library(gpusort_zones INTERFACE)
+gpusort_link_package(gpusort_zones absl_time)
+add_library(gpusort_expressions INTERFACE)
+gpusort_link_package(gpusort_expressions re2)
+if(GPUSORT_QUICK_START)
+  # Abseil calls functions that libm and the C library both have. The C library is needed anyway, so it comes first. g++
+  # would move a plain -lc to the end.
   target_link_libraries(gpusort_zones INTERFACE -Wl,-lc)
-else()
-  target_link_libraries(gpusort_zones INTERFACE PkgConfig::ABSL_TIME)
 endif()

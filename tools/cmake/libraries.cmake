@@ -123,7 +123,8 @@ inline constexpr char kExamples[] = R\"page(@examples@)page\";
 target_include_directories(gpusort_core PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 target_compile_definitions(gpusort_core PRIVATE GPUSORT_VERSION="${PROJECT_VERSION}")
 target_link_libraries(gpusort_core PUBLIC gpusort_io gpusort_backends Threads::Threads
-                                   PRIVATE Boost::program_options nlohmann_json::nlohmann_json PkgConfig::XXHASH gpusort_zones)
+                                   PRIVATE Boost::program_options nlohmann_json::nlohmann_json PkgConfig::XXHASH gpusort_expressions
+                                           gpusort_zones)
 if(GPUSORT_QUICK_START)
   target_include_directories(gpusort_core SYSTEM PRIVATE
     $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)

@@ -984,7 +984,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Refusal(words), "") << line;
     ++count;
   }
-  EXPECT_EQ(count, 5 + 18);
+  EXPECT_EQ(count, 5 + 19);
 }
 
 TEST(VersionText, ListsTheBackends) {
