@@ -177,32 +177,6 @@ bool TakeUsual(TextReader& reader, Civil& civil, Clock& clock) {
   return digits;
 }
 
-/// Takes a zone at the front, if there is one, and sets its seconds east of UTC. False if it is a broken one.
-bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset) {
-  if (reader.done()) return true;
-  if (!reader.Is('+') && !reader.Is('-')) {
-    const bool utc = reader.end - reader.at == 1 && Lower(*reader.at) == 'z';
-    if (const std::optional<std::int64_t> named = utc ? std::nullopt : TakeZoneName(reader)) {
-      offset = named;
-    } else if (reader.Take('Z') || reader.Take('z') || reader.TakeWord("utc") || reader.TakeWord("gmt")) {
-      offset = 0;
-    }
-    return true;
-  }
-  const bool minus = reader.TakeSign();
-  unsigned hour = 0, minute = 0, second = 0;
-  if (!reader.TakeTwo(hour)) return false;
-  const bool colons = reader.Take(':');
-  if (colons || reader.digits() > 0) {
-    if (!reader.TakeTwo(minute)) return false;
-    if (colons && reader.Take(':') && !reader.TakeTwo(second)) return false;
-  }
-  if (hour > 23 || minute > 59 || second > 59) return false;
-  const std::int64_t east = (hour * std::int64_t{60} + minute) * 60 + second;
-  offset = minus ? -east : east;
-  return true;
-}
-
 std::optional<Instant> InstantOf(const Civil& civil, const Clock& clock, std::optional<std::int64_t> offset) {
   const std::optional<std::int64_t> days = DaysOf(civil), seconds = SecondsOf(clock);
   if (!days || !seconds) return std::nullopt;
@@ -278,6 +252,31 @@ constexpr std::pair<char, std::string_view> kShortLetters[] = {{'T', "%H:%M:%S"}
                                                                {'R', "%H:%M"},    {'n', " "},        {'t', " "}};
 
 }  // namespace
+
+bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset) {
+  if (reader.done()) return true;
+  if (!reader.Is('+') && !reader.Is('-')) {
+    const bool utc = reader.end - reader.at == 1 && Lower(*reader.at) == 'z';
+    if (const std::optional<std::int64_t> named = utc ? std::nullopt : TakeZoneName(reader)) {
+      offset = named;
+    } else if (reader.Take('Z') || reader.Take('z') || reader.TakeWord("utc") || reader.TakeWord("gmt")) {
+      offset = 0;
+    }
+    return true;
+  }
+  const bool minus = reader.TakeSign();
+  unsigned hour = 0, minute = 0, second = 0;
+  if (!reader.TakeTwo(hour)) return false;
+  const bool colons = reader.Take(':');
+  if (colons || reader.digits() > 0) {
+    if (!reader.TakeTwo(minute)) return false;
+    if (colons && reader.Take(':') && !reader.TakeTwo(second)) return false;
+  }
+  if (hour > 23 || minute > 59 || second > 59) return false;
+  const std::int64_t east = (hour * std::int64_t{60} + minute) * 60 + second;
+  offset = minus ? -east : east;
+  return true;
+}
 
 std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
   char lower[6];
@@ -369,40 +368,18 @@ std::optional<Instant> TimeParts::instant() const {
   if (by_year && day_of_year > 365u + IsLeap(civil.year)) return std::nullopt;
   std::optional<Instant> instant = InstantOf(civil, clock, offset);
   if (instant && by_year) instant->seconds += (day_of_year - 1) * kDaySeconds;
+  if (instant && week > 0) {
+    // The week that has January 4 is the first one. 1970-01-01 was a Thursday.
+    constexpr std::int64_t kFourth = 3, kThursday = 3, kWeek = 7;
+    const std::int64_t fourth = *DaysOf({civil.year, 1, 1}) + kFourth;
+    const std::int64_t weekday = ((fourth + kThursday) % kWeek + kWeek) % kWeek;
+    const std::int64_t days = kFourth - weekday + std::int64_t{week - 1} * kWeek + day_of_week - 1;
+    instant->seconds += days * kDaySeconds;
+  }
   return instant;
 }
 
 namespace {
-
-/// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. The text after the
-/// time of a log may be anything, so words that are no names in capitals, and numbers that are no offsets, are no
-/// zones.
-void TakeZoneOfLog(TextReader& reader, std::optional<std::int64_t>& offset) {
-  constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
-  constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
-  TextReader zone = reader;
-  const bool blank = zone.Take(' ');
-  const std::string_view rest = zone.rest();
-  if (rest.empty()) return;
-  std::optional<std::int64_t> found;
-  if (rest[0] == '+' || rest[0] == '-') {
-    const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
-    // After a blank, two digits alone are a number of the text, unless they stand as in PostgreSQL's "-03 [77]".
-    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
-    if (!TakeZone(zone, found) || !found || std::abs(*found) > kMost || *found % kQuarter != 0) return;
-  } else {
-    const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
-    const std::string_view name(zone.at, static_cast<std::size_t>(end - zone.at));
-    if (name.empty() && rest[0] != 'z') return;
-    if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
-    if (!name.empty() && zone.at != end) return;
-    // "GMT+01:00", as Java and JavaScript write it.
-    if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
-  }
-  if (!zone.done() && IsLetterOrDigit(*zone.at)) return;
-  reader = zone;
-  offset = found;
-}
 
 /// Reads the part of a time that `letter` stands for.
 bool TakePart(char letter, TextReader& reader, TimeParts& parts) {
@@ -417,10 +394,6 @@ bool TakePart(char letter, TextReader& reader, TimeParts& parts) {
     case 'p':
       parts.afternoon = reader.TakeWord("pm");
       return parts.afternoon || reader.TakeWord("am");
-    case '?':
-      if ((!reader.Is('.') && !reader.Is(',')) || TextReader{reader.at + 1, reader.end}.digits() == 0) return true;
-      ++reader.at;
-      [[fallthrough]];
     case 'f':
       parts.fraction = reader.rest().substr(0, reader.digits());
       reader.at += parts.fraction.size();
@@ -431,33 +404,15 @@ bool TakePart(char letter, TextReader& reader, TimeParts& parts) {
       if (reader.digits() == 0 || reader.digits() > 12) return false;
       parts.count = reader.TakeNumber(reader.digits());
       return true;
-    case 'N': {
-      const std::size_t digits = reader.digits();
-      if (digits < 10 || digits > 19 || digits % 3 != 1) return false;
-      const std::optional<Instant> counted = ParseCount({reader.at, reader.at + digits}, digits, false);
-      constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // other numbers of that size are no times
-      if (counted->seconds < kIn1990 || counted->seconds > kIn2100) return false;
-      parts.count = counted->seconds;
-      parts.fraction = counted->fraction;
-      reader.at += digits;
-      return true;
-    }
-    case '^':
-      return reader.Take('T') || reader.Take('t') || reader.SkipSpace();
     case 'z':
       reader.SkipSpace();
       parts.offset.reset();
       return TakeZone(reader, parts.offset) && parts.offset.has_value();
-    case '~':
-      TakeZoneOfLog(reader, parts.offset);
-      return true;
     case 'Z': {
       const std::optional<std::int64_t> named = TakeZoneName(reader);
       if (!parts.offset) parts.offset = named;
       return named.has_value();
     }
-    case 'L':
-      return !reader.done() && *reader.at >= 'A' && *reader.at <= 'Z' && reader.Take(*reader.at);
     case '%':
       return reader.Take('%');
     default:

@@ -31,6 +31,9 @@ inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday"
 /// Skips the letters at the front of `reader` if they are the name of a time zone, in any case. Returns the zone's
 /// seconds east of UTC, or std::nullopt if they are no name.
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
+/// Skips a zone at the front, if there is one: a name, Z, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets `offset` to the zone's
+/// seconds east of UTC. Returns false for a zone that is damaged.
+bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset);
 
 /// A day, or one of the two infinities, which are before and after all days.
 struct Day {
@@ -72,24 +75,24 @@ struct TimeParts {
   static constexpr unsigned kNoYear = ~0u;
   unsigned year = kNoYear;
   unsigned month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
+  unsigned week = 0, day_of_week = 0;  ///< of ISO 8601
+  unsigned nanoseconds = 0;            ///< the fraction of a second if `fraction` is empty; instant() ignores it
   bool afternoon = false;              ///< `hour_of_half` is after noon
   std::string_view fraction;           ///< digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
+  std::string_view zone;               ///< the name of a zone that only the IANA database has: "Europe/Berlin"
   std::optional<std::int64_t> count;   ///< seconds since 1970, which replace all other parts but the fraction
   bool minus = false;                  ///< `count` and `fraction` are subtracted from 1970-01-01
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
-  bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && !count; }
+  bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && week == 0 && !count; }
   /// Returns the instant, in UTC if there is no offset. A year that is missing is 1972, a leap year, and a missing
   /// month or day is 1. Returns std::nullopt for a date that does not exist.
   std::optional<Instant> instant() const;
 };
 
-/// Reads a time by `format` at the front of `reader` and skips it. Returns false if the text does not match. `reader`
-/// and `parts` are undefined then. In addition to CheckedTimeFormat's letters, a format may have %^ (T, t or white
-/// space), %? (nothing, or a fraction with its point or comma), %~ (nothing, or a zone, perhaps after a blank), %N (10,
-/// 13, 16 or 19 digits that count seconds or parts of them since 1970, between 1990 and 2100) and %L (a capital
-/// letter).
+/// Reads a time by `format`, which CheckedTimeFormat() returned, at the front of `reader` and skips it. Returns false if
+/// the text does not match. `reader` and `parts` are undefined then.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
 /// Parses all of `text` by `format`. Names are English, %Z is the name of a zone, and the weekday is ignored.

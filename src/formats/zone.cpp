@@ -91,6 +91,11 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
   return span;
 }
 
+bool Zone::Exists(const std::string& name) {
+  absl::TimeZone zone;
+  return absl::LoadTimeZone(name, &zone);
+}
+
 std::int64_t Zone::ToLocal(std::int64_t utc) const {
   return zone_.At(absl::FromUnixSeconds(utc)).cs - absl::CivilSecond(1970, 1, 1);
 }

@@ -33,6 +33,8 @@ class Zone {
   Span SpanOf(std::int64_t local) const;
   /// Returns the local time of `utc`.
   std::int64_t ToLocal(std::int64_t utc) const;
+  /// Returns true if the IANA database has a zone of this name.
+  static bool Exists(const std::string& name);
   /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".
   const std::string& name() const { return name_; }
 

@@ -136,7 +136,7 @@ TEST(LogTimes, SaysWhatIsMissing) {
   EXPECT_NE(why("22:10:01 x\n").find("have no date"), std::string::npos);
   EXPECT_NE(why("a\n2026-11-23 22:10:01 x\nb\n").find("only 1 of 3 lines has a time"), std::string::npos);
   EXPECT_NE(why("26/11/23 22:10:01 INFO x\n").find("year or day first?"), std::string::npos);
-  EXPECT_NE(why("[23-Nov-2026 22:10:01 America/New_York] PHP x\n").find("none of 1 lines"), std::string::npos);
+  EXPECT_NE(why("[23-Nov-2026 22:10:01 America/Nowhere] PHP x\n").find("none of 1 lines"), std::string::npos);
   EXPECT_NE(why("ann 4915112345678\nbob 4915112345679\n").find("none of 2 lines"), std::string::npos);
   EXPECT_EQ(why("\n\n"), "");
 }

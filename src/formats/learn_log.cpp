@@ -1,0 +1,780 @@
+// Learns the forms of the times of an input from its first lines (LearnLog). Each line of a sample is searched for times
+// of all forms. Each time that is found gives candidates: a form, and a place in the line. The candidate that the most
+// lines have wins.
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/gnu_quote.hpp"
+#include "base/text.hpp"
+#include "formats/log_forms.hpp"
+#include "formats/log_times.hpp"
+
+namespace gpusort {
+namespace {
+
+constexpr std::size_t kMostLines = 400;
+constexpr std::size_t kMostFront = std::size_t{256} << 10;
+constexpr std::size_t kMostSearched = 400;  ///< the bytes of a line that are searched
+constexpr unsigned kMostColumns = 40;
+
+using LineSet = std::bitset<kMostLines>;
+
+/// The lines that are searched.
+struct Sample {
+  std::vector<std::string_view> lines;
+  std::vector<std::string_view> all;  ///< all lines of the front that can have a time
+  LineSet after_blank;                ///< the lines with an empty line before them
+  bool indented = false;              ///< all lines begin with a blank
+};
+
+/// Takes the complete lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
+/// begin with a blank, takes those. If there are many lines, the first ones are taken, and others at equal distances.
+Sample SampleOf(std::string_view front) {
+  front = front.substr(0, kMostFront);
+  if (const std::size_t end = front.rfind('\n'); end != front.npos) front = front.substr(0, end + 1);
+  struct Kind {
+    std::vector<std::string_view> lines;
+    std::vector<bool> after_blank;
+  } kinds[2];
+  bool blank = false;
+  while (!front.empty()) {
+    std::string_view line = front.substr(0, front.find('\n'));
+    front.remove_prefix(std::min(front.size(), line.size() + 1));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool empty = line.empty();
+    if (!empty && line.find('\0') == line.npos) {
+      Kind& kind = kinds[IsBlankChar(line[0]) && line.find_first_not_of(" \t") != line.npos ? 1 : 0];
+      kind.lines.push_back(line);
+      kind.after_blank.push_back(blank);
+    }
+    blank = empty;
+  }
+  Sample sample;
+  sample.indented = kinds[0].lines.empty();
+  Kind& kind = kinds[sample.indented];
+  const std::size_t count = kind.lines.size();
+  for (std::size_t i = 0; i < std::min(count, kMostLines); ++i) {
+    constexpr std::size_t kHalf = kMostLines / 2;
+    const std::size_t at =
+        count <= kMostLines || i < kHalf ? i : kHalf + (i - kHalf) * (count - kHalf) / (kMostLines - kHalf);
+    sample.lines.push_back(kind.lines[at]);
+    sample.after_blank[i] = kind.after_blank[at];
+  }
+  sample.all = std::move(kind.lines);
+  return sample;
+}
+
+std::string ShownLine(std::string_view line) {
+  constexpr std::size_t kMost = 100;
+  return QuoteWord(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "");
+}
+
+/// A form of times at a place in the line, and the lines of the sample that have a time of the form there.
+struct Candidate {
+  LogShape shape;
+  std::size_t form = 0;
+  LineSet lines;
+  std::uint64_t at = 0, size = 0;  ///< sums over the lines: the offset of the time, and its size
+  bool refused = false, dropped = false;
+
+  /// Returns true if the place of the time is certain in all lines, such as the value of a key.
+  bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
+  bool at_front() const { return shape.place == LogShape::kWord && shape.count == 0; }
+};
+
+/// Searches lines for times.
+class Finder {
+ public:
+  explicit Finder(const std::vector<TimeForm>& forms, LogShape::Kind kind, bool indented)
+      : forms_(forms), kind_(kind), indented_(indented) {
+    for (std::size_t i = 0; i < forms.size() && kind == LogShape::kKnown; ++i) {
+      fronts_.push_back(FrontOf(forms[i].format));
+      for (std::size_t run = 0; run < by_run_.size(); ++run) {
+        if ((fronts_[i].runs >> run) % 2 != 0) by_run_[run].push_back(i);
+      }
+      if (fronts_[i].month) months_.push_back(i);
+      if (fronts_[i].weekday) weekdays_.push_back(i);
+      if (fronts_[i].capital) capitals_.push_back(i);
+      if (fronts_[i].tai) tai_.push_back(i);
+      if (fronts_[i].blank) blanks_.push_back(i);
+    }
+    for (std::size_t i = 0; i < forms.size() && kind == LogShape::kGiven; ++i) given_.push_back(i);
+  }
+
+  void Search(std::size_t number, std::string_view text) {
+    const TextReader all{text.data(), text.data() + text.size()};
+    TextReader line = all;
+    SkipFront(line);
+    const char* const last = std::min(line.end, line.at + kMostSearched);
+    Where where{number, line.at, line.at, line.at, 0, {}, {}};
+    for (const char* p = line.at; p < last && where.word <= kMostWords;) {
+      if (IsBlankChar(*p)) {
+        if (p > line.at && p[-1] == '[') Try(blanks_, TextReader{p, line.end}, where);
+        for (; p != line.end && IsBlankChar(*p); ++p) Separator(*p, p, where);
+        ++where.word;
+        TextReader word{p, line.end};
+        SkipColours(word);
+        where.word_begin = p = word.at;
+        continue;
+      }
+      const char* end = nullptr;
+      if (const std::vector<std::size_t>* const forms = FormsAt(p, line)) {
+        end = Try(*forms, TextReader{p, line.end}, where);
+      }
+      if (end != nullptr) {
+        for (; p != end; ++p) {
+          if (!IsBlankChar(*p)) continue;
+          while (p + 1 != end && IsBlankChar(p[1])) ++p;
+          ++where.word;
+          where.word_begin = p + 1;
+        }
+        continue;
+      }
+      Separator(*p, p, where);
+      ++p;
+    }
+  }
+
+  std::vector<Candidate> Candidates() {
+    std::vector<Candidate> candidates;
+    for (auto& [key, found] : found_) {
+      Candidate& candidate = candidates.emplace_back();
+      const auto& [place, count, separator, form, lead] = key;
+      candidate.form = form;
+      candidate.lines = found.lines;
+      candidate.at = found.at;
+      candidate.size = found.size;
+      candidate.refused = forms_[form].refusal != nullptr;
+      candidate.shape.name = forms_[form].name;
+      candidate.shape.kind = kind_;
+      candidate.shape.format = forms_[form].format;
+      candidate.shape.place = place;
+      candidate.shape.count = count;
+      candidate.shape.separator = separator;
+      candidate.shape.lead = lead;
+      candidate.shape.indented = indented_;
+    }
+    return candidates;
+  }
+
+ private:
+  static constexpr std::string_view kSeparators = ",;|\t";
+  struct Where {
+    std::size_t line;
+    const char* begin;  ///< of the line
+    const char* word_begin;
+    const char* time;
+    unsigned word;                                      ///< words before this one
+    std::array<unsigned, kSeparators.size()> columns;   ///< for each separator, how often it occurred
+    std::array<const char*, kSeparators.size()> after;  ///< the byte after its last occurrence
+  };
+  struct Found {
+    LineSet lines;
+    std::uint64_t at = 0, size = 0;
+  };
+
+  static void Separator(char c, const char* p, Where& where) {
+    const std::size_t separator = kSeparators.find(c);
+    if (separator == kSeparators.npos) return;
+    ++where.columns[separator];
+    where.after[separator] = p + 1;
+  }
+
+  /// Returns the forms that a time at `p` can have, or null if no time can begin there.
+  const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line) {
+    const char before = p == line.at ? ' ' : p[-1];
+    if (!given_.empty()) return IsLetterOrDigit(before) ? nullptr : &given_;
+    if (IsDigit(*p)) {
+      if (IsLetterOrDigit(before) && !(before == 'm' && ColourBefore(p, line.at))) return nullptr;
+      const std::size_t run = TextReader{p, line.end}.digits();
+      if (run >= by_run_.size()) return nullptr;
+      constexpr std::size_t kYear = 4;
+      if (before == '-' || before == '/' || before == '.' || before == '_' || before == '+') return nullptr;
+      if (before == ':' && p - 1 != line.at && IsDigit(p[-2]) && run < kYear) return nullptr;
+      const char next = p + run == line.end ? '\0' : p[run];
+      chosen_.clear();
+      for (const std::size_t form : by_run_[run]) {
+        if (fronts_[form].next == '\0' || fronts_[form].next == next || (fronts_[form].next == ' ' && next == '\t')) {
+          chosen_.push_back(form);
+        }
+      }
+      return chosen_.empty() ? nullptr : &chosen_;
+    }
+    if (*p == '@') return IsLetterOrDigit(before) ? nullptr : &tai_;
+    const char lower = Lower(*p);
+    if (lower < 'a' || lower > 'z') return nullptr;
+    if (before == '_' || before == '-' || before == '/') return nullptr;
+    if (IsLetterOrDigit(before) && !(before == 'm' && ColourBefore(p, line.at))) return nullptr;
+    if (before == '.' && p - 1 != line.at && IsLetterOrDigit(p[-2])) return nullptr;
+    if (line.end - p < 3) return nullptr;
+    if (IsDigit(p[1])) return lower == *p ? nullptr : &capitals_;
+    const auto is_name = [&](const auto& names) {
+      return std::ranges::any_of(names, [&](std::string_view name) {
+        return name[0] == lower && name[1] == Lower(p[1]) && name[2] == Lower(p[2]);
+      });
+    };
+    return is_name(kWeekdays) ? &weekdays_ : is_name(kMonths) ? &months_ : nullptr;
+  }
+
+  /// Returns true if a sequence that sets a colour ends before `p`.
+  static bool ColourBefore(const char* p, const char* begin) {
+    const char* at = p - 1;
+    while (at != begin && (IsDigit(at[-1]) || at[-1] == ';')) --at;
+    return at != begin && at[-1] == '[' && at - 1 != begin && at[-2] == '\x1b';
+  }
+
+  /// Adds candidates for the times that begin at `reader`. Returns the end of the longest time, or null.
+  const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where) {
+    const char* end = nullptr;
+    for (const std::size_t form : forms) {
+      TextReader time = reader;
+      TimeParts parts;
+      if (!TakeWholeTime(kind_, forms_[form].format, time, parts)) continue;
+      if (!parts.instant() || (!parts.zone.empty() && !Zone::Exists(std::string(parts.zone)))) continue;
+      if (IsClock(forms_[form]) && time.Is(':')) continue;  // an address
+      where.time = reader.at;
+      AddPlaces(form, time.at, where);
+      end = std::max(end, time.at);
+    }
+    return end;
+  }
+
+  void AddPlaces(std::size_t form, const char* end, const Where& where) {
+    constexpr std::size_t kMostLead = 40;
+    const char* const time = where.time;
+    const auto text = [&](const char* from) { return std::string_view(from, static_cast<std::size_t>(time - from)); };
+    if (const std::string_view label = text(where.begin); IsStartLabel(label)) {
+      Add(LogShape::kLabel, 0, '\0', form, label, end, where);
+    }
+    if (const char* const key = KeyBefore(time, where.word_begin)) {
+      Add(LogShape::kAnywhere, 0, '\0', form, text(key), end, where);
+      return;
+    }
+    if (text(where.word_begin).size() <= kMostLead) {
+      Add(LogShape::kWord, where.word, '\0', form, text(where.word_begin), end, where);
+    }
+    const char* mark = time;  // of the punctuation before the time
+    while (mark != where.word_begin && !IsLetterOrDigit(mark[-1])) --mark;
+    if (mark != time || time == where.word_begin) {
+      Add(LogShape::kAnywhere, 0, '\0', form, text(mark), end, where);
+    }
+    for (std::size_t i = 0; i < kSeparators.size(); ++i) {
+      if (where.columns[i] == 0 || where.columns[i] > kMostColumns) continue;
+      const char* from = where.after[i];
+      while (from != time && *from == ' ') ++from;
+      if (text(from).size() > 2) continue;
+      Add(LogShape::kColumn, where.columns[i], kSeparators[i], form, text(from), end, where);
+    }
+  }
+
+  /// Returns true for the name of a field that gives the time at which a record starts, as in "Start-Date: ".
+  static bool IsStartLabel(std::string_view label) {
+    constexpr std::size_t kMost = 32;
+    if (label.size() > kMost || label.size() < 2 || !label.ends_with(' ')) return false;
+    if (std::ranges::any_of(label, IsDigit)) return false;
+    const std::string lower = LowerText(label);
+    return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
+  }
+
+  /// Returns the front of the key whose value begins at `time`: of ts=, "ts":" or TimeCreated='. Null: there is none.
+  static const char* KeyBefore(const char* time, const char* begin) {
+    const auto skip_quote = [&](const char*& at) {
+      if (at != begin && (at[-1] == '"' || at[-1] == '\'')) --at;
+    };
+    const char* at = time;
+    skip_quote(at);
+    if (at == begin || (at[-1] != '=' && at[-1] != ':')) return nullptr;
+    const bool colon = at[-1] == ':';
+    const char* const value = --at;
+    skip_quote(at);
+    if (colon && at == value) return nullptr;
+    const char* name = at;
+    while (name != begin && (IsLetterOrDigit(name[-1]) || name[-1] == '_' || name[-1] == '@' || name[-1] == '-' ||
+                             name[-1] == '.')) {
+      --name;
+    }
+    if (name == at || IsDigit(*name)) return nullptr;
+    if (at != value && name != begin) skip_quote(name);
+    return name;
+  }
+
+  void Add(LogShape::Place place, unsigned count, char separator, std::size_t form, std::string_view lead,
+           const char* end, const Where& where) {
+    Found& found = found_[{place, count, separator, form, lead}];
+    if (found.lines[where.line]) return;
+    found.lines.set(where.line);
+    found.at += static_cast<std::uint64_t>(where.time - where.begin);
+    found.size += static_cast<std::uint64_t>(end - where.time);
+  }
+
+  const std::vector<TimeForm>& forms_;
+  const LogShape::Kind kind_;
+  const bool indented_;
+  std::vector<FormFront> fronts_;
+  std::array<std::vector<std::size_t>, 20> by_run_;
+  std::vector<std::size_t> months_, weekdays_, capitals_, tai_, blanks_, given_, chosen_;
+  std::map<std::tuple<LogShape::Place, unsigned, char, std::size_t, std::string_view>, Found> found_;
+};
+
+/// Finds the members of JSON Lines that hold times.
+class MemberFinder {
+ public:
+  explicit MemberFinder(const std::vector<TimeForm>& forms) : forms_(forms) {}
+
+  void Search(std::size_t number, std::string_view line) {
+    line_ = number;
+    reader_ = {line.data(), line.data() + line.size()};
+    path_.clear();
+    if (reader_.Take('{')) Object(0);
+  }
+
+  /// A member, the form of its times, and the lines that have a time in it.
+  struct Member {
+    std::string path;
+    const TimeForm* form = nullptr;  ///< null: ParseInstant() reads the times
+    LineSet lines;
+    std::size_t rank = 0;
+  };
+  const std::vector<Member>& members() const { return members_; }
+
+ private:
+  static constexpr std::size_t kMostDepth = 3, kMostMembers = 200;
+
+  void SkipBlanks() {
+    while (reader_.Is(' ') || reader_.Is('\t')) ++reader_.at;
+  }
+  /// Takes a string whose first quote was taken.
+  std::string_view String() {
+    const char* const begin = reader_.at;
+    while (!reader_.done() && *reader_.at != '"') reader_.at += *reader_.at == '\\' && reader_.at + 1 != reader_.end ? 2 : 1;
+    const std::string_view text(begin, static_cast<std::size_t>(reader_.at - begin));
+    reader_.Take('"');
+    return text;
+  }
+  /// Skips an array or an object whose bracket was taken.
+  void Skip() {
+    for (unsigned depth = 1; depth > 0 && !reader_.done();) {
+      const char c = *reader_.at++;
+      if (c == '"') String();
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+    }
+  }
+  void Object(std::size_t depth) {
+    for (;;) {
+      SkipBlanks();
+      if (!reader_.Take('"')) {
+        reader_.Take('}');
+        return;
+      }
+      const std::string_view name = String();
+      SkipBlanks();
+      if (!reader_.Take(':')) return;
+      SkipBlanks();
+      Value(name, depth);
+      SkipBlanks();
+      if (!reader_.Take(',')) {
+        reader_.Take('}');
+        return;
+      }
+    }
+  }
+  void Value(std::string_view name, std::size_t depth) {
+    const std::size_t size = path_.size();
+    path_ += '/';
+    for (const char c : name) path_ += c == '~' ? "~0" : c == '/' ? "~1" : std::string{c};
+    if (reader_.Take('"')) {
+      Time(name, String(), true);
+    } else if (reader_.Take('{')) {
+      if (depth + 1 < kMostDepth) {
+        Object(depth + 1);
+      } else {
+        Skip();
+      }
+    } else if (reader_.Take('[')) {
+      Skip();
+    } else {
+      const char* const begin = reader_.at;
+      while (!reader_.done() && *reader_.at != ',' && *reader_.at != '}' && !IsBlankChar(*reader_.at)) ++reader_.at;
+      Time(name, {begin, static_cast<std::size_t>(reader_.at - begin)}, false);
+    }
+    path_.resize(size);
+  }
+
+  /// Returns true for a name that a number of seconds since 1970 can have.
+  static bool IsTimeName(std::string_view name) {
+    const std::string lower = LowerText(name);
+    for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
+      if (lower.find(part) != lower.npos) return true;
+    }
+    return lower == "ts" || lower == "t" || lower == "@t" || lower.ends_with("_ts") || lower.ends_with("at");
+  }
+
+  void Time(std::string_view name, std::string_view text, bool is_string) {
+    constexpr std::size_t kLeast = 10, kMost = 48;
+    if (text.size() < kLeast || text.size() > kMost || name.find('\\') != name.npos) return;
+    const TimeForm* form = nullptr;
+    TextReader number{text.data(), text.data() + text.size()};
+    const bool count = number.digits() == text.size() || !is_string;
+    if (count) {
+      TimeParts parts;
+      if (!IsTimeName(name) || !TakeLogTime("%N%f", number, parts) || !number.done()) return;
+    } else if (!IsDigit(text[0]) || !ParseInstant(text)) {
+      for (const TimeForm& known : forms_) {
+        if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;
+        TextReader reader = TextReader::Trimmed(text);
+        TimeParts parts;
+        if (!TakeWholeTime(LogShape::kKnown, known.format, reader, parts) || !reader.done() || !parts.instant()) continue;
+        form = &known;
+        break;
+      }
+      if (form == nullptr) return;
+    } else if (number.digits() == text.find_first_of(".,")) {
+      return;  // a text of a number with a fraction
+    }
+    auto member = std::ranges::find_if(members_, [&](const Member& of) { return of.path == path_ && of.form == form; });
+    if (member == members_.end()) {
+      if (members_.size() == kMostMembers) return;
+      member = members_.insert(members_.end(), {path_, form, {}, Rank(path_)});
+    }
+    member->lines.set(line_);
+  }
+
+  /// Returns the place of the member among the names that times of records usually have.
+  static std::size_t Rank(std::string_view path) {
+    constexpr std::string_view kNames[] = {"/time", "/ts",   "/timestamp", "/@timestamp",          "/t/$date",
+                                           "/date", "/t",    "/datetime",  "/__REALTIME_TIMESTAMP", "/@t",
+                                           "/Time", "/time_local", "/eventTime", "/asctime"};
+    return static_cast<std::size_t>(std::ranges::find(kNames, path) - std::begin(kNames));
+  }
+
+  const std::vector<TimeForm>& forms_;
+  std::size_t line_ = 0;
+  TextReader reader_{};
+  std::string path_;
+  std::vector<Member> members_;
+};
+
+/// Learns the forms of one input.
+class Learner {
+ public:
+  Learner(std::string_view front, const LogForms& allowed, std::int64_t latest)
+      : given_(!allowed.times.empty()), sample_(SampleOf(front)), log_(std::make_shared<LogTimes>()) {
+    log_->latest = latest;
+    for (const std::string& format : allowed.times) forms_.push_back({"--time", format.c_str()});
+    if (!given_) forms_.assign(KnownForms().begin(), KnownForms().end());
+    for (TimeForm& form : forms_) {
+      if (!given_ && IsClock(form) && allowed.dated) form.refusal = nullptr;
+    }
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) rest_.set(i);
+  }
+
+  std::shared_ptr<const LogTimes> Learn() {
+    const std::size_t lines = sample_.lines.size();
+    if (lines == 0) return log_;  // blank lines
+    if (!given_) TakeMembers();
+    Finder finder(forms_, given_ ? LogShape::kGiven : LogShape::kKnown, sample_.indented);
+    for (std::size_t i = 0; i < lines; ++i) {
+      if (!found_[i]) finder.Search(i, sample_.lines[i]);
+    }
+    candidates_ = finder.Candidates();
+    if (!given_) {
+      ResolveGroups();
+      RefuseLateTimes();
+      RefuseNumbers();
+    }
+    TakeBest();
+    Count();
+    if (log_->shapes.empty() || !Enough()) Refuse();
+    const Candidate* const refused = Best(true);
+    if (refused != nullptr && !given_) {
+      // Times that cannot be used stand in more lines, or at the front of lines that would continue records.
+      const std::size_t more = (refused->lines & ~found_).count();
+      if (10 * refused->lines.count() >= 11 * found_.count() ||
+          (refused->at_front() && forms_[refused->form].group != 0 && kFew * more >= lines)) {
+        Refuse();
+      }
+    }
+    return log_;
+  }
+
+ private:
+  // A form that fewer lines than one in kRare have is taken for a part of the text. So is a form that is not at the
+  // front of the line and that fewer than one in kFew have, if there is another form.
+  static constexpr std::size_t kRare = 50, kFew = 10;
+
+  bool half() const { return 2 * log_->matched >= log_->looked; }
+
+  void TakeMembers() {
+    MemberFinder finder(forms_);
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (sample_.lines[i][0] == '{') finder.Search(i, sample_.lines[i]);
+    }
+    for (;;) {
+      const MemberFinder::Member* best = nullptr;
+      std::size_t most = 0;
+      for (const MemberFinder::Member& member : finder.members()) {
+        const std::size_t count = (member.lines & ~found_).count();
+        if (count > most || (count == most && best != nullptr && member.rank < best->rank)) {
+          best = &member;
+          most = count;
+        }
+      }
+      if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
+      LogShape shape;
+      shape.kind = LogShape::kJson;
+      shape.member = best->path;
+      shape.name = "JSON Lines, member " + best->path.substr(1);
+      if (best->form != nullptr) {
+        shape.format = best->form->format;
+        shape.name += ", " + std::string(best->form->name);
+      }
+      log_->shapes.push_back(shape);
+      found_ |= best->lines;
+    }
+  }
+
+  /// Returns the seconds since 1970 of the candidate's time in a line that has it.
+  std::int64_t SecondsIn(const Candidate& candidate, std::size_t line) const {
+    TimeParts parts;
+    if (TakeShape(candidate.shape, sample_.lines[line], parts) == nullptr) return 0;
+    const std::optional<Instant> instant = InstantOf(parts, log_->latest);
+    return instant ? instant->seconds : 0;
+  }
+
+  /// A form of a group is used if some text is no time in all other forms of the group.
+  void ResolveGroups() {
+    for (Candidate& candidate : candidates_) {
+      const unsigned group = forms_[candidate.form].group;
+      if (group == 0) continue;
+      bool known = true;
+      for (const Candidate& other : candidates_) {
+        if (&other == &candidate || forms_[other.form].group != group || !SamePlace(candidate, other)) continue;
+        known = known && (candidate.lines & other.lines) == other.lines &&
+                (candidate.lines != other.lines || ShownByAll(candidate, other));
+      }
+      if (!known) continue;
+      candidate.refused = false;
+      resolved_.push_back(candidate.form);
+    }
+  }
+
+  static bool SamePlace(const Candidate& a, const Candidate& b) {
+    return a.shape.place == b.shape.place && a.shape.count == b.shape.count && a.shape.separator == b.shape.separator &&
+           a.shape.lead == b.shape.lead;
+  }
+
+  /// Returns true if some line of the whole front is a time only in the first candidate, and none only in the other.
+  bool ShownByAll(const Candidate& candidate, const Candidate& other) const {
+    bool shown = false;
+    if (sample_.all.size() == sample_.lines.size()) return false;
+    for (const std::string_view line : sample_.all) {
+      const auto reads = [&](const Candidate& by) {
+        TimeParts parts;
+        return TakeShape(by.shape, line, parts) != nullptr && parts.instant();
+      };
+      const bool first = reads(candidate), second = reads(other);
+      if (second && !first) return false;
+      shown |= first && !second;
+    }
+    return shown;
+  }
+
+  /// In an input of paragraphs, a time that is not in the first line of its paragraph does not begin a record.
+  void RefuseLateTimes() {
+    const std::size_t paragraphs = sample_.after_blank.count();
+    for (Candidate& candidate : candidates_) {
+      const std::size_t count = candidate.lines.count();
+      if (candidate.lines[0] || count < 2 || 10 * paragraphs < 7 * count) continue;
+      if (10 * (candidate.lines & sample_.after_blank).count() > 3 * count) continue;
+      late_ = late_ || !candidate.refused;
+      candidate.dropped = true;
+    }
+    std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
+  }
+
+  /// A number is more likely an ID than seconds since 1970 if it neither grows nor agrees with another time in its line.
+  void RefuseNumbers() {
+    const Candidate* strong = nullptr;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.refused || IsCount(forms_[candidate.form])) continue;
+      if (strong == nullptr || candidate.lines.count() > strong->lines.count()) strong = &candidate;
+    }
+    for (Candidate& candidate : candidates_) {
+      if (!IsCount(forms_[candidate.form]) || candidate.refused) continue;
+      std::size_t grows = 0, pairs = 0, agrees = 0, both = 0;
+      std::int64_t before = 0;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        if (!candidate.lines[i]) continue;
+        const std::int64_t seconds = SecondsIn(candidate, i);
+        if (before != 0) {
+          ++pairs;
+          constexpr std::int64_t kNear = 3600;
+          grows += seconds >= before && seconds <= log_->latest + kNear * 24;
+          grows += seconds < before && before - seconds < kNear;
+        }
+        before = seconds;
+        if (strong != nullptr && strong->lines[i]) {
+          constexpr std::int64_t kZones = 15 * 3600, kYear = 31556952;
+          const std::int64_t apart = std::abs(SecondsIn(*strong, i) - seconds);
+          ++both;
+          agrees += apart <= kZones || (kYear - apart % kYear) <= 2 * kZones || apart % kYear <= 2 * kZones;
+        }
+      }
+      const bool other = strong != nullptr && 2 * strong->lines.count() >= candidate.lines.count();
+      if (other && 2 * both >= candidate.lines.count() && 10 * agrees >= 9 * both) continue;
+      if (candidate.named()) continue;
+      candidate.dropped = other || (!candidate.at_front() && 10 * grows < 7 * pairs);
+    }
+    std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
+  }
+
+  /// Returns the number of the candidate's lines of `lines`, times 100, less for places that are less certain.
+  std::size_t Worth(const Candidate& candidate, const LineSet& lines) const {
+    const std::size_t count = (candidate.lines & lines).count();
+    const bool common = std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
+    if (candidate.shape.place == LogShape::kColumn) return count * 97;
+    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) return count * (common ? 101 : 80);
+    // A line for the start and one for the end of a record.
+    if (candidate.shape.place == LogShape::kLabel) return count * 210;
+    return count * 100;
+  }
+
+  /// Returns the best candidate for the lines that have no time yet. Null: there is none.
+  const Candidate* Best(bool refused) const {
+    const Candidate* best = nullptr;
+    const LineSet lines = refused ? rest_ : rest_ & ~found_;
+    std::size_t most = 0;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.refused != refused) continue;
+      const std::size_t worth = Worth(candidate, lines);
+      if (worth == 0 || (!refused && !Joins(candidate, lines))) continue;
+      if (best != nullptr && (worth < most || (worth == most && !IsBefore(candidate, *best)))) continue;
+      best = &candidate;
+      most = worth;
+    }
+    if (best == nullptr || refused || !log_->shapes.empty() || given_) return best;
+    // A time that is the same in all lines names a file or a start, if another time is not.
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.refused || &candidate == best || 10 * Worth(candidate, lines) < 9 * most) continue;
+      if (!Varies(*best) && Varies(candidate)) return &candidate;
+    }
+    return best;
+  }
+
+  bool Varies(const Candidate& candidate) const {
+    constexpr std::size_t kLeast = 5;
+    if (candidate.lines.count() < kLeast) return true;
+    std::optional<std::int64_t> first;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!candidate.lines[i]) continue;
+      const std::int64_t seconds = SecondsIn(candidate, i);
+      if (first && *first != seconds) return true;
+      first = seconds;
+    }
+    return false;
+  }
+
+  /// Of candidates that the same number of lines have: the one further to the left, then the longer one.
+  static bool IsBefore(const Candidate& a, const Candidate& b) {
+    const std::uint64_t a_count = a.lines.count(), b_count = b.lines.count();
+    if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
+    if (a.size * b_count != b.size * a_count) return a.size * b_count > b.size * a_count;
+    return a.shape.place < b.shape.place;
+  }
+
+  /// Returns true if the candidate may be added to the forms that were found.
+  bool Joins(const Candidate& candidate, const LineSet& lines) const {
+    if (log_->shapes.empty()) return true;
+    const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
+    if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
+    if (candidate.at_front() || given_) return true;
+    if (std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y")) return true;
+    // If half of the lines have a time, the other lines continue records. Of the times in these lines, only those at
+    // the front of a line begin records, and all others are text.
+    return 2 * found_.count() < all && kFew * count > all;
+  }
+
+  void TakeBest() {
+    while (const Candidate* const best = Best(false)) {
+      if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) break;
+      log_->shapes.push_back(best->shape);
+      if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = best->shape.name;
+      found_ |= best->lines;
+      if (best->shape.place == LogShape::kLabel) break;
+    }
+    // The extended log format of the W3C, as IIS writes it, is in UTC.
+    const bool w3c = std::ranges::any_of(sample_.lines, [](std::string_view line) {
+      return line.starts_with("#Fields:") && line.find("time") != line.npos;
+    });
+    for (LogShape& shape : log_->shapes) {
+      shape.utc = w3c && shape.place == LogShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
+    }
+  }
+
+  /// Counts the lines that were looked at. Comments are no records.
+  void Count() {
+    log_->matched = found_.count();
+    log_->looked = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      log_->looked += found_[i] || sample_.lines[i][0] != '#';
+    }
+    if (log_->matched == 0) log_->looked = sample_.lines.size();
+  }
+
+  bool Enough() const {
+    if (log_->matched == 0) return false;
+    if (given_ || half()) return true;
+    // Long stack traces can have more lines than the records have times. An input that begins with a time is a log then.
+    std::size_t first = 0;
+    while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
+    return kFew * log_->matched >= log_->looked && (found_[first] || log_->shapes[0].place == LogShape::kLabel);
+  }
+
+  [[noreturn]] void Refuse() const {
+    const std::vector<std::string_view>& lines = sample_.lines;
+    const std::string shown =
+        "; the first lines are " + ShownLine(lines[0]) + (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");
+    const Candidate* const refused = Best(true);
+    if (refused != nullptr && forms_[refused->form].refusal != nullptr && 2 * refused->lines.count() >= log_->looked) {
+      throw BadRecord(0, forms_[refused->form].refusal + shown);
+    }
+    const std::string of_lines =
+        " of " + std::to_string(log_->looked) + " lines" + (lines.size() == kMostLines ? " at the front" : "");
+    const std::string why =
+        late_ ? "the times are not in the first lines of the records, which blank lines separate"
+        : log_->matched == 0
+            ? "none" + of_lines + " has a time" + (given_ ? " in the form that --time gives" : " in a known form")
+            : "only " + std::to_string(log_->matched) + of_lines + (log_->matched == 1 ? " has a time" : " have a time") +
+                  (given_ ? " in the form that --time gives" : " in a known form");
+    throw BadRecord(0, why + shown +
+                           "; --time FORMAT says how the times are written, such as --time '%Y-%m-%d %H:%M:%S', and "
+                           "--format lines sorts the lines as text");
+  }
+
+  const bool given_;
+  const Sample sample_;
+  const std::shared_ptr<LogTimes> log_;
+  std::vector<TimeForm> forms_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::size_t> resolved_;  ///< the forms of groups that some line shows
+  LineSet rest_;                       ///< all lines
+  LineSet found_;                      ///< lines that have a time
+  bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
+};
+
+}  // namespace
+
+std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {
+  if (front.starts_with("\xFF\xFE") || front.starts_with("\xFE\xFF") ||
+      (front.size() > 3 && front[0] != '\0' && front[1] == '\0' && front[2] != '\0' && front[3] == '\0')) {
+    throw BadRecord(0, "the text is UTF-16: iconv -f UTF-16 -t UTF-8 FILE writes it as UTF-8");
+  }
+  return Learner(front, allowed, latest).Learn();
+}
+
+}  // namespace gpusort

@@ -1,0 +1,478 @@
+// A format of a known form is a text of elements. A byte stands for itself, a blank for blanks and tabs, and:
+// %Y     a year of four digits, from 1000 on      %C     the same, from 1970 to 2100
+// %y     a year of two digits                     %m %d  a month, a day: one or two digits
+// %e     a day, perhaps after a blank             %j     a day of the year: three digits
+// %V %u  an ISO week, a day of it                 %b     the name of a month, perhaps with a point
+// %w     the name of a weekday and its separator, or nothing
+// %^     separators between date and clock        %,     a comma, or nothing
+// %#     a clock: hour, minute, second, perhaps a fraction, perhaps AM or PM
+// %@     a clock, perhaps without a second        %h     a clock without separators, perhaps with a fraction
+// %z     a zone, perhaps after a blank, or nothing
+// %Z     a zone
+// %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
+// %f     '.' and digits, or nothing
+// %T     a TAI64 or TAI64N label                  %L     a capital letter
+#include "formats/log_forms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+namespace gpusort {
+namespace {
+
+constexpr const char kOrderAdvice[] =
+    "day or month first? Give --time '%d/%m/%Y %H:%M:%S' or --time '%m/%d/%Y %H:%M:%S'";
+constexpr const char kDashAdvice[] =
+    "day or month first? Give --time '%d-%m-%Y %H:%M:%S' or --time '%m-%d-%Y %H:%M:%S'";
+constexpr const char kShortAdvice[] = "day or month first? Give --time '%d/%m %H:%M:%S' or --time '%m/%d %H:%M:%S'";
+constexpr const char kYearAdvice[] =
+    "year or day first? Give --time '%y/%m/%d %H:%M:%S', --time '%d/%m/%y %H:%M:%S' or --time '%m/%d/%y %H:%M:%S'";
+constexpr const char kStartAdvice[] =
+    "the times count from the start of the machine or program: write the log with dates, as dmesg --time-format iso or "
+    "journalctl -k do";
+constexpr const char kClockAdvice[] = "the times have no date: --date YYYY-MM-DD gives the day of the first one";
+
+constexpr TimeForm kForms[] = {
+    {"ISO 8601", "%w%Y-%m-%d%^%@%z"},
+    {"year/month/day", "%w%Y/%m/%d%^%@%z"},
+    {"year.month.day", "%w%Y.%m.%d%^%@%z"},
+    {"year:month:day", "%Y:%m:%d%^%#%z"},
+    {"year-month-day, month by name", "%Y-%b-%d%^%@%z"},
+    {"year/month/day, month by name", "%Y/%b/%d%^%@%z"},
+    {"year month day, month by name", "%Y %b %e%^%#%z"},
+    {"year and month without separators", "%C%m%d%^%@%z"},
+    {"ISO 8601, basic form", "%C%m%d%^%h%z"},
+    {"digits from year to second", "%C%m%d%h%z"},
+    {"ISO 8601, day of the year", "%Y-%j%^%#%z"},
+    {"ISO 8601, week", "%Y-W%V-%u%^%#%z"},
+    {"common log", "%d/%b/%Y%^%@%z"},
+    {"day/month/year of two digits", "%d/%b/%y%^%@%z"},
+    {"day-month-year", "%d-%b-%Y%^%@%z"},
+    {"day-month-year of two digits", "%d-%b-%y%^%@%z"},
+    {"day.month.year, month by name", "%d.%b.%Y%^%@%z"},
+    {"day month year", "%w%e %b%, %Y%^%@%z"},
+    {"day month year of two digits", "%w%e %b %y%^%#%z"},
+    {"day month clock year", "%w%e %b%^%#%z %C%z"},
+    {"month day year", "%w%b %e%, %Y%^%@%z"},
+    {"month-day-year, month by name", "%b-%d-%Y%^%@%z"},
+    {"month/day/year, month by name", "%b/%d/%Y%^%@%z"},
+    {"ctime", "%w%b %e%^%#%z %C%z"},
+    {"syslog", "%w%b %e%^%#%z"},
+    {"day month", "%w%e %b%^%#%z"},
+    {"day-month", "%d-%b%^%@%z"},
+    {"day.month.year", "%w%d.%m.%Y%^%@%z"},
+    {"snort with a year", "%m/%d/%y-%#%z"},
+    {"snort", "%m/%d-%#%z"},
+    {"logcat", "%m-%d %#%z"},
+    {"glog", "%L%m%d %#"},
+    {"glog with a year", "%L%C%m%d %#"},
+    {"yymmdd", "%y%m%d %#%z"},
+    {"yymmdd hhmmss", "%y%m%d %h%z"},
+    {"seconds since 1970", "%N%f"},
+    {"TAI64N", "%T"},
+    {"day/month/year in digits", "%w%d/%m/%Y%^%@%z", kOrderAdvice, 1},
+    {"month/day/year in digits", "%w%m/%d/%Y%^%@%z", kOrderAdvice, 1},
+    {"day-month-year in digits", "%w%d-%m-%Y%^%@%z", kDashAdvice, 2},
+    {"month-day-year in digits", "%w%m-%d-%Y%^%@%z", kDashAdvice, 2},
+    {"year/month/day of two digits", "%w%y/%m/%d%^%@%z", kYearAdvice, 3},
+    {"day/month/year of two digits", "%w%d/%m/%y%^%@%z", kYearAdvice, 3},
+    {"month/day/year of two digits", "%w%m/%d/%y%^%@%z", kYearAdvice, 3},
+    {"year-month-day of two digits", "%y-%m-%d%^%@%z", kYearAdvice, 4},
+    {"day-month-year of two digits", "%d-%m-%y%^%@%z", kYearAdvice, 4},
+    {"month-day-year of two digits", "%m-%d-%y%^%@%z", kYearAdvice, 4},
+    {"year.month.day of two digits", "%y.%m.%d%^%@%z", kYearAdvice, 5},
+    {"day.month.year of two digits", "%d.%m.%y%^%@%z", kYearAdvice, 5},
+    {"month.day.year of two digits", "%m.%d.%y%^%@%z", kYearAdvice, 5},
+    {"day/month", "%d/%m%^%#%z", kShortAdvice, 6},
+    {"month/day", "%m/%d%^%#%z", kShortAdvice, 6},
+    {"day.month", "%d.%m%^%#%z", kShortAdvice, 7},
+    {"month.day", "%m.%d%^%#%z", kShortAdvice, 7},
+    {"time of day", "%#%z", kClockAdvice},
+    {"seconds since the start", "%s", kStartAdvice},
+};
+
+/// Takes a number of one to `most` digits in [low, high].
+bool TakeIn(TextReader& reader, std::size_t most, unsigned low, unsigned high, unsigned& number) {
+  unsigned value = 0;
+  std::size_t digits = 0;
+  while (digits < most && reader.at != reader.end && IsDigit(*reader.at)) {
+    value = value * 10 + static_cast<unsigned>(*reader.at++ - '0');
+    ++digits;
+  }
+  number = value;
+  return digits > 0 && value >= low && value <= high;
+}
+
+bool TakeDigits(TextReader& reader, std::size_t digits, unsigned low, unsigned high, unsigned& number) {
+  const char* const begin = reader.at;
+  return TakeIn(reader, digits, low, high, number) && reader.at == begin + digits;
+}
+
+/// Skips blanks, and the blanks without a break that Java and Windows write before AM and PM.
+void SkipBlanks(TextReader& reader) {
+  for (;;) {
+    if (reader.Take(' ') || reader.Take('\t')) continue;
+    if (reader.rest().starts_with("\xC2\xA0")) {
+      reader.at += 2;
+    } else if (reader.rest().starts_with("\xE2\x80\xAF")) {
+      reader.at += 3;
+    } else {
+      return;
+    }
+  }
+}
+
+/// Returns the three digits of a number of milliseconds.
+std::string_view MillisecondsText(unsigned number) {
+  static constexpr auto kTexts = [] {
+    std::array<char, 3000> texts{};
+    for (unsigned i = 0; i < 1000; ++i) {
+      texts[3 * i] = static_cast<char>('0' + i / 100);
+      texts[3 * i + 1] = static_cast<char>('0' + i / 10 % 10);
+      texts[3 * i + 2] = static_cast<char>('0' + i % 10);
+    }
+    return texts;
+  }();
+  return {kTexts.data() + 3 * std::size_t{number}, 3};
+}
+
+/// Takes the fraction of a second, if there is one: a point or a comma and digits, or a colon and milliseconds. A comma
+/// after the digits as well as before them separates columns.
+void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
+  if (!reader.Is('.') && !reader.Is(',') && !reader.Is(':')) return;
+  const TextReader after{reader.at + 1, reader.end};
+  const std::size_t digits = after.digits();
+  if (digits == 0) return;
+  const char* const end = after.at + digits;
+  const char next = end == reader.end ? '\0' : *end;
+  if (*reader.at == ',' && next == ',') return;
+  parts.fraction = {after.at, digits};
+  if (*reader.at == ':') {
+    constexpr std::size_t kMilliseconds = 3;
+    if (next == ':') parts.fraction = {};
+    if (parts.fraction.empty()) return;
+    if (digits < kMilliseconds) {
+      TextReader number = after;
+      parts.fraction = MillisecondsText(static_cast<unsigned>(number.TakeNumber(digits)));
+    }
+  }
+  reader.at = end;
+}
+
+/// Takes AM, PM, a.m. or p.m., if it is there.
+void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
+  TextReader half = reader;
+  SkipBlanks(half);
+  if (half.TakeWord("o'clock")) SkipBlanks(half);
+  const bool afternoon = half.TakeWord("p");
+  if (!afternoon && !half.TakeWord("a")) return;
+  const bool points = half.Take('.');
+  if (!half.TakeWord("m") || (points && !half.Take('.')) || (!half.done() && IsLetterOrDigit(*half.at))) return;
+  reader = half;
+  constexpr unsigned kNoon = 12;
+  if (parts.hour == 0 || parts.hour > kNoon) return;  // 13:10 PM
+  parts.hour_of_half = parts.hour;
+  parts.afternoon = afternoon;
+}
+
+bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
+  constexpr unsigned kMostHour = 24, kMostMinute = 59, kMostSecond = 60;
+  if (!TakeIn(reader, 2, 0, kMostHour, parts.hour) || reader.done()) return false;
+  const char separator = *reader.at;
+  if (separator != ':' && separator != '.' && separator != '-') return false;
+  ++reader.at;
+  const std::size_t least = separator == ':' ? 1 : 2;
+  const char* const minute = reader.at;
+  if (!TakeIn(reader, 2, 0, kMostMinute, parts.minute) || reader.at < minute + least) return false;
+  const char* const second = reader.at + 1;
+  if (reader.Is(separator) && second != reader.end && IsDigit(*second)) {
+    ++reader.at;
+    if (!TakeIn(reader, 2, 0, kMostSecond, parts.second) || reader.at < second + least) return false;
+    TakeFractionOfLog(reader, parts);
+  } else if (seconds || separator != ':' || reader.at != minute + 2) {
+    return false;
+  }
+  TakeHalfOfDay(reader, parts);
+  return true;
+}
+
+/// Skips the name of a zone of the IANA database, such as Europe/Berlin, if there is one.
+bool TakePlace(TextReader& reader, TimeParts& parts) {
+  static constexpr std::string_view kAreas[] = {"Africa", "America",  "Antarctica", "Arctic", "Asia",   "Atlantic",
+                                                "Brazil", "Canada",   "Chile",      "Etc",    "Europe", "Indian",
+                                                "Mexico", "Pacific",  "US",         "Australia"};
+  const char* const end = std::find_if(reader.at, reader.end, [](char c) {
+    return !IsLetterOrDigit(c) && c != '/' && c != '_' && c != '-' && c != '+';
+  });
+  const std::string_view name(reader.at, static_cast<std::size_t>(end - reader.at));
+  const std::size_t slash = name.find('/');
+  if (slash == name.npos || std::ranges::find(kAreas, name.substr(0, slash)) == std::end(kAreas)) return false;
+  parts.zone = name;
+  reader.at = end;
+  return true;
+}
+
+/// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. The text after the
+/// time of a log may be anything, so words that are no names in capitals, and numbers that are no offsets, are no
+/// zones.
+void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
+  constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
+  constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
+  TextReader zone = reader;
+  const bool blank = zone.Take(' ');
+  if (zone.done()) return;
+  const std::string_view rest = zone.rest();
+  std::optional<std::int64_t> found;
+  if (rest[0] == '+' || rest[0] == '-') {
+    const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
+    // After a blank, two digits alone are a number of the text, unless they stand as in PostgreSQL's "-03 [77]".
+    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
+    if (digits == 3) {  // Db2 writes minutes
+      const bool minus = zone.TakeSign();
+      found = zone.TakeNumber(3) * 60 * (minus ? -1 : 1);
+    } else if (!TakeZone(zone, found) || !found) {
+      return;
+    }
+    if (std::abs(*found) > kMost || *found % kQuarter != 0) return;
+  } else {
+    const bool bracket = zone.Take('(');
+    const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
+    const std::string_view name(zone.at, static_cast<std::size_t>(end - zone.at));
+    if (zone.done() || (name.empty() && *zone.at != 'z')) return;
+    if (TakePlace(zone, parts)) {
+      reader = zone;
+      return;
+    }
+    if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
+    if (!name.empty() && zone.at != end) return;
+    // "GMT+01:00", as Java and JavaScript write it.
+    if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
+    if (bracket && !zone.Take(')')) return;
+  }
+  if (!zone.done() && IsLetterOrDigit(*zone.at)) return;
+  reader = zone;
+  parts.offset = found;
+}
+
+/// Skips the separators between a date and a clock.
+bool TakeBetween(TextReader& reader) {
+  if (reader.Take('T') || reader.Take('t')) return true;
+  const char* const begin = reader.at;
+  constexpr std::string_view kSeparators = " \t,;|_:-\"/@";
+  constexpr std::ptrdiff_t kMost = 6;
+  while (reader.at != reader.end && reader.at - begin < kMost && kSeparators.find(*reader.at) != kSeparators.npos) {
+    ++reader.at;
+  }
+  if (reader.at == begin) return false;
+  for (const std::string_view word : {"at ", "time=", "time=\""}) {  // Fortinet: "date=2026-11-23 time=22:10:01"
+    if (!reader.rest().starts_with(word)) continue;
+    reader.at += word.size();
+    return true;
+  }
+  return true;
+}
+
+/// Skips one of `names`, in full or its first three letters. Returns its index, or the number of names.
+template <std::size_t kNames>
+unsigned TakeKnownName(TextReader& reader, const std::string_view (&names)[kNames]) {
+  constexpr std::size_t kShort = 3;
+  if (reader.end - reader.at < static_cast<std::ptrdiff_t>(kShort)) return kNames;
+  const char letters[kShort] = {Lower(reader.at[0]), Lower(reader.at[1]), Lower(reader.at[2])};
+  unsigned found = 0;
+  while (found < kNames && std::memcmp(letters, names[found].data(), kShort) != 0) ++found;
+  if (found == kNames) return found;
+  reader.at += kShort;
+  if (!reader.done() && IsLetterOrDigit(*reader.at)) reader.TakeWord(names[found].substr(kShort));
+  return found;
+}
+
+bool TakeMonth(TextReader& reader, TimeParts& parts) {
+  const unsigned month = TakeKnownName(reader, kMonths) + 1;
+  if (month > std::size(kMonths)) return false;
+  parts.month = month;
+  constexpr unsigned kSeptember = 9;
+  if (month == kSeptember && reader.Is('t')) ++reader.at;
+  reader.Take('.');
+  return reader.done() || !IsLetterOrDigit(*reader.at);
+}
+
+void TakeWeekday(TextReader& reader) {
+  if (reader.done() || IsDigit(*reader.at)) return;
+  TextReader day = reader;
+  if (TakeKnownName(day, kWeekdays) == std::size(kWeekdays) || (!day.done() && IsLetterOrDigit(*day.at))) return;
+  while (day.Is('.') || day.Is(',') || day.Is(' ')) ++day.at;
+  reader = day;
+}
+
+/// Takes the digits of a count of seconds, or of parts of seconds, since 1970.
+bool TakeCount(TextReader& reader, TimeParts& parts) {
+  constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // other numbers of that size are no times
+  constexpr std::size_t kSeconds = 10, kMost = 19;
+  const std::size_t digits = reader.digits();
+  if (digits < kSeconds || digits > kMost || digits % 3 != 1) return false;
+  parts.count = reader.TakeNumber(kSeconds);
+  if (*parts.count < kIn1990 || *parts.count > kIn2100) return false;
+  parts.fraction = reader.rest().substr(0, digits - kSeconds);
+  reader.at += digits - kSeconds;
+  return true;
+}
+
+/// Takes '@', 16 digits of a TAI64 label, and perhaps 8 of nanoseconds. As in daemontools and runit, the label is
+/// 2^62 + 10 + the seconds since 1970.
+bool TakeTai(TextReader& reader, TimeParts& parts) {
+  constexpr std::size_t kLabel = 16, kNanoseconds = 8;
+  if (!reader.Take('@')) return false;
+  std::uint64_t numbers[2] = {};
+  std::size_t digits = 0;
+  for (; digits < kLabel + kNanoseconds && !reader.done() && HexDigit(*reader.at) >= 0; ++digits, ++reader.at) {
+    std::uint64_t& number = numbers[digits >= kLabel];
+    number = number * 16 + static_cast<std::uint64_t>(HexDigit(*reader.at));
+  }
+  constexpr std::uint64_t kFirst = (std::uint64_t{1} << 62) + 10, kSpan = std::uint64_t{1} << 33;
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  if (digits < kLabel || (digits > kLabel && digits < kLabel + kNanoseconds)) return false;
+  if (numbers[0] < kFirst || numbers[0] > kFirst + kSpan || numbers[1] >= kSecond) return false;
+  parts.count = static_cast<std::int64_t>(numbers[0] - kFirst);
+  parts.nanoseconds = static_cast<unsigned>(numbers[1]);
+  return true;
+}
+
+/// Takes a number of seconds since a start: "12.345" with "s", ":" or "]" after it, perhaps after blanks.
+bool TakeUptime(TextReader& reader, TimeParts& parts) {
+  SkipBlanks(reader);
+  const std::size_t digits = reader.digits();
+  if (digits == 0 || digits > 9) return false;
+  parts.count = reader.TakeNumber(digits);
+  if (!reader.Take('.') || reader.digits() < 3) return false;
+  reader.at += reader.digits();
+  reader.Take('s');
+  return reader.Is(']') || reader.Is(':');
+}
+
+/// Takes hhmmss, perhaps with a fraction, which may follow as three digits.
+bool TakeCompactClock(TextReader& reader, TimeParts& parts) {
+  const std::size_t digits = reader.digits();
+  if (digits != 6 && digits != 9) return false;
+  if (!TakeDigits(reader, 2, 0, 24, parts.hour) || !TakeDigits(reader, 2, 0, 59, parts.minute) ||
+      !TakeDigits(reader, 2, 0, 60, parts.second)) {
+    return false;
+  }
+  if (digits == 9) {
+    parts.fraction = reader.rest().substr(0, 3);
+    reader.at += 3;
+  } else {
+    TakeFractionOfLog(reader, parts);
+  }
+  return true;
+}
+
+bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
+  switch (letter) {
+    case 'Y':
+      return TakeDigits(reader, 4, 1000, 9999, parts.year);
+    case 'C':
+      return TakeDigits(reader, 4, 1970, 2100, parts.year);
+    case 'y':
+      if (!TakeDigits(reader, 2, 0, 99, parts.year)) return false;
+      parts.year += parts.year < 69 ? 2000 : 1900;
+      return true;
+    case 'm':
+      return TakeIn(reader, 2, 1, 12, parts.month);
+    case 'e':
+      SkipBlanks(reader);
+      [[fallthrough]];
+    case 'd':
+      return TakeIn(reader, 2, 1, 31, parts.day);
+    case 'j':
+      return TakeDigits(reader, 3, 1, 366, parts.day_of_year);
+    case 'V':
+      return TakeDigits(reader, 2, 1, 53, parts.week);
+    case 'u':
+      return TakeDigits(reader, 1, 1, 7, parts.day_of_week);
+    case 'b':
+      return TakeMonth(reader, parts);
+    case 'w':
+      TakeWeekday(reader);
+      return true;
+    case '^':
+      return TakeBetween(reader);
+    case ',':
+      reader.Take(',');
+      return true;
+    case '#':
+    case '@':
+      return TakeClockOfLog(reader, parts, letter == '#');
+    case 'h':
+      return TakeCompactClock(reader, parts);
+    case 'z':
+      TakeZoneOfLog(reader, parts);
+      return true;
+    case 'N':
+      return TakeCount(reader, parts);
+    case 'f':
+      if (reader.Is('.')) TakeFractionOfLog(reader, parts);
+      return true;
+    case 'T':
+      return TakeTai(reader, parts);
+    case 's':
+      return TakeUptime(reader, parts);
+    default:  // 'L'
+      return !reader.done() && *reader.at >= 'A' && *reader.at <= 'Z' && reader.Take(*reader.at);
+  }
+}
+
+}  // namespace
+
+std::span<const TimeForm> KnownForms() { return kForms; }
+
+bool IsClock(const TimeForm& form) { return std::string_view(form.format).starts_with("%#"); }
+bool IsCount(const TimeForm& form) { return std::string_view(form.format).starts_with("%N"); }
+
+FormFront FrontOf(std::string_view format) {
+  FormFront front;
+  if (format.starts_with("%w")) {
+    front.weekday = true;
+    format.remove_prefix(2);
+  }
+  const char first = format[1];
+  constexpr auto kBit = [](unsigned digits) { return std::uint32_t{1} << digits; };
+  if (first == 'b') front.month = true;
+  if (first == 'L') front.capital = true;
+  if (first == 'T') front.tai = true;
+  if (first == 'N') front.runs = kBit(10) | kBit(13) | kBit(16) | kBit(19);
+  if (first == '#') front = {.runs = kBit(1) | kBit(2), .next = ':'};
+  if (first == 's') {
+    front.blank = true;
+    for (unsigned digits = 1; digits <= 9; ++digits) front.runs |= kBit(digits);
+    front.next = '.';
+  }
+  const bool compact = format.substr(2).starts_with("%m%d");
+  if (first == 'Y') front.runs = kBit(4);
+  if (first == 'C') front.runs = format.substr(6).starts_with("%h") ? kBit(14) | kBit(17) : kBit(8);
+  if (first == 'y') front.runs = compact ? kBit(6) : kBit(2);
+  if (first == 'm' || first == 'd' || first == 'e') front.runs = kBit(1) | kBit(2);
+  if (front.runs != 0 && front.next == '\0' && !compact && format.size() > 2 && format[2] != '%') {
+    front.next = format[2];
+  }
+  return front;
+}
+
+bool TakeLogTime(std::string_view format, TextReader& reader, TimeParts& parts) {
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] == ' ') {
+      const char* const begin = reader.at;
+      while (reader.Is(' ') || reader.Is('\t')) ++reader.at;
+      if (reader.at == begin) return false;
+    } else if (format[i] == '%') {
+      if (!TakeElement(format[++i], reader, parts)) return false;
+    } else if (!reader.Take(format[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace gpusort
