@@ -31,11 +31,13 @@ struct Sample {
   bool indented = false;              ///< all lines begin with a blank
 };
 
-/// Takes the complete lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
+/// Takes the lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
 /// begin with a blank, takes those. If there are many lines, the first ones are taken, and others at equal distances.
 Sample SampleOf(std::string_view front) {
-  front = front.substr(0, kMostFront);
-  if (const std::size_t end = front.rfind('\n'); end != front.npos) front = front.substr(0, end + 1);
+  if (front.size() > kMostFront) {
+    front = front.substr(0, kMostFront);
+    if (const std::size_t end = front.rfind('\n'); end != front.npos) front = front.substr(0, end + 1);
+  }
   struct Kind {
     std::vector<std::string_view> lines;
     std::vector<bool> after_blank;
@@ -83,7 +85,10 @@ struct Candidate {
 
   /// Returns true if the place of the time is certain in all lines, such as the value of a key.
   bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
-  bool at_front() const { return shape.place == LogShape::kWord && shape.count == 0; }
+  /// Returns true if nothing but the lead stands before the time.
+  bool at_front() const {
+    return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() && shape.lead.find(' ') == shape.lead.npos;
+  }
 };
 
 /// Searches lines for times.
@@ -193,7 +198,8 @@ class Finder {
       const std::size_t run = TextReader{p, line.end}.digits();
       if (run >= by_run_.size()) return nullptr;
       constexpr std::size_t kYear = 4;
-      if (before == '-' || before == '/' || before == '.' || before == '_' || before == '+') return nullptr;
+      if (before == '-' || before == '/' || before == '.' || before == '_') return nullptr;
+      if (before == '+' && p - 1 != line.at && p[-2] != '#') return nullptr;
       if (before == ':' && p - 1 != line.at && IsDigit(p[-2]) && run < kYear) return nullptr;
       const char next = p + run == line.end ? '\0' : p[run];
       chosen_.clear();
@@ -495,7 +501,8 @@ class Learner {
       // Times that cannot be used stand in more lines, or at the front of lines that would continue records.
       const std::size_t more = (refused->lines & ~found_).count();
       if (10 * refused->lines.count() >= 11 * found_.count() ||
-          (refused->at_front() && forms_[refused->form].group != 0 && kFew * more >= lines)) {
+          ((refused->at_front() || refused->shape.lead == "[") && forms_[refused->form].group != 0 &&
+           kFew * more >= lines)) {
         Refuse();
       }
     }
@@ -505,7 +512,7 @@ class Learner {
  private:
   // A form that fewer lines than one in kRare have is taken for a part of the text. So is a form that is not at the
   // front of the line and that fewer than one in kFew have, if there is another form.
-  static constexpr std::size_t kRare = 50, kFew = 10;
+  static constexpr std::size_t kRare = 50, kFew = 10, kQuarter = 4;
 
   bool half() const { return 2 * log_->matched >= log_->looked; }
 
@@ -638,7 +645,7 @@ class Learner {
     const std::size_t count = (candidate.lines & lines).count();
     const bool common = std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
     if (candidate.shape.place == LogShape::kColumn) return count * 97;
-    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) return count * (common ? 101 : 80);
+    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) return common ? count * 101 : count * 80 - std::min<std::size_t>(count, 1) * 40;
     // A line for the start and one for the end of a record.
     if (candidate.shape.place == LogShape::kLabel) return count * 210;
     return count * 100;
@@ -693,6 +700,7 @@ class Learner {
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (candidate.at_front() || given_) return true;
+    if (IsCount(forms_[candidate.form])) return false;
     if (std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y")) return true;
     // If half of the lines have a time, the other lines continue records. Of the times in these lines, only those at
     // the front of a line begin records, and all others are text.
@@ -705,6 +713,7 @@ class Learner {
       log_->shapes.push_back(best->shape);
       if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = best->shape.name;
       found_ |= best->lines;
+      front_ |= best->at_front() && !IsCount(forms_[best->form]);
       if (best->shape.place == LogShape::kLabel) break;
     }
     // The extended log format of the W3C, as IIS writes it, is in UTC.
@@ -732,7 +741,11 @@ class Learner {
     // Long stack traces can have more lines than the records have times. An input that begins with a time is a log then.
     std::size_t first = 0;
     while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
-    return kFew * log_->matched >= log_->looked && (found_[first] || log_->shapes[0].place == LogShape::kLabel);
+    if (found_[first]) return kFew * log_->matched >= log_->looked || log_->shapes[0].place == LogShape::kLabel;
+    // The first record of a rotated log can lack its front. The other lines then have nothing that looks like a time.
+    LineSet others;
+    for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
+    return front_ && kQuarter * log_->matched >= log_->looked && kFew * others.count() <= log_->looked;
   }
 
   [[noreturn]] void Refuse() const {
@@ -764,6 +777,7 @@ class Learner {
   std::vector<std::size_t> resolved_;  ///< the forms of groups that some line shows
   LineSet rest_;                       ///< all lines
   LineSet found_;                      ///< lines that have a time
+  bool front_ = false;                 ///< dates were found at the front of lines
   bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
 };
 

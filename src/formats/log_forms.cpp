@@ -7,6 +7,7 @@
 // %^     separators between date and clock        %,     a comma, or nothing
 // %#     a clock: hour, minute, second, perhaps a fraction, perhaps AM or PM
 // %@     a clock, perhaps without a second        %h     a clock without separators, perhaps with a fraction
+// %!     nothing, but the clock must have had a fraction
 // %z     a zone, perhaps after a blank, or nothing
 // %Z     a zone
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
@@ -64,8 +65,11 @@ constexpr TimeForm kForms[] = {
     {"day month", "%w%e %b%^%#%z"},
     {"day-month", "%d-%b%^%@%z"},
     {"day.month.year", "%w%d.%m.%Y%^%@%z"},
-    {"snort with a year", "%m/%d/%y-%#%z"},
-    {"snort", "%m/%d-%#%z"},
+    {"month-day-year of two digits, month by name", "%b-%d-%y%^%#%z"},
+    {"snort with a year", "%m/%d/%y-%#%!"},
+    {"suricata", "%m/%d/%Y-%#%!"},
+    {"snort", "%m/%d-%#%!"},
+    {"chromium", "%m%d/%h"},
     {"logcat", "%m-%d %#%z"},
     {"glog", "%L%m%d %#"},
     {"glog with a year", "%L%C%m%d %#"},
@@ -405,6 +409,8 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
     case '#':
     case '@':
       return TakeClockOfLog(reader, parts, letter == '#');
+    case '!':
+      return !parts.fraction.empty();
     case 'h':
       return TakeCompactClock(reader, parts);
     case 'z':
@@ -454,6 +460,7 @@ FormFront FrontOf(std::string_view format) {
   if (first == 'C') front.runs = format.substr(6).starts_with("%h") ? kBit(14) | kBit(17) : kBit(8);
   if (first == 'y') front.runs = compact ? kBit(6) : kBit(2);
   if (first == 'm' || first == 'd' || first == 'e') front.runs = kBit(1) | kBit(2);
+  if (format.starts_with("%m%d")) front = {.runs = kBit(4), .next = '/'};
   if (front.runs != 0 && front.next == '\0' && !compact && format.size() > 2 && format[2] != '%') {
     front.next = format[2];
   }
