@@ -1,6 +1,6 @@
-// Learns the forms of the times of an input from its first lines (LearnLog). Each line of a sample is searched for times
-// of all forms. Each time that is found gives candidates: a form, and a place in the line. The candidate that the most
-// lines have wins.
+// Learns the forms of the times of an input from its first lines (LearnLog). Each line of a sample is searched for
+// times of all forms. Each time that is found gives candidates: a form, and a place in the line. The candidate that the
+// most lines have wins.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -17,7 +17,7 @@ namespace gpusort {
 namespace {
 
 constexpr std::size_t kMostLines = 400;
-constexpr std::size_t kMostFront = std::size_t{256} << 10;
+constexpr std::size_t kMostFront = RecordFormat::kFrontBytes;
 constexpr std::size_t kMostSearched = 400;  ///< the bytes of a line that are searched
 constexpr unsigned kMostColumns = 40;
 
@@ -34,7 +34,7 @@ struct Sample {
 /// Takes the lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
 /// begin with a blank, takes those. If there are many lines, the first ones are taken, and others at equal distances.
 Sample SampleOf(std::string_view front) {
-  if (front.size() > kMostFront) {
+  if (front.size() >= kMostFront) {
     front = front.substr(0, kMostFront);
     if (const std::size_t end = front.rfind('\n'); end != front.npos) front = front.substr(0, end + 1);
   }
@@ -87,7 +87,8 @@ struct Candidate {
   bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
   /// Returns true if nothing but the lead stands before the time.
   bool at_front() const {
-    return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() && shape.lead.find(' ') == shape.lead.npos;
+    return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() &&
+           shape.lead.find(' ') == shape.lead.npos;
   }
 };
 
@@ -299,8 +300,8 @@ class Finder {
     skip_quote(at);
     if (colon && at == value) return nullptr;
     const char* name = at;
-    while (name != begin && (IsLetterOrDigit(name[-1]) || name[-1] == '_' || name[-1] == '@' || name[-1] == '-' ||
-                             name[-1] == '.')) {
+    while (name != begin &&
+           (IsLetterOrDigit(name[-1]) || name[-1] == '_' || name[-1] == '@' || name[-1] == '-' || name[-1] == '.')) {
       --name;
     }
     if (name == at || IsDigit(*name)) return nullptr;
@@ -356,7 +357,8 @@ class MemberFinder {
   /// Takes a string whose first quote was taken.
   std::string_view String() {
     const char* const begin = reader_.at;
-    while (!reader_.done() && *reader_.at != '"') reader_.at += *reader_.at == '\\' && reader_.at + 1 != reader_.end ? 2 : 1;
+    while (!reader_.done() && *reader_.at != '"')
+      reader_.at += *reader_.at == '\\' && reader_.at + 1 != reader_.end ? 2 : 1;
     const std::string_view text(begin, static_cast<std::size_t>(reader_.at - begin));
     reader_.Take('"');
     return text;
@@ -434,7 +436,8 @@ class MemberFinder {
         if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;
         TextReader reader = TextReader::Trimmed(text);
         TimeParts parts;
-        if (!TakeWholeTime(LogShape::kKnown, known.format, reader, parts) || !reader.done() || !parts.instant()) continue;
+        if (!TakeWholeTime(LogShape::kKnown, known.format, reader, parts) || !reader.done() || !parts.instant())
+          continue;
         form = &known;
         break;
       }
@@ -452,9 +455,9 @@ class MemberFinder {
 
   /// Returns the place of the member among the names that times of records usually have.
   static std::size_t Rank(std::string_view path) {
-    constexpr std::string_view kNames[] = {"/time", "/ts",   "/timestamp", "/@timestamp",          "/t/$date",
-                                           "/date", "/t",    "/datetime",  "/__REALTIME_TIMESTAMP", "/@t",
-                                           "/Time", "/time_local", "/eventTime", "/asctime"};
+    constexpr std::string_view kNames[] = {
+        "/time", "/ts",   "/timestamp",  "/@timestamp", "/t/$date", "/date", "/t", "/datetime", "/__REALTIME_TIMESTAMP",
+        "/@t",   "/Time", "/time_local", "/eventTime",  "/asctime"};
     return static_cast<std::size_t>(std::ranges::find(kNames, path) - std::begin(kNames));
   }
 
@@ -604,7 +607,8 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
-  /// A number is more likely an ID than seconds since 1970 if it neither grows nor agrees with another time in its line.
+  /// A number is more likely an ID than seconds since 1970 if it neither grows nor agrees with another time in its
+  /// line.
   void RefuseNumbers() {
     const Candidate* strong = nullptr;
     for (const Candidate& candidate : candidates_) {
@@ -645,7 +649,8 @@ class Learner {
     const std::size_t count = (candidate.lines & lines).count();
     const bool common = std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
     if (candidate.shape.place == LogShape::kColumn) return count * 97;
-    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) return common ? count * 101 : count * 80 - std::min<std::size_t>(count, 1) * 40;
+    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named())
+      return common ? count * 101 : count * 80 - std::min<std::size_t>(count, 1) * 40;
     // A line for the start and one for the end of a record.
     if (candidate.shape.place == LogShape::kLabel) return count * 210;
     return count * 100;
@@ -738,14 +743,16 @@ class Learner {
   bool Enough() const {
     if (log_->matched == 0) return false;
     if (given_ || half()) return true;
-    // Long stack traces can have more lines than the records have times. An input that begins with a time is a log then.
+    // Long stack traces can have more lines than the records have times. An input that begins with a time is a log
+    // then.
     std::size_t first = 0;
     while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
     if (found_[first]) return kFew * log_->matched >= log_->looked || log_->shapes[0].place == LogShape::kLabel;
     // The first record of a rotated log can lack its front. The other lines then have nothing that looks like a time.
     LineSet others;
     for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
-    return front_ && kQuarter * log_->matched >= log_->looked && kFew * others.count() <= log_->looked;
+    return front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
+           kFew * others.count() <= log_->looked;
   }
 
   [[noreturn]] void Refuse() const {
@@ -758,12 +765,12 @@ class Learner {
     }
     const std::string of_lines =
         " of " + std::to_string(log_->looked) + " lines" + (lines.size() == kMostLines ? " at the front" : "");
-    const std::string why =
-        late_ ? "the times are not in the first lines of the records, which blank lines separate"
-        : log_->matched == 0
-            ? "none" + of_lines + " has a time" + (given_ ? " in the form that --time gives" : " in a known form")
-            : "only " + std::to_string(log_->matched) + of_lines + (log_->matched == 1 ? " has a time" : " have a time") +
-                  (given_ ? " in the form that --time gives" : " in a known form");
+    const std::string why = late_ ? "the times are not in the first lines of the records, which blank lines separate"
+                            : log_->matched == 0 ? "none" + of_lines + " has a time" +
+                                                       (given_ ? " in the form that --time gives" : " in a known form")
+                                                 : "only " + std::to_string(log_->matched) + of_lines +
+                                                       (log_->matched == 1 ? " has a time" : " have a time") +
+                                                       (given_ ? " in the form that --time gives" : " in a known form");
     throw BadRecord(0, why + shown +
                            "; --time FORMAT says how the times are written, such as --time '%Y-%m-%d %H:%M:%S', and "
                            "--format lines sorts the lines as text");

@@ -205,9 +205,9 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
 
 /// Skips the name of a zone of the IANA database, such as Europe/Berlin, if there is one.
 bool TakePlace(TextReader& reader, TimeParts& parts) {
-  static constexpr std::string_view kAreas[] = {"Africa", "America",  "Antarctica", "Arctic", "Asia",   "Atlantic",
-                                                "Brazil", "Canada",   "Chile",      "Etc",    "Europe", "Indian",
-                                                "Mexico", "Pacific",  "US",         "Australia"};
+  static constexpr std::string_view kAreas[] = {"Africa", "America", "Antarctica", "Arctic",   "Asia",   "Atlantic",
+                                                "Brazil", "Canada",  "Chile",      "Etc",      "Europe", "Indian",
+                                                "Mexico", "Pacific", "US",         "Australia"};
   const char* const end = std::find_if(reader.at, reader.end, [](char c) {
     return !IsLetterOrDigit(c) && c != '/' && c != '_' && c != '-' && c != '+';
   });

@@ -95,7 +95,8 @@ const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& p
     case LogShape::kColumn:
       for (unsigned i = 0; i < shape.count; ++i) {
         const void* const found =
-            reader.done() ? nullptr : std::memchr(reader.at, shape.separator, static_cast<std::size_t>(reader.end - reader.at));
+            reader.done() ? nullptr
+                          : std::memchr(reader.at, shape.separator, static_cast<std::size_t>(reader.end - reader.at));
         if (found == nullptr) return nullptr;
         reader.at = static_cast<const char*>(found) + 1;
       }
@@ -178,9 +179,9 @@ std::string SaveLog(const LogTimes& log) {
   Save(log.note, saved);
   for (const LogShape& shape : log.shapes) {
     for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead}) Save(text, saved);
-    for (const unsigned number : {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
-                                  unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented},
-                                  unsigned{shape.utc}}) {
+    for (const unsigned number :
+         {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
+          unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented}, unsigned{shape.utc}}) {
       Save(std::uint64_t{number}, saved);
     }
   }

@@ -91,8 +91,8 @@ struct TimeParts {
   std::optional<Instant> instant() const;
 };
 
-/// Reads a time by `format`, which CheckedTimeFormat() returned, at the front of `reader` and skips it. Returns false if
-/// the text does not match. `reader` and `parts` are undefined then.
+/// Reads a time by `format`, which CheckedTimeFormat() returned, at the front of `reader` and skips it. Returns false
+/// if the text does not match. `reader` and `parts` are undefined then.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
 /// Parses all of `text` by `format`. Names are English, %Z is the name of a zone, and the weekday is ignored.
