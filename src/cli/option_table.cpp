@@ -11,6 +11,7 @@
 #include "data/output_parts.hpp"
 #include "formats/registry.hpp"
 #include "formats/time_text.hpp"
+#include "formats/time_window.hpp"
 
 namespace gpusort {
 namespace option_table {
@@ -257,6 +258,24 @@ constexpr OptionRow kRows[] = {
      .help = "which lines continue a record of a log: auto (those without a time), indent (those that begin with a "
              "blank), none; a record without a time has the time of the record before it",
      .about = "which lines continue a record of a log"},
+    {.section = kTables, .name = "since", .argument = "TIME", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.since = CheckedWindowTime(text); },
+     .takes = kTakesTime,
+     .help = "only the records of a log with this time or a later one: 2026-11-23, 2026-11-23T06:00, or @ and seconds "
+             "since 1970; without a zone, in that of --timezone",
+     .more = "A record without a time is left out.",
+     .about = "only records of a log from this time on"},
+    {.section = kTables, .name = "until", .argument = "TIME", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.until = CheckedWindowTime(text); },
+     .takes = kTakesTime,
+     .help = "only the records of a log before this time, which itself is left out; in the form of --since",
+     .about = "only records of a log before this time"},
+    {.section = kTables, .name = "prefix-name", .marks = kTablesOnly,
+     .set = [](Typed& to, Text) { to.table.prefix_name = true; },
+     .takes = kTakesTime,
+     .help = "write the name of its input, as in a.log: , before the first line of each record of a log",
+     .more = "The order is that of the records without the names. Standard input is named (standard input).",
+     .about = "write the input's name before each record"},
     {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "

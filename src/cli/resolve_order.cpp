@@ -195,6 +195,8 @@ void SetTableKeys(Typed& typed) {
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);
   }
+  if (!typed.table.since.empty()) spec.source.type_note += ", since " + EscapeName(typed.table.since);
+  if (!typed.table.until.empty()) spec.source.type_note += ", until " + EscapeName(typed.table.until);
 }
 
 /// A record of fixed size: what it is if --type or an extension says so ("u64"), and where its size comes from.
@@ -292,6 +294,9 @@ void ResolveTable(Typed& typed) {
   if (!typed.separator.empty()) {
     table.separator = Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
   }
+  table.since = typed.table.since;
+  table.until = typed.table.until;
+  table.prefix_name = typed.table.prefix_name;
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});

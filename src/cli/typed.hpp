@@ -15,10 +15,11 @@ namespace gpusort {
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   std::vector<std::string> nulls, times;
-  std::string zone;
+  std::string zone, since, until;
   unsigned year = 0;
   std::optional<std::int64_t> date;
   Multiline multiline = Multiline::kAuto;
+  bool prefix_name = false;
   bool no_header = false;
   bool strict = false;
 };

@@ -21,10 +21,12 @@ class KeyEncoder {
   KeyEncoder& operator=(const KeyEncoder&) = delete;
   virtual ~KeyEncoder() = default;
 
-  /// Appends the first record of `records` to `out` as a keyed record. Returns the size of that record in `records`,
-  /// which must contain only whole records. `state` is the format's state before the record, and is replaced by the
-  /// state after it. Throws BadRecord.
+  /// Appends the first record of `records` to `out` as a keyed record, or appends nothing if the job leaves the record
+  /// out. Returns the size of that record in `records`, which must contain only whole records. `state` is the format's
+  /// state before the record, and is replaced by the state after it. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
+  /// Returns the bytes that the last Append() has put before the record. They are part of the record in the output.
+  virtual RecordSpan prefix() const { return {}; }
 };
 
 /// The rules by which records get keys. Call the functions that are not const before the first record is encoded.

@@ -13,6 +13,14 @@ void KeyTally::Seen::Add(const Seen& later, std::uint64_t before) {
   count += later.count;
 }
 
+void WindowTally::Add(const WindowTally& other) {
+  inside += other.inside;
+  outside += other.outside;
+  timeless += other.timeless;
+  earliest = std::min(earliest, other.earliest);
+  latest = std::max(latest, other.latest);
+}
+
 void KeyTally::Add(const KeyTally& later) {
   constexpr std::size_t kMostSamples = 100;
   if (std::exchange(input, later.input) != later.input) record = 0;
@@ -35,6 +43,7 @@ void KeyTally::Add(const KeyTally& later) {
   short_records += later.short_records;
   lacks_zone |= later.lacks_zone;
   lacks_year |= later.lacks_year;
+  window.Add(later.window);
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);
   glued.Add(later.glued, record);

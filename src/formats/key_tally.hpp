@@ -2,10 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace gpusort {
+
+/// The records of a log inside and outside of the window of --since and --until. Zeros if there is no window.
+struct WindowTally {
+  std::uint64_t inside = 0, outside = 0;
+  std::uint64_t timeless = 0;  ///< how many of the records outside have no time
+  /// The earliest and the latest time of the other records outside, in whole seconds since 1970.
+  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+
+  void Add(const WindowTally& other);
+};
 
 struct KeyTally {
   /// The number of records with some irregularity, and the place of the first one.
@@ -40,8 +52,9 @@ struct KeyTally {
   std::uint64_t short_records = 0;  ///< how often a record lacked the column of a key
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
   bool lacks_year = false;          ///< some time of a log had no year
-  Seen other_width;                 ///< records that have more or fewer columns than the header
-  std::uint64_t first_width = 0;    ///< the number of columns of the first such record
+  WindowTally window;
+  Seen other_width;               ///< records that have more or fewer columns than the header
+  std::uint64_t first_width = 0;  ///< the number of columns of the first such record
   /// Records that probably are several records, joined by a mistake in the input. FormatRow::glued describes them.
   Seen glued;
   std::string example;  ///< a record that lacks the column of a key

@@ -44,6 +44,7 @@ LogsFormat::LogsFormat(const JobSpec& spec)
     : TableFormat(spec),
       inputs_(spec.source.inputs),
       zone_(table_.zone),
+      window_(table_.since, table_.until, zone_),
       walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
   for (const ColumnKey& key : table_.keys) {
     if (key.column == "time" && key.number == 0 && key.rule.type == ValueType::kTimestamp) continue;
@@ -230,7 +231,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   if (p != end) time = TakeTime(LineAt(p, end), state.log, scratch);
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;
-  for (std::size_t key = 0; key < keys_.size(); ++key) {
+  scratch.left_out = !window_.Takes(time.instant, tally.window);
+  for (std::size_t key = 0; key < keys_.size() && !scratch.left_out; ++key) {
     if (time.instant) {
       keys_[key].PutInstant(*time.instant, out);
       tally.columns[key].any = true;

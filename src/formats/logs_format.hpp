@@ -11,6 +11,7 @@
 
 #include "formats/log_times.hpp"
 #include "formats/table_format.hpp"
+#include "formats/time_window.hpp"
 #include "formats/zone.hpp"
 
 namespace gpusort {
@@ -58,6 +59,7 @@ class LogsFormat : public TableFormat {
 
   const std::vector<std::string>& inputs_;
   const Zone zone_;
+  const TimeWindow window_;
   const bool walks_;  ///< the time of a record depends on all records before it
 };
 

@@ -31,7 +31,7 @@ enum FormatOption : unsigned {
   kTakesNull = 32,
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
-  kTakesTime = 256,    ///< --time and --timezone
+  kTakesTime = 256,    ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
   kTakesFields = 512,  ///< keys of text (~RE, N:TYPE) and the option -t
   kTakesLines = 1024,  ///< the options -s and -z
 };

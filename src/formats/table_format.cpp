@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "formats/registry.hpp"
 #include "formats/suggest_type.hpp"
+#include "formats/time_window.hpp"
 #include "formats/zone.hpp"
 #include "kernels/error.hpp"
 
@@ -143,6 +144,13 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
   for (const std::string& null : table_.nulls) {
     if (!null.empty()) begins_null_.set(static_cast<unsigned char>(null[0]));
   }
+  if (table_.prefix_name) {
+    // A keyed record escapes no byte that EscapeName() leaves in a name.
+    for (const std::string& name : spec.source.inputs) {
+      prefixes_.push_back((name == "-" ? "(standard input)" : EscapeName(name)) + ": ");
+      longest_prefix_ = std::max<std::uint64_t>(longest_prefix_, prefixes_.back().size());
+    }
+  }
   key_.begin_field = key_.end_field = 1;
   view_.keys = &key_;
   view_.key_count = 1;
@@ -194,14 +202,25 @@ class TableFormat::Encoder : public KeyEncoder {
     tally.delimiter = format_.delimiter_;
     FieldWriter writer(out);
     writer.Begin(format_.most_keys_);
+    scratch_->left_out = false;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
+    if (scratch_->left_out) {
+      out.resize(begin);
+      return size;
+    }
     writer.End();
+    if (!format_.prefixes_.empty()) {
+      prefix_ = std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
+      out.insert(out.end(), prefix_.begin(), prefix_.end());
+    }
     StoreBody(records.first(size), begin, out);
     return size;
   }
+  RecordSpan prefix() const override { return prefix_; }
 
  private:
   const TableFormat& format_;
+  RecordSpan prefix_;
   const std::unique_ptr<Scratch> scratch_;
 };
 
@@ -347,9 +366,10 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     if (column.days.count > 0) {
       const std::size_t size = column.day.size();
       const char* const type = size == 8 ? "date" : size == 12 ? "timestamp(%Y%m%d%H%M)" : "timestamp(%Y%m%d%H%M%S)";
-      lines.push_back(fmt::format("{}: {} without separators, such as '{}', look like days but were taken as counts "
-                                  "since 1970: {} reads them",
-                                  name, Counted(column.days.count, "value"), column.day, type));
+      lines.push_back(
+          fmt::format("{}: {} without separators, such as '{}', look like days but were taken as counts "
+                      "since 1970: {} reads them",
+                      name, Counted(column.days.count, "value"), column.day, type));
     }
     if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
   }
@@ -377,6 +397,10 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.push_back(
         "times without a year were taken as of the last year in which they are at most a day later than the last "
         "change of their file");
+  }
+  if (table.has_window()) {
+    const std::vector<std::string> more = DescribeWindow(table.since, table.until, Zone(table.zone), tally.window);
+    lines.insert(lines.end(), more.begin(), more.end());
   }
   return lines;
 }

@@ -39,7 +39,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   explicit TableFormat(const JobSpec& spec);
 
   RecordLayout layout() const override;
-  std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys; }
+  std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys + longest_prefix_; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
   /// Returns the newline that the last line lacks.
@@ -63,12 +63,14 @@ class TableFormat : public RecordFormat, public KeyScheme {
     std::vector<Field> fields;
     std::vector<std::string> texts;
     std::string text;
+    bool left_out = false;  ///< PutKeys() sets this if the job leaves the record out
   };
 
   /// Returns the buffers that one thread passes to PutKeys().
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
-  /// Writes the keys of the first record of `records` with PutKey(), and returns the size of that record. `state` and
-  /// errors are as for KeyEncoder::Append. Any number of threads may call this at once, each with its own `scratch`.
+  /// Writes the keys of the first record of `records` with PutKey(), or sets Scratch::left_out. Returns the size of
+  /// that record. `state` and errors are as for KeyEncoder::Append. Any number of threads may call this at once, each
+  /// with its own `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
@@ -102,6 +104,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   /// The probable delimiter of the file, set if the delimiter in use does not divide the header. 0 if not set.
   unsigned char delimiter_ = 0;
+
+  std::vector<std::string> prefixes_;  ///< the text before each record, by the number of the input; may be empty
+  std::uint64_t longest_prefix_ = 0;
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
 

@@ -24,15 +24,16 @@ std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
   if (!merging) {
     parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
   }
-  // How little --top merges is not known.
-  const double merged = spec.order.top > 0 ? 0 : in + static_cast<double>(job.plan.level_bytes);
+  // How little --top and a window of time merge is not known.
+  const bool part = spec.order.top > 0 || HasWindow(spec);
+  const double merged = part ? 0 : in + static_cast<double>(job.plan.level_bytes);
   // Merging takes less of the cores than sorting: 0.6 to 0.8 of it if runs were spilled, otherwise half of it. With a
   // GPU, making keys is nearly all of the work of the cores.
   const bool from_disk = spills || merging;
   const double work = job.plan.gpu && job.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
   const bool to_disk = spills && !job.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
   parts.push_back({"merge runs", 0, work * merged, from_disk ? merged : 0, merged, expands, to_disk});
-  if (spec.order.top > 0 || IsStreamTarget(spec.target.output)) return parts;
+  if (part || IsStreamTarget(spec.target.output)) return parts;
   if (spec.target.verify) parts.push_back({"verify output", 0, 0.25 * in, in, 0, expands});
   return parts;
 }
@@ -228,7 +229,8 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
     proof_->Check(total);
   }
   read_ = total;
-  stats.records_in = total.records;
+  stats.records_outside = sorting_.tally.window.outside;
+  stats.records_in = total.records + stats.records_outside;
   if (const unsigned refused = backend_->refused_threads(); refused > 0) {
     sorting_.Note("the system refused " + std::to_string(refused) + " of " + std::to_string(sorting_.shares.threads) +
                   " threads (ulimit -u, pids.max of the control group, or memory); sorted with the rest");

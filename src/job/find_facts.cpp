@@ -34,7 +34,9 @@ InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& 
   InputFacts input;
   input.plain = ordered.plain;
   input.bytes = inputs.bytes();
-  input.known = input.rereadable = inputs.rereadable();
+  input.rereadable = inputs.rereadable();
+  // Nobody knows before the end how many records are in a window of time.
+  input.known = input.rereadable && !HasWindow(spec);
   input.expected = inputs.rereadable()         ? inputs.bytes()
                    : inputs.stored_bytes() > 0 ? kUsualRatio * inputs.stored_bytes()
                                                : kMaxSize;
@@ -94,6 +96,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
     if (inputs.state(i).empty()) inputs.format().BeginInput(bytes, front);
     ScanState end = front, state = front;
     KeyTally tally;
+    tally.input = i;
     const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();
     try {
       RecordSpan whole = bytes.first(inputs.format().Scan(bytes, end).last);

@@ -44,7 +44,7 @@ void PrepareOutput(SortContext& context) {
     options.threads = context.sorting.shares.encoder_threads;
     output.Compress(spec.target.codec, options, context.clock);
   } else if (output.file() != nullptr && context.open.inputs.rereadable() && !spec.order.debug && !spec.order.unique &&
-             spec.order.top == 0 && !spec.target.no_space_check) {
+             spec.order.top == 0 && !HasWindow(spec) && !spec.target.no_space_check) {
     output.Reserve(context.open.files, context.open.inputs.bytes());
   }
 }

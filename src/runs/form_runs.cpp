@@ -137,21 +137,25 @@ BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs,
 
 BatchFeeder::~BatchFeeder() = default;
 
-std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter) {
+std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter, Progress* progress) {
   if (!returned_.empty()) {
     std::shared_ptr<InputReader::Block> block = std::move(returned_.front());
     returned_.pop_front();
     return block;
   }
-  std::optional<InputReader::Block> block = keys_ ? keys_->Next(waiter) : reader_->Next(waiter);
-  return block ? std::make_shared<InputReader::Block>(std::move(*block)) : nullptr;
+  for (;;) {
+    std::optional<InputReader::Block> block = keys_ ? keys_->Next(waiter) : reader_->Next(waiter);
+    if (!block) return nullptr;
+    if (!block->bytes.empty()) return std::make_shared<InputReader::Block>(std::move(*block));
+    if (progress != nullptr) progress->Advance(block->stored);
+  }
 }
 
 std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, std::uint64_t limit,
                                                       std::uint64_t slot_bytes, bool keep, Progress* progress) {
   std::unique_ptr<Batch> batch(new Batch(layout_));
   batch->turn_ = std::unique_lock(turn_);
-  std::shared_ptr<InputReader::Block> first = Take(waiter);
+  std::shared_ptr<InputReader::Block> first = Take(waiter, progress);
   if (!first) return nullptr;
   returned_.push_front(std::move(first));
   batch->feeder_ = this;
@@ -216,7 +220,7 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
 std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeRecords() {
   const bool full = bytes_ == limit_ || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
   if (full) return nullptr;
-  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_);
+  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_, progress_);
   if (block && !ranges_.empty() && !Continues(block->range)) {
     feeder_->returned_.push_front(std::move(block));
     return nullptr;
@@ -236,7 +240,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   const bool inside = open_.bytes() > 0;
   const bool full = lines_left_ == 0 || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
   if (full && !inside) return nullptr;
-  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_);
+  std::shared_ptr<InputReader::Block> block = feeder_->Take(*waiter_, progress_);
   if (!block) {
     if (inside) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return nullptr;
@@ -257,7 +261,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   if (block->end == 0) {
     if (!inside && bytes_ > 0) {
       // The next block shows where the line ends. If it does not, the line may be as long as the longest line.
-      std::shared_ptr<InputReader::Block> next = feeder_->Take(*waiter_);
+      std::shared_ptr<InputReader::Block> next = feeder_->Take(*waiter_, progress_);
       if (!next) throw Error(ErrorCode::kInternal, "the input ends inside a line");
       const std::uint64_t line = next->end > 0 ? block->head + next->head : feeder_->max_record_;
       returned.push_front(std::move(next));

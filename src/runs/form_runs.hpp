@@ -27,8 +27,7 @@ class BatchFeeder {
   /// inputs were one stream. `order` is the order that every input must have. It must be kNone without `scheme`.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              KeyScheme* scheme = nullptr, const KeyShape& keys = {},
-              NeededOrder order = NeededOrder::kNone);
+              KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone);
   ~BatchFeeder();
 
   /// Neighbouring records of the input, which one Lane::Sort reads block by block. While a batch is being read, no
@@ -80,7 +79,8 @@ class BatchFeeder {
   const KeyStage* keys() const { return keys_.get(); }
 
  private:
-  std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter);
+  /// Returns the next block, or null at the end. `progress` advances by what was read of records that are left out.
+  std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter, Progress* progress = nullptr);
 
   Pipeline pipeline_;
   BlockPool ring_;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -55,10 +56,15 @@ class KeyStage {
   }
 
   /// Returns the next block of keyed records, or std::nullopt at the end. The offset of the block counts the bytes of
-  /// keyed records in all earlier blocks. `waiter` is the pipeline of the calling thread.
-  std::optional<InputReader::Block> Next(const Pipeline& waiter) { return keyed_.Pop(waiter); }
+  /// keyed records in all earlier blocks. A block without bytes only tells how much was read. `waiter` is the pipeline
+  /// of the calling thread.
+  std::optional<InputReader::Block> Next(const Pipeline& waiter) {
+    std::optional<InputReader::Block> block = keyed_.Pop(waiter);
+    if (block && block->bytes.empty()) empty_waits_ = false;
+    return block;
+  }
   // Call the following functions only after Next() has returned std::nullopt.
-  /// Returns the sum of all records that were read.
+  /// Returns the sum of all records that were read, as they are in the output, without those that the job leaves out.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
   /// Returns the bytes after the last record of the inputs.
@@ -89,10 +95,11 @@ class KeyStage {
     RecordSum sum, rest;          ///< sums of the records without their keys; `rest` omits the first record
     std::uint64_t first_end = 0;  ///< offset in `keyed` at which the first record ends
     std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
-    KeyTally tally;
+    KeyTally tally;               ///< counts the records that the job leaves out, too
     std::uint64_t newlines = 0;
-    std::uint64_t offset = 0;       ///< offset of the first record in the input
-    std::optional<Place> disorder;  ///< the first record out of order; the counts begin at the piece
+    // The places of records of which the order is checked; the counts begin at the piece.
+    Place first;                    ///< the first record in `keyed`
+    std::optional<Place> disorder;  ///< the first record out of order
   };
 
   void Cut() {
@@ -232,7 +239,8 @@ class KeyStage {
   }
 
   void Make(Piece& piece, KeyEncoder& encoder, Made& made) {
-    made.offset = made.tally.offset = piece.offset;
+    made.tally.offset = piece.offset;
+    PartSum prefixed{RecordLayout{}};
     const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
     const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
     for (RecordSpan part : {RecordSpan(piece.head), rest}) {
@@ -247,42 +255,64 @@ class KeyStage {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
         }
-        const RecordSum sum = SumRecord(part.first(size));
-        made.sum += sum;
-        if (made.tally.record++ == 0) {
-          made.first_end = made.keyed.size();
-        } else {
-          made.longest = std::max<std::uint64_t>(made.longest, made.keyed.size() - begin);
-          made.rest += sum;
+        if (made.keyed.size() > begin) {
+          if (begin == 0) made.first = {made.tally.record, 0, made.tally.offset};
+          AddSum(Sum(encoder.prefix(), part.first(size), prefixed), made.keyed.size() - begin, made);
         }
+        ++made.tally.record;
         made.tally.offset += size;
         part = part.subspan(size);
       }
     }
     made.newlines = Newlines(piece, piece.head.size() + rest.size());
-    if (order_ == NeededOrder::kNone) return;
+    if (order_ == NeededOrder::kNone || made.keyed.empty()) return;
+    made.first.newlines = Newlines(piece, made.first.offset - piece.offset);
     const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
+  }
+
+  /// Returns the sum of `record` with `prefix` before it. `parts` is a buffer.
+  static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
+    if (prefix.empty()) return SumRecord(record);
+    parts.Add(prefix);
+    parts.Add(record);
+    return parts.End();
+  }
+
+  /// Adds the sum of the last record of `made`, whose keyed record has `size` bytes.
+  static void AddSum(const RecordSum& sum, std::uint64_t size, Made& made) {
+    made.sum += sum;
+    if (size == made.keyed.size()) {
+      made.first_end = size;
+    } else {
+      made.longest = std::max(made.longest, size);
+      made.rest += sum;
+    }
   }
 
   /// Returns the place of the record that follows `in_order`, the keyed records at the front of `piece`. `state` is the
   /// format's state at the beginning of the piece.
   Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) {
-    Place place{CountRecords(in_order, layout_), 0, piece.offset};
+    Place place{0, 0, piece.offset};
     std::vector<std::byte> again;
     KeyTally tally;
+    tally.input = piece.input;
     const RecordSpan parts[] = {piece.head, piece.block.bytes.subspan(piece.begin, piece.end - piece.begin)};
-    std::uint64_t left = place.records;
+    std::uint64_t left = CountRecords(in_order, layout_);  // records that are not left out
     for (RecordSpan part : parts) {
-      for (; left > 0 && !part.empty(); --left) {
+      while (!part.empty()) {
         again.clear();
         const std::uint64_t size = encoder.Append(part, state, again, tally);
+        if (!again.empty() && left-- == 0) {
+          place.newlines = Newlines(piece, place.offset - piece.offset);
+          return place;
+        }
+        ++place.records;
         place.offset += size;
         part = part.subspan(size);
       }
     }
-    place.newlines = Newlines(piece, place.offset - piece.offset);
-    return place;
+    throw Error(ErrorCode::kInternal, "a piece has fewer records than its keys");
   }
 
   /// Returns the number of newlines in the first `count` bytes of the piece's records.
@@ -360,11 +390,11 @@ class KeyStage {
       records_ = newlines_ = 0;
       last_.clear();
     }
-    if (order_ != NeededOrder::kNone) {
+    if (order_ != NeededOrder::kNone && !keyed.empty()) {
       const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
       const int border = last_.empty() ? -1 : CompareRecords(last_, FirstRecord(keyed, layout_), layout_);
       std::optional<Place> disorder = made.disorder;
-      if (border > (unique ? -1 : 0)) disorder = Place{0, 0, made.offset};
+      if (border > (unique ? -1 : 0)) disorder = made.first;
       if (disorder) {
         throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
                     EscapeName(inputs_.path(made.input)) + ": not sorted: " + PlaceText(made.input, *disorder) +
@@ -403,7 +433,11 @@ class KeyStage {
       const std::uint64_t whole = WholeRecordBytes(keyed.first(room), layout_);
       hand_on(take(whole > 0 ? whole : room));
     }
-    const std::uint64_t last = take(keyed.size());
+    stored_ += made.stored;
+    // One waiting block without bytes is enough to show the progress of a job that leaves all records out.
+    const bool passes = !keyed.empty() || !empty_waits_.exchange(true);
+    const std::uint64_t last = !passes ? 0 : keyed.empty() ? blocks_++ : take(keyed.size());
+    if (passes) block.stored = std::exchange(stored_, 0);
     {
       const std::lock_guard lock(mutex_);
       sum_ += made.sum;
@@ -414,8 +448,8 @@ class KeyStage {
       turn_changed_.notify_all();
       if (turn_ == pieces_end_) keyed_.Finish(blocks_);
     }
-    block.stored = made.stored;
-    hand_on(last);
+    if (!passes) return;
+    keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
   /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
@@ -461,6 +495,7 @@ class KeyStage {
   std::condition_variable turn_changed_;
   std::uint64_t turn_ = 0;                     ///< number of the piece whose records are handed on next
   std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for earlier pieces, by number
+  std::atomic<bool> empty_waits_{false};       ///< a block without bytes was handed on and not taken yet
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records that can be used again
   std::uint64_t blocks_ = 0;                   ///< number of blocks that were handed to the feeder
   std::uint64_t bytes_ = 0;                    ///< number of keyed bytes that were handed to the feeder
@@ -471,6 +506,7 @@ class KeyStage {
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
   std::vector<std::byte> last_;  ///< the last keyed record of this input, if the order is checked
+  std::uint64_t stored_ = 0;     ///< bytes that were read from the file since the last block was handed on
   // reader_ comes last, because its threads may run while the constructor throws.
   InputReader reader_;
   const Pipeline::Guard guard_{pipeline_};

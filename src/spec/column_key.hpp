@@ -78,8 +78,13 @@ struct TableOptions {
   unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
   std::optional<std::int64_t> date{};///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
+  std::string since{}, until{};      ///< the window of a log's times, for TimeWindow; empty: no bound
+  bool prefix_name = false;          ///< the output has the name of its input before each record
   bool reverse = false;              ///< if there are no keys, the order is descending
   int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks
+
+  /// Returns true if records outside of a window of time are left out.
+  bool has_window() const { return !since.empty() || !until.empty(); }
 };
 
 }  // namespace gpusort

@@ -158,6 +158,9 @@ struct JobSpec {
   Dialect dialect;
 };
 
+/// Returns true if the job leaves out the records outside of a window of time.
+inline bool HasWindow(const JobSpec& spec) { return spec.source.table && spec.source.table->has_window(); }
+
 /// Returns the name of an input without the extension of its codec, for example a.csv for a.csv.gz.
 inline std::string ExpandedName(const std::string& input, const Source& source) {
   const Codec named = CodecOfPath(input);

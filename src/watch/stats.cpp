@@ -35,6 +35,7 @@ std::string StatsText(const SortStats& stats) {
       {"gpu", stats.gpu},
       {"open_seconds", stats.open_seconds},
       {"records_in", stats.records_in},
+      {"records_outside", stats.records_outside},
       {"records_out", stats.records_out},
       {"top", stats.top},
       {"header_lines", stats.header_lines},

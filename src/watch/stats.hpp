@@ -29,6 +29,7 @@ struct SortStats {
   bool gpu = false;
   double open_seconds = 0;  ///< time until the backend was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
+  std::uint64_t records_outside = 0;  ///< how many of records_in were outside of the window of --since and --until
   std::uint64_t top = 0;           ///< the value of --top; 0 means all records
   std::uint64_t header_lines = 0;  ///< number of lines in the header, which are not records
   std::uint64_t stored_bytes = 0;  ///< size of the output after compression, if it is compressed
