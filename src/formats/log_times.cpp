@@ -1,6 +1,7 @@
 #include "formats/log_times.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstring>
 #include <utility>
@@ -40,6 +41,11 @@ const char* TakeAfterLead(const LogShape& shape, const TextReader& line, TimePar
 }
 
 }  // namespace
+
+std::uint64_t NewLogId() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 void SkipColours(TextReader& reader) {
   while (reader.end - reader.at > 2 && reader.at[0] == '\x1b' && reader.at[1] == '[') {
@@ -209,8 +215,8 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
 }
 
 bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs) {
-  if (of_ == &log && line.starts_with(front_) && (!whole_ || line.size() == front_.size())) return true;
-  of_ = nullptr;
+  if (of_ == log.id && line.starts_with(front_) && (!whole_ || line.size() == front_.size())) return true;
+  of_ = 0;
   for (const LogShape& shape : log.shapes) {
     if (shape.kind != LogShape::kJson) {
       if (FindAt(log, shape, line)) return true;
@@ -237,19 +243,19 @@ bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::stri
   const std::size_t size = whole_ ? line.size() : static_cast<std::size_t>(end - line.data()) + kAfter;
   front_ = line.substr(0, size);
   whole_ |= front_.size() == line.size();
-  of_ = &log;
+  of_ = log.id;
   return true;
 }
 
 bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line) {
-  if (parsed_ != &log) {
+  if (parsed_ != log.id) {
     std::vector<JsonPath> paths;
     for (const LogShape& shape : log.shapes) {
       if (shape.kind == LogShape::kJson) paths.emplace_back(shape.member);
     }
     values_.resize(paths.size());
     parser_.emplace(std::move(paths));
-    parsed_ = &log;
+    parsed_ = log.id;
   }
   try {
     parser_->Find(std::as_bytes(std::span(line)), values_);
@@ -273,7 +279,7 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line) {
     }
     front_ = line;
     whole_ = true;
-    of_ = &log;
+    of_ = log.id;
     return true;
   }
   return false;

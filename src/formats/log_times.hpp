@@ -42,8 +42,12 @@ struct LogShape {
   bool utc = false;       ///< times without a zone are in UTC
 };
 
+std::uint64_t NewLogId();
+
 /// The forms of the times of one input, as its first lines show them.
 struct LogTimes {
+  /// Differs from the ID of every other log that was learnt or loaded, also if that object is gone. Never 0.
+  std::uint64_t id = NewLogId();
   std::vector<LogShape> shapes;  ///< more than one if the input is a mixture, such as logs that were merged
   std::int64_t latest = 0;       ///< no time of the input is later: seconds since 1970, in local time
   std::uint64_t looked = 0;      ///< the number of lines that were looked at, without those that begin with a blank
@@ -117,7 +121,7 @@ class LogTimeReader {
     Zone::Span span;  ///< of the last time in this zone
   };
   std::map<std::string, Place, std::less<>> places_;
-  const LogTimes* parsed_ = nullptr;  ///< the log whose members `parser_` finds
+  std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log whose members `parser_` finds
   std::optional<JsonRecords> parser_;
   std::vector<JsonValue> values_;
   LogTime time_;
@@ -127,7 +131,7 @@ class LogTimeReader {
   // of the next record.
   std::string front_;
   bool whole_ = false;  ///< front_ is the whole line
-  const LogTimes* of_ = nullptr;
+  std::uint64_t of_ = 0;  ///< the LogTimes::id of the log that front_ is from; 0: there is no such line
 };
 
 }  // namespace gpusort
