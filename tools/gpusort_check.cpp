@@ -466,6 +466,7 @@ struct Job {
   Order order;
   std::optional<check::Table> table;  ///< of lines, too
   std::optional<check::LogRules> logs;
+  bool prefix_name = false;
   bool any_order = false;
   bool checksum = false;
   bool reverse = false;
@@ -1036,6 +1037,9 @@ const tool::ToolHelp kHelp = {
      {"year", 0, "N", "log: as gpusort's option"},
      {"date", 0, "DAY", "log: as gpusort's option"},
      {"multiline", 0, "WHEN", "log: as gpusort's option", false, "auto indent none"},
+     {"since", 0, "TIME", "log: as gpusort's option"},
+     {"until", 0, "TIME", "log: as gpusort's option"},
+     {"prefix-name", 0, "", "log: as gpusort's option"},
      {"decimal-point", 0, "CHAR", "CHAR in numbers (default .)"},
      {"thousands", 0, "CHAR", "CHAR between the digits of numbers"},
      {"reverse", 'r', "", "the order of every key is reversed"},
@@ -1089,7 +1093,8 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
-constexpr const char* kLogOptions[] = {"time", "timezone", "year", "date", "multiline"};
+constexpr const char* kLogOptions[] = {"time",  "timezone", "year",       "date", "multiline",
+                                       "since", "until",    "prefix-name"};
 constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
                                          "comment", "null", "decimal-point", "thousands"};
 
@@ -1178,8 +1183,10 @@ check::LogRules ParseLogs(const tool::Typed& typed) {
   try {
     for (const std::string& format : rules.formats) check::CheckTimeFormat(format);
     check::SetLogZone(rules.zone);
+    if (typed.has("since")) rules.since = check::ReadBound(typed.value("since"));
+    if (typed.has("until")) rules.until = check::ReadBound(typed.value("until"));
   } catch (const check::BadRule& error) {
-    FailUsage("--" + std::string(rules.zone.empty() ? "time" : "time, --timezone") + ": " + error.what());
+    FailUsage(std::string("--format log: ") + error.what());
   }
   return rules;
 }
@@ -1256,6 +1263,8 @@ Job ParseJob(const tool::Typed& typed) {
                 (option == "any-order" ? "; --format lines --any-order compares the lines" : ""));
     }
     job.logs = ParseLogs(typed);
+    job.prefix_name = typed.has("prefix-name");
+    if (job.prefix_name && job.against.empty()) FailUsage("--prefix-name needs --against");
   } else if (typed.has("format")) {
     job.table = ParseTable(typed);
   }
@@ -1433,6 +1442,10 @@ tool::Exit RunLogs(const Job& job) {
   };
   const auto read = [&](const std::string& path) {
     inputs.push_back(open(path));
+    if (job.prefix_name) {
+      const std::string quoted = tool::Quote(path);
+      inputs.back()->prefix = quoted.substr(1, quoted.size() - 2) + ": ";
+    }
     try {
       const auto number = static_cast<std::uint32_t>(inputs.size() - 1);
       const std::vector<check::LogRecord> found = inputs.back()->Records(*job.logs, number, job.threads);

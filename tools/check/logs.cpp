@@ -735,6 +735,24 @@ void SetLogZone(const std::string& zone) {
   ::tzset();
 }
 
+std::int64_t ReadBound(std::string_view text) {
+  std::vector<std::string> formats = {"%Y-%m-%d", "@%s", "@%s.%f"};
+  for (const char* const between : {"T", " "}) {
+    for (const char* const clock : {"%H:%M", "%H:%M:%S", "%H:%M:%S.%f"}) {
+      for (const char* const zone : {"", "%z"}) formats.push_back(std::string("%Y-%m-%d") + between + clock + zone);
+    }
+  }
+  for (const std::string& format : formats) {
+    bool zoned = false;
+    std::string_view rest = text;
+    const std::optional<Instant> instant = TakeInstantBy(format, rest, zoned);
+    if (!instant || !rest.empty()) continue;
+    const std::int64_t time = TimeOfInstant(*instant);
+    return zoned ? time : UtcOf(time);
+  }
+  throw BadRule("'" + std::string(text) + "' is no time");
+}
+
 LogFile::LogFile(const std::string& path, const std::string& name) : name_(name) {
   const auto fail = [&](int error) { throw std::system_error(error, std::generic_category(), path); };
   const int file = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -788,6 +806,12 @@ std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t num
     }
   });
   CompleteTimes(rules, all);
+  if (rules.since || rules.until) {
+    std::erase_if(all, [&](const LogRecord& record) {
+      return record.time == kNoTime || (rules.since && record.time < *rules.since) ||
+             (rules.until && record.time >= *rules.until);
+    });
+  }
   return all;
 }
 
@@ -801,7 +825,7 @@ std::optional<LogDifference> FindDifference(std::string_view output, const std::
   std::uint64_t size = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (i % kMost == 0) begins.push_back(size);
-    size += records[i].bytes + (bytes_of(records[i]).ends_with('\n') ? 0 : 1);
+    size += files[records[i].file]->prefix.size() + records[i].bytes + (bytes_of(records[i]).ends_with('\n') ? 0 : 1);
   }
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
@@ -811,8 +835,11 @@ std::optional<LogDifference> FindDifference(std::string_view output, const std::
       std::uint64_t at = begins[part];
       for (std::size_t i = part * kMost; i < std::min((part + 1) * kMost, records.size()); ++i) {
         const std::string_view record = bytes_of(records[i]);
+        const std::string& prefix = files[records[i].file]->prefix;
         const std::uint64_t place = at;
-        bool same = at <= output.size() && output.substr(at).starts_with(record);
+        bool same = at <= output.size() && output.substr(at).starts_with(prefix);
+        at += prefix.size();
+        same = same && at <= output.size() && output.substr(at).starts_with(record);
         at += record.size();
         if (!record.ends_with('\n')) same = same && output.substr(std::min(at++, output.size())).starts_with('\n');
         if (same) continue;
@@ -855,7 +882,9 @@ std::string Explain(const LogDifference& difference, const LogFile& output,
   std::optional<std::size_t> there;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string_view bytes = files[records[i].file]->bytes().substr(records[i].offset, records[i].bytes);
-    if (rest.starts_with(bytes) && (!there || records[*there].bytes < bytes.size())) there = i;
+    const std::string& prefix = files[records[i].file]->prefix;
+    if (!rest.starts_with(prefix)) continue;
+    if (rest.substr(prefix.size()).starts_with(bytes) && (!there || records[*there].bytes < bytes.size())) there = i;
   }
   const std::size_t wanted = difference.record;
   if (wanted == records.size()) {

@@ -23,6 +23,7 @@ struct LogRules {
   std::optional<int> year;           ///< of the first time of each log, if the times have no year
   std::optional<std::int64_t> date;  ///< the same for times without a day, in days since 1970
   LogLines lines = LogLines::kUntimed;
+  std::optional<std::int64_t> since, until;  ///< only times from `since` on, and before `until`
 };
 
 /// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, which comes last.
@@ -40,9 +41,15 @@ struct LogRecord {
 /// Sets the zone of times without a zone, for the whole process. Throws BadRule if there is no such zone.
 void SetLogZone(const std::string& zone);
 
+/// Returns the time that a bound of a window means: a day, a day and a time with or without a zone, or @ and seconds
+/// since 1970. Throws BadRule.
+std::int64_t ReadBound(std::string_view text);
+
 /// A log in memory.
 class LogFile {
  public:
+  std::string prefix;  ///< the bytes before each record in the output
+
   /// Maps a regular file, or reads a stream to its end. `path` "-" is standard input. `name` stands in messages. Throws
   /// std::system_error.
   LogFile(const std::string& path, const std::string& name);
