@@ -28,10 +28,11 @@ this order:
 
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
       Optional. Finds where the records of a slice of csv, tsv, pgcopy,
-      pgcopy-csv, pgcopy-binary, pgdump, mysql or paragraphs begin. That depends
-      on the bytes before the slice; without scan, each task of runs reads them.
-      Scan all slices before the first task of runs. For pgcopy-binary and
-      pgdump, the slice with the beginning of a file reads the whole file.
+      pgcopy-csv, pgcopy-binary, pgdump, mysql, paragraphs or log begin. That
+      depends on the bytes before the slice; without scan, each task of runs
+      reads them. Scan all slices before the first task of runs. For
+      pgcopy-binary, pgdump and log, the slice with the beginning of a file
+      reads the whole file.
 
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
       Sorts slice K of N, from 0: the records that begin in the Kth of N equal

@@ -291,6 +291,29 @@ std::vector<InputRange> Inputs::Ranges() const {
   return ranges;
 }
 
+std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) const {
+  const Input& from = inputs_[input];
+  const std::shared_ptr<File> file = from.file->Open();
+  std::uint64_t at = 0;
+  Decoder decoder(
+      from.codec, EscapeName(from.path),
+      [&](std::span<std::byte> to) {
+        const std::uint64_t got = from.file->ReadSome(*file, at, to);
+        at += got;
+        return got;
+      },
+      options_.limits);
+  std::vector<std::byte> front(bytes);
+  std::uint64_t got = 0;
+  while (got < bytes) {
+    const std::uint64_t more = decoder.Read(std::span(front).subspan(got));
+    if (more == 0) break;
+    got += more;
+  }
+  front.resize(got);
+  return front;
+}
+
 std::span<const std::byte> Inputs::Read(const InputRange& range, std::span<std::byte> buffer) const {
   const Input& input = inputs_[range.input];
   const std::uint64_t offset = input.begin + range.offset, stop = offset + range.bytes;

@@ -50,12 +50,50 @@ LogsFormat::LogsFormat(const JobSpec& spec)
     if (key.column == "time" && key.number == 0 && key.rule.type == ValueType::kTimestamp) continue;
     throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': the key of a log is time, or time:desc");
   }
+  if (!table_.alone.empty()) alone_ = LoadState(table_.alone);
   for (const std::string& format : table_.times) {
     const bool dated = std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
       return format.find(std::string{'%', letter}) != format.npos;
     });
     if (!dated) throw Error(ErrorCode::kUsage, "--time: " + QuoteWord(format) + " has no day (%d, %j) and no %s");
   }
+}
+
+std::string LogsFormat::SaveState(const ScanState& state) const {
+  return state.log.times ? "log " + SaveLog(*state.log.times) : "log";
+}
+
+ScanState LogsFormat::LoadState(const std::string& text) const {
+  ScanState state;
+  constexpr std::string_view kFront = "log ";
+  if (!text.starts_with(kFront)) return state;
+  state.mode = kLine;
+  state.log.times = LoadLog(text.substr(kFront.size()));
+  state.log.alone = true;
+  return state;
+}
+
+ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
+  const auto all = std::make_shared<LogTimes>();
+  for (const ScanState& front : fronts) {
+    if (!front.log.times) continue;
+    LogTimes one;
+    for (const LogShape& shape : front.log.times->shapes) {
+      one.shapes = {shape};
+      const auto same = [&](const LogShape& other) {
+        LogTimes two;
+        two.shapes = {other};
+        return SaveLog(one) == SaveLog(two);
+      };
+      if (std::ranges::none_of(all->shapes, same)) all->shapes.push_back(shape);
+    }
+    all->latest = std::max(all->latest, front.log.times->latest);
+  }
+  ScanState state;
+  state.mode = kLine;
+  state.log.times = all;
+  state.log.alone = true;
+  return state;
 }
 
 std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
@@ -73,6 +111,7 @@ void LogsFormat::BeginInput(RecordSpan front, ScanState& state) const {
   } catch (const BadRecord& unknown) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(state.count)) + ": " + unknown.what());
   }
+  state.log.alone = alone_.log.alone;
   state.log.date = table_.date.value_or(table_.year);
 }
 
@@ -104,7 +143,7 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& 
     place.second_pass = false;
     return local - span.east;
   }
-  place.second_pass = after && zone_.IsTwice(local) && (place.second_pass || local < before - kStepBack);
+  place.second_pass = after && !place.alone && zone_.IsTwice(local) && (place.second_pass || local < before - kStepBack);
   return zone_.ToUtc(local, place.second_pass);
 }
 
@@ -241,9 +280,36 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       PutKey(key, {LineAt(begin, end), Field::kValue, 0}, out, tally);
     }
   }
+  std::string fraction;  // the next line changes scratch.times
+  if (alone_.log.alone && time.instant) time.instant->fraction = fraction = time.instant->fraction;
   while (p != end && (p = AfterLine(p, end)) != end && !Begins(state.log, scratch.times, LineAt(p, end))) {
   }
-  return static_cast<std::uint64_t>(p - begin);
+  const auto size = static_cast<std::uint64_t>(p - begin);
+  if (alone_.log.alone) RequireAlone(records.first(size), time, scratch);
+  return size;
+}
+
+void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const {
+  if (!scratch.alone) scratch.alone = std::make_unique<LogScratch>();
+  LogPlace place = alone_.log;
+  const Byte* const begin = AsBytes(record.data());
+  const Byte* const end = begin + record.size();
+  bool same = Begins(place, scratch.alone->times, LineAt(begin, end));
+  if (same) {
+    const LogTime alone = TakeTime(LineAt(begin, end), place, *scratch.alone);
+    same = alone.instant.has_value() == time.instant.has_value();
+    if (same && time.instant) {
+      same = alone.instant->seconds == time.instant->seconds && alone.instant->fraction == time.instant->fraction &&
+             alone.instant->infinite == time.instant->infinite && alone.instant->from_next == time.instant->from_next;
+    }
+  }
+  for (const Byte* p = AfterLine(begin, end); p != end && same; p = AfterLine(p, end)) {
+    same = !Begins(place, scratch.alone->times, LineAt(p, end));
+  }
+  if (!same) {
+    throw BadRecord(0, "another record or time would be read here without the lines around it, as tasks do: sort it " +
+                           std::string("with gpusort"));
+  }
 }
 
 }  // namespace gpusort

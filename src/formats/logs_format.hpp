@@ -26,12 +26,17 @@ class LogsFormat : public TableFormat {
   bool ends_in(const ScanState&) const override { return true; }
   std::uint64_t Finish(RecordSpan open, const ScanState&) const override { return open.size(); }
   unsigned modes() const override { return 0; }
+  std::string SaveState(const ScanState& state) const override;
+  ScanState LoadState(const std::string& text) const override;
+  /// Returns a state with the forms of all inputs.
+  ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
   /// Buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    Zone::Span span;  ///< of the last time without a zone
+    Zone::Span span;                    ///< of the last time without a zone
+    std::unique_ptr<LogScratch> alone;  ///< for RequireAlone()
   };
   /// ScanState::mode. ScanState::count is the number of the input.
   enum Mode : unsigned {
@@ -57,9 +62,14 @@ class LogsFormat : public TableFormat {
   /// Does what TakeTime() does for each record that begins in [begin, end), which begins at the front of a line.
   void Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const;
 
+  /// Throws BadRecord unless `record`, which has the time `time`, is the same record with the same time if it is read
+  /// with the forms of all inputs.
+  void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
+
   const std::vector<std::string>& inputs_;
   const Zone zone_;
   const TimeWindow window_;
+  ScanState alone_;   ///< TableOptions::alone
   const bool walks_;  ///< the time of a record depends on all records before it
 };
 

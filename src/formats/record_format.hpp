@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/error.hpp"
 #include "kernels/records/record.hpp"
@@ -20,6 +21,7 @@ struct LogTimes;
 /// The place in a log, after some of its records: see formats/logs_format.hpp.
 struct LogPlace {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
+  bool alone = false;                     ///< each record is read without the others: see RecordFormat::Alone()
   bool local = false;                     ///< the time of the last record had no zone, and `at` is that time
   bool second_pass = false;               ///< `at` is in the second occurrence of an hour that occurs twice
   std::int64_t at = 0;                    ///< seconds since 1970-01-01 00:00:00 local time
@@ -129,6 +131,9 @@ class RecordFormat {
   /// text stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
+  /// Returns the state in which each record can be read without the records before it, in any order of the records. For
+  /// formats that know no such state, returns ScanState{}. `fronts` are the states at the beginnings of all inputs.
+  virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
   /// Returns the reason why a record goes on in the given state, for the error "record too long". Empty: no reason.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 

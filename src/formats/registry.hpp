@@ -71,7 +71,7 @@ struct FormatRow {
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
   const char* key = "";  ///< the key of a job without -k, a timestamp; empty: all columns as text
-  /// True if the keys of records can be made again from sorted records, as tasks and --verify-output do.
+  /// True if the keys of records can be made again from the output alone, as --verify-output does.
   bool again = true;
   /// True if a record without the value of a key is unusual. A warning counts such records.
   bool warns_missing = false;

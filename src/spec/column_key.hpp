@@ -80,6 +80,9 @@ struct TableOptions {
   Multiline multiline = Multiline::kAuto;
   std::string since{}, until{};      ///< the window of a log's times, for TimeWindow; empty: no bound
   bool prefix_name = false;          ///< the output has the name of its input before each record
+  /// The state of RecordFormat::Alone(), as SaveState() returns it. Each record must have the same key in that state.
+  /// Empty: records need not be read alone.
+  std::string alone{};
   bool reverse = false;              ///< if there are no keys, the order is descending
   int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks
 

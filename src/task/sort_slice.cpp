@@ -88,6 +88,25 @@ class Slices {
     return records;
   }
 
+  /// Returns the state at the beginning of an input.
+  ScanState FrontState(std::uint32_t input) const {
+    ScanState state;
+    const RecordFormat& format = order_.ordered().format();
+    for (std::uint32_t i = 0; i < input; ++i) state = format.NextInput(state);
+    if (const auto front = inputs_.Front(input, RecordFormat::kFrontBytes); !front.empty()) {
+      format.BeginInput(front, state);
+    }
+    return state;
+  }
+  /// Returns the state in which the records of all runs are read, as RecordFormat::SaveState returns it, or "" if each
+  /// run begins with another state.
+  std::string AloneState() const {
+    if (RowOf(*spec_.source.table).again) return "";
+    std::vector<ScanState> fronts;
+    for (std::uint32_t i = 0; i < inputs_.count(); ++i) fronts.push_back(FrontState(i));
+    return order_.Save(order_.ordered().format().Alone(fronts));
+  }
+
   /// Returns true if the end of a record can be found only with the bytes before the record.
   bool depend() const { return modes_ != 1; }
   /// Scans a slice, or all inputs that begin in it, for the slices after it. Call this only if depend() returns true.
@@ -209,7 +228,7 @@ class Slices {
   }
 
   ScanState StateAt(File& file, std::uint32_t input, std::uint64_t at, std::uint64_t number) {
-    ScanState state;
+    ScanState state = FrontState(input);
     std::uint64_t from = inputs_.begin(input);
     for (std::uint64_t slice = 0; slice < number && from < at; ++slice) {
       for (const Bytes& bytes : BytesOf(slice)) {
@@ -248,7 +267,7 @@ class Slices {
   std::vector<TaskScan> ScanFromFront(std::uint32_t input, std::uint64_t number) {
     std::vector<TaskScan> scans;
     const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(input), false);
-    ScanState state;
+    ScanState state = FrontState(input);
     std::uint64_t from = inputs_.begin(input), end = 0;
     for (std::uint64_t slice = number; end < inputs_.facts(input).size; ++slice) {
       for (const Bytes& bytes : BytesOf(slice)) {
@@ -322,8 +341,17 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
-  if (spec.source.table && !RowOf(*spec.source.table).again) {
-    RefuseTask("tasks cannot read a part of --format " + spec.source.table->name + " yet: sort it with gpusort");
+  if (spec.source.table) {
+    const TableOptions& table = *spec.source.table;
+    const char* const option = table.year != 0                           ? "--year"
+                               : table.date                              ? "--date"
+                               : table.multiline != Multiline::kAuto     ? "--multiline"
+                                                                         : nullptr;
+    if (option != nullptr) {
+      RefuseTask(std::string(option) + " has no meaning here: tasks read each record alone, and the record before it " +
+                 "would tell its time");
+    }
+    if (table.prefix_name) RefuseTask("--prefix-name has no meaning here: tasks read the records of runs again");
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (spec.target.split > 0)
@@ -351,6 +379,7 @@ void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, T
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record) {
   Slices::Records records;
+  std::string state;
   {
     SliceTask task(spec, arguments, slice.count, folder, cancel);
     if (const std::optional<TaskRun> run = task.folder.FindRun(slice.number)) {
@@ -360,6 +389,7 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
       }
     }
     records = task.slices.Of(slice.number);
+    if (spec.source.table) state = task.slices.AloneState();
     // A slice without records has the header, if that is found without them. An empty input may lack a header.
     const Inputs& inputs = task.open.inputs;
     if (records.paths.empty() && inputs.rereadable()) {
@@ -371,7 +401,8 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   JobFolder there(files, folder);
   const std::string path = there.RunPath(slice.number);
   SortResult result;
-  const std::string state = records.ranges.empty() ? "" : records.ranges[0].state;
+  const std::string alone = state;
+  if (state.empty() && !records.ranges.empty()) state = records.ranges[0].state;
   const RunLabel label = there.LabelOf(slice.number);
   std::unique_ptr<OutputFile> run = CreateOwn(files, path);
   if (records.paths.empty()) {
@@ -380,6 +411,7 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     Source source = spec.source;
     source.inputs = std::move(records.paths);
     source.ranges = std::move(records.ranges);
+    if (source.table) source.table->alone = alone;
     Target target = spec.target;
     target.output = path;
     target.state = state;

@@ -141,10 +141,45 @@ expect 2 gpusort -k status -o out java.log
 says 'the key of a log is time'
 expect 2 gpusort --verify-output -o out java.log
 says 'yet$'
-expect 2 "$bin/gpusort_task" runs --slice 0/2 --into job --format log --timezone UTC java.log
-says 'yet: sort it with gpusort$'
 expect 2 "$bin/gpusort" --format csv --timezone UTC -k a -o out java.log
 says '--timezone has no meaning with --format csv'
+
+# Tasks: slices that begin in the middle of a log, runs of several logs, one output, parts.
+task() { "$bin/gpusort_task" "$@"; }
+in_tasks() { # SLICES PARTS OUTPUT INPUT...
+  local slices=$1 parts=$2 output=$3
+  shift 3
+  rm -rf job
+  for ((k = 0; k < scans; ++k)); do
+    task scan --slice $k/$slices --into job --format log --timezone Europe/Berlin "$@" 2>err || return
+  done
+  for ((k = slices - 1; k >= 0; --k)); do
+    task runs --slice $k/$slices --into job --format log --timezone Europe/Berlin "$@" 2>err || return
+  done
+  task cut --parts $parts job 2>err
+  for ((j = 0; j < parts; ++j)); do task part --part $j/$parts job "$output" 2>err || return; done
+  task prove --parts $parts job "$output" 2>err
+}
+scans=0
+for shape in '1 1' '3 2' '9 5' '9 4'; do
+  [ "$shape" != '9 4' ] || scans=9
+  # shellcheck disable=SC2086
+  in_tasks $shape out "${logs[@]}" || fail "tasks $shape: $(cat err)"
+  cmp out expected || fail "tasks $shape: another order"
+done
+scans=0
+gzip -kf syslog.log && touch -d 2026-04-01 syslog.log.gz
+in_tasks 4 3 out common.log python.log syslog.log.gz apache.log java.log json.log epoch.log || fail "$(cat err)"
+cmp out expected
+# Lines that are records of one log and parts of records of another cannot be told apart in a run.
+printf '2026-01-01 00:00:00 a\n2026-01-01 00:00:01 b\n' >first.log
+{ printf 'Jan  1 00:00:02 h a\n%.0s' {1..60} && printf '2026-01-01 00:00:00 is text\nJan  1 00:00:04 h\n'; } >second.log
+expect 3 in_tasks 1 1 out first.log second.log
+says 'second.log: record 60, line 60, byte 1180: another record or time would be read here without the lines around it'
+expect 2 task runs --slice 0/1 --into job2 --format log --year 2026 second.log
+says '--year has no meaning here'
+expect 2 task runs --slice 0/1 --into job2 --format log --prefix-name second.log
+says '--prefix-name has no meaning here'
 
 # Times without a year or without a day, over several of these, and the lines that are records.
 cat >steps.py <<'END'
