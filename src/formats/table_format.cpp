@@ -124,7 +124,7 @@ std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::
   }
   std::string text = fmt::format(
       "{}: {} of the type {}: {}", NameOf(key),
-      column.bad.count == 1 ? "its only value is" : fmt::format("none of its {} values is", column.bad.count),
+      column.bad.count == 1 ? "its only value is not" : fmt::format("none of its {} values is", column.bad.count),
       ValueTypeName(key.rule.type), ThreeOf(column.samples));
   std::string ways;
   for (const Suggestion& way : SuggestTypes(column.samples, key.rule)) {

@@ -14,6 +14,8 @@
 #include "data/output_parts.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/registry.hpp"
+#include "formats/zone.hpp"
+#include "formats/registry.hpp"
 #include "job/attempt.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -59,6 +61,9 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
   for (const auto& [name, value] : spec.survival.typed) fingerprint.emplace_back(name, Exact(value));
   fingerprint.emplace_back("the output", FullPath(spec.target.output));
   fingerprint.emplace_back("the locale", LocaleName());
+  if (spec.source.table && (RowOf(*spec.source.table).takes & kTakesTime) != 0) {
+    fingerprint.emplace_back("the time zone", Zone(spec.source.table->zone).name());
+  }
   if (spec.order.random) {
     const auto& salt = spec.order.lines->order.salt;
     fingerprint.emplace_back("the random source", Hex(XXH3_64bits(salt, sizeof salt)));

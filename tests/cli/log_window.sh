@@ -162,21 +162,34 @@ gpusort "${window[@]}" --prefix-name --memory 12M -o - a.log <(zcat b.log.gz) - 
   sed 's,^/dev/fd/[0-9]*: ,b.log.gz: ,' >out
 same out expected
 
-# A job that is killed goes on from its runs, and not with another window or without the names.
-for seconds in 0.02 0.05 0.1 0.2; do
+# A job that fails or is killed goes on from its runs, and not with another window, without the names, or in another zone.
+job() {
+  "$bin/gpusort" --format log "${window[@]}" --resume-dir kept --memory 16M --batch-bytes 16K --threads 2 -o out "$@" \
+    "${logs[@]}"
+}
+export TZ=Europe/Berlin
+code=0
+(ulimit -f 100; job --prefix-name) 2>err || code=$?
+[ $code = 5 ] && [ -e kept/gpusort.manifest ] || fail "exit $code: $(cat err)"
+expect 2 job --prefix-name --top 5
+says "the job there is another: --top"
+expect 2 job
+says "the job there is another: --prefix-name was given, and is not given"
+TZ=Asia/Kolkata expect 2 job --prefix-name
+says "the time zone was 'Europe/Berlin (the value of TZ)', and is 'Asia/Kolkata (the value of TZ)'"
+window[1]=@$((from + 1))
+expect 2 job --prefix-name
+says "the job there is another: --since was '@$from'"
+window[1]=@$from
+for seconds in 0.02 0.05 0.1; do
   code=0
-  { timeout -s KILL $seconds "$bin/gpusort" --format log --timezone Europe/Berlin "${window[@]}" --prefix-name \
-    --resume-dir kept --memory 16M --batch-bytes 16K --threads 2 -o out "${logs[@]}" || code=$?; } >err 2>&1
+  { timeout -s KILL $seconds "$bin/gpusort" --format log "${window[@]}" --prefix-name --resume-dir kept --memory 16M \
+    --batch-bytes 16K --threads 2 -o out "${logs[@]}" || code=$?; } >err 2>&1
   [ $code = 0 ] || [ $code = 137 ] || fail "exit $code: $(cat err)"
 done
-if [ -e kept ]; then
-  expect 2 gpusort --since "@$from" --until "@$((to + 1))" --prefix-name --resume-dir kept -o out "${logs[@]}"
-  says "the job there is another: --until was"
-  expect 2 gpusort "${window[@]}" --resume-dir kept -o out "${logs[@]}"
-fi
-gpusort "${window[@]}" --prefix-name --resume-dir kept --memory 16M --batch-bytes 16K --threads 2 -o out "${logs[@]}" 2>err ||
-  fail "$(cat err)"
+job --prefix-name 2>err || fail "$(cat err)"
 same out named
+unset TZ
 
 # A name cannot forge a line, and a long one takes its place in a record of the longest allowed size.
 mkdir -p "$(printf 'd%.0s' {1..200})"

@@ -236,6 +236,8 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
             "in: column 'a' is null in all 2 records; --force-format sorts all the same");
   EXPECT_EQ(what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
             "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts all the same");
+  EXPECT_EQ(what("x,1\n", {"-k", "a:int"}),
+            "in: column 'a': its only value is not of the type int: 'x'; --force-format sorts all the same");
   EXPECT_EQ(what("x,1\n7,2\n", {"-k", "a:int"}), "");
   EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("what reads them is :decimal --decimal-point ','"), std::string::npos);
 }
