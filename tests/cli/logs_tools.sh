@@ -297,6 +297,19 @@ for options in 'turns.log --year 2019' 'clock.log --date 2019-02-27' 'loose.log 
 done
 expect 3 check clock.log
 
+# A window of time, and names before the records.
+for options in '--since 2026-11-10' '--until 2026-11-10T12:00 --prefix-name' '--since @1793900000.5 --until @1794000000' \
+  '--since 2026-11-05T00:00:00+05:30 --prefix-name -r'; do
+  read -r -a words <<<"$options"
+  expect 0 sort_logs "${words[@]}" -o out "${inputs[@]}"
+  expect 0 check "${words[@]}" --against "${inputs[@]}" out
+  [ "$(sed -n 's/^records: *//p' report)" -gt 100 ] || fail "$options: $(cat report)"
+  sed 5d out >bad
+  expect 1 check "${words[@]}" --against "${inputs[@]}" bad
+done
+sed 's/^logs-web: /logs-app: /' out >bad
+expect 1 check "${words[@]}" --against "${inputs[@]}" bad
+says 'is no record of the inputs; line [0-9]* of .logs-web. (2026'
 expect 2 check --since yesterday a.log
 says "'yesterday' is no time"
 expect 2 check --prefix-name a.log
