@@ -285,7 +285,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   while (p != end && (p = AfterLine(p, end)) != end && !Begins(state.log, scratch.times, LineAt(p, end))) {
   }
   const auto size = static_cast<std::uint64_t>(p - begin);
-  if (alone_.log.alone) RequireAlone(records.first(size), time, scratch);
+  if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);
   return size;
 }
 

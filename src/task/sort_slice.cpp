@@ -352,6 +352,9 @@ void CheckTaskOptions(const JobSpec& spec) {
                  "would tell its time");
     }
     if (table.prefix_name) RefuseTask("--prefix-name has no meaning here: tasks read the records of runs again");
+    if ((RowOf(table).takes & kTakesTime) != 0 && table.zone.empty()) {
+      RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
+    }
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (spec.target.split > 0)
