@@ -108,84 +108,7 @@ expect 0 check --against <(zcat logs-app.gz) logs-web out
 mkdir families
 (
   cd families
-  cat >families.py <<'END'
-"""Writes a log of each family, out of order: families.py COUNT. Prints their names."""
-import datetime
-import json
-import random
-import sys
-
-draw = random.Random(11)
-utc = datetime.timezone.utc
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
-
-
-def parts(t):
-    return {"Y": f"{t:%Y}", "m": f"{t:%m}", "d": f"{t:%d}", "e": f"{t.day:2}", "b": MONTHS[t.month - 1],
-            "a": DAYS[t.weekday()], "c": f"{t:%H:%M:%S}", "h": f"{t:%H%M%S}",
-            "i": f"{t.hour % 12 or 12}:{t:%M:%S} {'AM' if t.hour < 12 else 'PM'}",
-            "f": f"{t.microsecond:06}", "ms": f"{t.microsecond // 1000:03}", "s": int(t.timestamp()), "y": f"{t:%y}",
-            "n": draw.randrange(100000)}
-
-
-FAMILIES = {
-    "rfc5424": "<34>1 {Y}-{m}-{d}T{c}.{ms}Z host app 7 ID{n} - text {n}",
-    "basic": "{Y}{m}{d}T{h} text {n}",
-    "rfc3164": "<13>{b} {e} {c} host prog[{n}]: text",
-    "apache-error": "[{a} {b} {d} {c}.{f} {Y}] [core:error] [pid {n}] text",
-    "nginx-error": "{Y}/{m}/{d} {c} [error] 12#12: *{n} open() failed",
-    "samba": "[{Y}/{m}/{d} {c}.{f},  3] ../source3/smbd.c:{n}(reply)\n  text {n}",
-    "rfc2822": "{a}, {d} {b} {Y} {c} +0100 text {n}",
-    "rfc1123": "{a}, {d} {b} {Y} {c} GMT text {n}",
-    "log4j": "{Y}-{m}-{d} {c},{ms} ERROR [main] shop - text {n}\n\tat a.b(C.java:{n})",
-    "jul": "{b} {d}, {Y} {i} org.example.Main run\nINFO: text {n}",
-    "tomcat": "{d}-{b}-{Y} {c}.{ms} INFO [main] org.apache {n}",
-    "glog": "E{m}{d} {c}.{f}  4711 file.cc:{n}] text",
-    "logcat": "{m}-{d} {c}.{ms}  1234  1234 I Tag: text {n}",
-    "squid": "{s}.{ms}     12 10.0.0.1 TCP_MISS/200 {n} GET http://x/",
-    "audit": "type=SYSCALL msg=audit({s}.{ms}:{n}): arch=c000003e",
-    "redis": "4711:M {d} {b} {Y} {c}.{ms} * text {n}",
-    "strace": "{s}.{f} open({n}) = 3",
-    "postgres": "{Y}-{m}-{d} {c}.{ms} CET [{n}] LOG:  text\n\tFROM t",
-    "mysql": "{Y}-{m}-{d}T{c}.{f}Z {n} [System] [MY-010116] text",
-    "mariadb": "{Y}-{m}-{d} {c} {n} [Note] text",
-    "mysql-old": "{y}{m}{d} {c} mysqld_safe text {n}",
-    "mongodb": '{{"t":{{"$date":"{Y}-{m}-{d}T{c}.{ms}+00:00"}},"s":"I","id":{n}}}',
-    "docker": '{{"log":"text {n}\\n","stream":"stdout","time":"{Y}-{m}-{d}T{c}.{f}789Z"}}',
-    "cri": "{Y}-{m}-{d}T{c}.{f}123Z stdout F text {n}",
-    "short-iso": "{Y}-{m}-{d}T{c}+0100 host prog[{n}]: text",
-    "short-precise": "{b} {d} {c}.{f} host prog[{n}]: text",
-    "journal": '{{"MESSAGE":"text {n}","__REALTIME_TIMESTAMP":"{s}{f}"}}',
-    "logfmt": "level=info ts={Y}-{m}-{d}T{c}.{ms}Z msg=text n={n}",
-    "logrus": 'time="{Y}-{m}-{d}T{c}+02:00" level=info msg="text {n}"',
-    "zap": '{{"level":"info","ts":{s}.{f},"msg":"text {n}"}}',
-    "bunyan": '{{"@timestamp":"{Y}-{m}-{d}T{c}.{ms}Z","n":{n}}}',
-    "millis": '{{"timestamp":{s}{ms},"n":{n}}}',
-    "python": "{Y}-{m}-{d} {c},{ms} - shop - ERROR - text {n}\nTraceback (most recent call last):\nValueError: {n}",
-    "airflow": "[{Y}-{m}-{d} {c},{ms}] {{taskinstance.py:{n}}} INFO - text",
-    "gunicorn": "[{Y}-{m}-{d} {c} +0000] [{n}] [INFO] text",
-    "go": "{Y}/{m}/{d} {c} text {n}",
-    "gin": "[GIN] {Y}/{m}/{d} - {c} | 200 | {n}ms",
-    "vsftpd": "{a} {b} {e} {c} {Y} [pid {n}] CONNECT",
-    "date": "{a} {b} {e} {c} UTC {Y} text {n}",
-    "elb": "http {Y}-{m}-{d}T{c}.{f}Z app/lb/{n} 10.0.0.1:80",
-    "s3": 'owner bucket [{d}/{b}/{Y}:{c} +0000] 10.0.0.1 - {n} REST.GET.OBJECT key',
-    "compose": "web-1  | {Y}-{m}-{d}T{c}.{f}Z text {n}",
-    "haproxy": "{b} {e} {c} lb haproxy[14]: 10.0.0.1:{n} [{d}/{b}/{Y}:{c}.{ms}] front",
-    "iis": "{Y}-{m}-{d} {c} W3SVC1 GET /{n} 200",
-}
-begin = datetime.datetime(2026, 3, 2, tzinfo=utc)
-for name, form in FAMILIES.items():
-    with open(name + ".log", "w", newline="") as out:
-        for number in range(int(sys.argv[1])):
-            # Mostly in order, because a number that does not grow is no time.
-            seconds = number * 997 + draw.randrange(2500)
-            t = begin + datetime.timedelta(seconds=seconds, microseconds=draw.randrange(1000000))
-            out.write(form.format(**parts(t)) + "\n")
-    print(name + ".log")
-END
-  python3 families.py 200 >names
+  python3 "$src/tests/cli/logs_random.py" --families 200 >names
   readarray -t families <names
   touch -d 2026-05-01 ./*.log
   for log in "${families[@]}"; do
@@ -195,6 +118,9 @@ END
   expect 0 sort_logs -o out "${families[@]}"
   expect 0 check --against "${families[@]}" out
 )
+
+# Random logs and options, with plans that spill.
+expect 0 python3 "$src/tests/cli/logs_random.py" "$bin" "$(few && echo 10 || echo 60)" "${GPUSORT_SEED:-1}"
 
 # Planted faults in a sorted log: each must be found, and its place.
 cat >a.log <<'END'

@@ -518,7 +518,7 @@ std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Co
   }
   if (!Take(line, shape.lead)) return std::nullopt;
   if (shape.form != nullptr) return TimeOfForm(*shape.form, line, context);
-  return TimeOfFormat(*shape.format, line, context);
+  return shape.format == nullptr ? std::nullopt : TimeOfFormat(*shape.format, line, context);
 }
 
 std::string_view LineAtOffset(std::string_view bytes, std::uint64_t offset) {
@@ -609,9 +609,8 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
     if (best == nullptr) break;
     accept(*best);
   }
-  const bool at_front = covered[0];
-  if (!lines.empty() && rules.formats.empty() && 2 * covered.count() < lines.size() &&
-      (!at_front || 10 * covered.count() < lines.size())) {
+  // Whether so few lines are enough is a matter of gpusort.
+  if (rules.formats.empty() && 10 * covered.count() < lines.size()) {
     shapes.clear();
   }
   return shapes;
