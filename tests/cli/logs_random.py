@@ -4,6 +4,7 @@ Usage: logs_random.py BIN COUNT [SEED], or logs_random.py --families COUNT, whic
 their names. A failing job is printed, and its files stay.
 """
 import datetime
+import gzip
 import os
 import random
 import shlex
@@ -145,8 +146,26 @@ def random_job(bin_folder, draw, folder):
         # Another hour may occur twice in the order of the sort than in that of the log.
         if all(run("gpusort", "-c", log) is None for log in logs):
             plan = [*plan, "-m"]
-    return (run("gpusort", *order, *plan, "-o", "out", *logs) or
-            run("gpusort_check", *order, "--threads", str(draw.choice([1, 3])), "--against", *logs, "out"))
+    inputs = list(logs)
+    if draw.random() < 0.3 and "--prefix-name" not in order:
+        facts = os.stat(os.path.join(folder, logs[0]))
+        inputs[0] += ".gz"
+        with open(os.path.join(folder, logs[0]), "rb") as file:
+            packed = gzip.compress(file.read())
+        with open(os.path.join(folder, inputs[0]), "wb") as out:
+            out.write(packed)
+        os.utime(os.path.join(folder, inputs[0]), (facts.st_atime, facts.st_mtime))
+    check = ["gpusort_check", *order, "--threads", str(draw.choice([1, 3])), "--against", *logs, "out"]
+    if draw.random() < 0.2:
+        problem = run("gpusort", *order, *plan, "--split", "3", "-o", "part", *inputs)
+        parts = sorted(name for name in os.listdir(folder) if name.startswith("part-"))
+        with open(os.path.join(folder, "out"), "wb") as out:
+            for part in parts:
+                with open(os.path.join(folder, part), "rb") as one:
+                    out.write(one.read())
+    else:
+        problem = run("gpusort", *order, *plan, "-o", "out", *inputs)
+    return problem or run(*check)
 
 
 def main():
