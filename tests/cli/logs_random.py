@@ -70,6 +70,11 @@ FAMILIES = {
     "s3": 'owner bucket [{d}/{b}/{Y}:{c} +0000] 10.0.0.1 - {n} REST.GET.OBJECT key',
     "compose": "web-1  | {Y}-{m}-{d}T{c}.{f}Z text {n}",
     "haproxy": "{b} {e} {c} lb haproxy[14]: 10.0.0.1:{n} [{d}/{b}/{Y}:{c}.{ms}] front",
+    "hdfs": "{y}{m}{d} {h} 143 INFO dfs.DataNode$DataXceiver: block {n}",
+    "phone": "{Y}{m}{d}-{c}:{ms}|Step_LSC|30002312|text {n}",
+    "windows": "{Y}-{m}-{d} {c}, Info                  CBS    text {n}",
+    "super": "- {s} {Y}.{m}.{d} R02-M1 RAS KERNEL INFO text {n}",
+    "nova": "nova-api.log.1.2017-05-16_13:53:08 {Y}-{m}-{d} {c}.{ms} 25746 INFO text {n}",
     "iis": "{Y}-{m}-{d} {c} W3SVC1 GET /{n} 200",
 }
 MORE = ["\tat org.example.Main.run(Main.java:7)\n", "\n", "Caused by: x.Error: text\n", "  indented\n", "}\n"]

@@ -90,9 +90,11 @@ int TakeName(std::string_view& text, const std::string_view (&names)[kCount]) {
   return 0;
 }
 
-/// Takes an optional fraction.
+/// Takes an optional fraction, or a colon and three digits.
 bool TakeFraction(std::string_view& text, std::int64_t& nanoseconds) {
-  if (text.size() < 2 || (text[0] != '.' && text[0] != ',') || !IsDigit(text[1])) return true;
+  if (text.size() < 2 || !IsDigit(text[1])) return true;
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
+  if (text[0] != '.' && text[0] != ',' && (text[0] != ':' || digits != 3)) return true;
   text.remove_prefix(1);
   std::int64_t unit = 100000000;
   for (; !text.empty() && IsDigit(text[0]); text.remove_prefix(1), unit /= 10) nanoseconds += (text[0] - '0') * unit;
@@ -153,16 +155,21 @@ bool Iso(std::string_view& text, Stamp& stamp) {
   return TakeClock(text, stamp);
 }
 
-/// 20261123T221001, 20261123 22:10:01, 20261123221001.
-bool Compact(std::string_view& text, Stamp& stamp) {
-  if (!TakeExactly(text, 4, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeExactly(text, 2, stamp.day)) {
-    return false;
-  }
-  if (!Take(text, "T") && !Take(text, "t")) SkipBlanks(text);
+/// Takes hh:mm:ss or hhmmss, and an optional fraction.
+bool TakeDenseClock(std::string_view& text, Stamp& stamp) {
   if (text.size() > 2 && text[2] == ':') return TakeClock(text, stamp);
   return TakeExactly(text, 2, stamp.hour) && TakeExactly(text, 2, stamp.minute) &&
          TakeDigits(text, 2, 2, stamp.second) && TakeFraction(text, stamp.nanoseconds) && stamp.hour <= 23 &&
          stamp.minute <= 59 && stamp.second <= 60;
+}
+
+/// 20261123T221001, 20261123 22:10:01, 20261123-22:10:01, 20261123221001.
+bool Compact(std::string_view& text, Stamp& stamp) {
+  if (!TakeExactly(text, 4, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeExactly(text, 2, stamp.day)) {
+    return false;
+  }
+  if (!Take(text, "T") && !Take(text, "t") && !Take(text, "-")) SkipBlanks(text);
+  return TakeDenseClock(text, stamp);
 }
 
 /// 23/Nov/2026:22:10:01.
@@ -241,13 +248,13 @@ bool Logcat(std::string_view& text, Stamp& stamp) {
          SkipBlanks(text) > 0 && TakeClock(text, stamp);
 }
 
-/// 261123 22:10:01.
+/// 261123 22:10:01, 261123 221001.
 bool TwoDigitYear(std::string_view& text, Stamp& stamp) {
   if (!TakeExactly(text, 2, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeDigits(text, 2, 2, stamp.day)) {
     return false;
   }
   stamp.year += stamp.year < 69 ? 2000 : 1900;
-  return SkipBlanks(text) > 0 && TakeClock(text, stamp);
+  return SkipBlanks(text) > 0 && TakeDenseClock(text, stamp);
 }
 
 /// Seconds since 1970 between 1990 and 2100, with a fraction, or with 3, 6 or 9 more digits.
