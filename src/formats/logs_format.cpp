@@ -147,14 +147,21 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& 
   return zone_.ToUtc(local, place.second_pass);
 }
 
+void LogsFormat::SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const {
+  place.second_pass = false;
+  place.at = utc + span.east;
+  if (span.has(place.at)) return;
+  place.at = zone_.ToLocal(utc);
+  span = zone_.SpanOf(place.at);
+  place.second_pass = zone_.IsTwice(place.at) && zone_.ToUtc(place.at) != utc;
+}
+
 LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
   LogTime time = scratch.times.Read(*place.times, line);
-  if (!time.lacks_zone) {
-    if (time.instant) place.local = false;
-  } else if (line.starts_with('{')) {
-    place.local = false;
-    time.instant->seconds = zone_.ToUtc(time.instant->seconds);
-  } else {
+  if (time.instant && !time.lacks_zone) {
+    place.local = time.instant->infinite == 0 && zone_.known();
+    if (place.local) SetPlace(time.instant->seconds, place, scratch.span);
+  } else if (time.instant) {
     std::int64_t& local = time.instant->seconds;
     if (time.lacks_date) {
       // The next day begins with a step back of more than twelve hours. A record of the last hour of the day can stand
@@ -196,7 +203,7 @@ void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogSc
 
 bool LogsFormat::IsEnough(std::string_view line) const {
   constexpr std::size_t kEnough = 4096;
-  return line.size() >= kEnough && !(walks_ && line.starts_with('{'));
+  return line.size() >= kEnough && !line.starts_with('{');
 }
 
 RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {

@@ -4,6 +4,7 @@
 // without a time has the time of the record before it. Start at LogsFormat.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ class LogsFormat : public TableFormat {
   /// Buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    Zone::Span span;                    ///< of the last time without a zone
+    Zone::Span span;                    ///< of the last time
     std::unique_ptr<LogScratch> alone;  ///< for RequireAlone()
   };
   /// ScanState::mode. ScanState::count is the number of the input.
@@ -57,6 +58,8 @@ class LogsFormat : public TableFormat {
   /// Completes the time of the next record: its year, its day and its zone. The record begins with `line`. `place` is
   /// the place before the record, and is replaced by the place after it.
   LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const;
+  /// Sets the local time of `place` to that of `utc`, the time of a record with a zone.
+  void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
   /// Returns the UTC time of `local`, the time of the next record.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
   /// Does what TakeTime() does for each record that begins in [begin, end), which begins at the front of a line.

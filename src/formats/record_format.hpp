@@ -22,7 +22,7 @@ struct LogTimes;
 struct LogPlace {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
   bool alone = false;                     ///< each record is read without the others: see RecordFormat::Alone()
-  bool local = false;                     ///< the time of the last record had no zone, and `at` is that time
+  bool local = false;                     ///< the last record had a time, and `at` is that time
   bool second_pass = false;               ///< `at` is in the second occurrence of an hour that occurs twice
   std::int64_t at = 0;                    ///< seconds since 1970-01-01 00:00:00 local time
   /// The year of the last time without a year (--year), or the days since 1970 of the last time without a day (--date).

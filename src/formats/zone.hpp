@@ -35,6 +35,8 @@ class Zone {
   std::int64_t ToLocal(std::int64_t utc) const;
   /// Returns true if the IANA database has a zone of this name.
   static bool Exists(const std::string& name);
+  /// Returns false if TZ or the machine names a zone that does not exist.
+  bool known() const { return problem_.empty(); }
   /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".
   const std::string& name() const { return name_; }
 

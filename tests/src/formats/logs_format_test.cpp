@@ -270,6 +270,21 @@ TEST(LogsFormat, KnowsTheSecondPassOfAnHour) {
                          "2026-10-25T00:59:59Z"}));
 }
 
+TEST(LogsFormat, KnowsThePassFromATimeWithAZone) {
+  const std::string text =
+      "2026-10-25 02:30:00 a\n2026-10-25T01:00:00Z b\n2026-10-25 02:00:01 c\n2026-10-25T01:20:00Z d\n"
+      "2026-10-25 02:30:01 e\n2026-10-25T00:59:59Z f\n2026-10-25 02:58:00 g\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
+            KeysOfTimes({"2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:00:01Z", "2026-10-25T01:20:00Z",
+                         "2026-10-25T01:30:01Z", "2026-10-25T00:59:59Z", "2026-10-25T00:58:00Z"}));
+  const std::string json =
+      "{\"ts\":\"2026-10-25 02:30:00\"}\n{\"ts\":\"2026-10-25 02:59:59\"}\n{\"ts\":\"2026-10-25 02:00:01\"}\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({}, "Europe/Berlin"), json),
+            KeysOfTimes({"2026-10-25T00:30:00Z", "2026-10-25T00:59:59Z", "2026-10-25T01:00:01Z"}));
+  const std::string years = "{\"time\":\"Nov 23 22:10:01\"}\n{\"time\":\"Jan  1 22:10:01\"}\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({"--year", "2025"}), years), KeysOfTimes({"2025-11-23 22:10:01", "2026-01-01 22:10:01"}));
+}
+
 TEST(LogsFormat, CountsYearsFromTheOneThatIsGiven) {
   const std::string text =
       "Nov 30 00:00:00 h a\nDec 31 23:59:59 h b\nJan  1 00:00:01 h c\nDec 31 23:59:58 h late\nJan  2 00:00:00 h d\n"
