@@ -124,7 +124,8 @@ def write_log(path, draw):
 def random_job(bin_folder, draw, folder):
     """Runs one job and checks it. Returns the command that failed, or None."""
     zone = draw.choice(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"])
-    common = ["--format", "log", "--timezone", zone]
+    rules = draw.choice([[], [], [], ["--year", "2026"], ["--multiline", "none"], ["--multiline", "indent"]])
+    common = ["--format", "log", "--timezone", zone, *rules]
     logs = [f"{number}.log" for number in range(draw.choice([1, 2, 3, 6]))]
     times = [write_log(os.path.join(folder, log), draw) for log in logs]
     order = draw.choice([[], [], [], ["-r"], ["-u"]])
@@ -162,7 +163,7 @@ def random_job(bin_folder, draw, folder):
         os.utime(os.path.join(folder, inputs[0]), (facts.st_atime, facts.st_mtime))
     check = ["gpusort_check", *order, "--threads", str(draw.choice([1, 3])), "--against", *logs, "out"]
     way = draw.random()
-    if way < 0.2 and not {"--prefix-name", "-u"}.intersection(order):
+    if way < 0.2 and not rules and not {"--prefix-name", "-u"}.intersection(order):
         slices, parts = draw.choice([1, 2, 5]), draw.choice([1, 3])
         tasks = [["runs", "--slice", f"{k}/{slices}", "--into", "job", *common, *order, *inputs] for k in range(slices)]
         tasks += [["cut", "--parts", str(parts), "job"]]
