@@ -119,7 +119,8 @@ void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
     const std::string_view part = TakePart(rest);
     if (words.Add(part)) continue;
     Fail(key, "unknown " + QuoteWord(part) + KeyWords::Nearest(part) + "; behind a column stand a type (" +
-                  ValueTypeNames() + " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
+                  ValueTypeNames() +
+                  " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
                   "colons goes in double quotes");
   }
 }

@@ -47,10 +47,11 @@ LogsFormat::LogsFormat(const JobSpec& spec)
       window_(table_.since, table_.until, zone_),
       walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
   for (const ColumnKey& key : table_.keys) {
-    if (key.column == "time" && key.number == 0 && key.rule.type == ValueType::kTimestamp) continue;
-    throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': the key of a log is time, or time:desc");
+    if (!LogKeys::IsTime(key) || key.rule.type == ValueType::kTimestamp) continue;
+    FailKey(key, "the time of a log is a timestamp: give time, or time:desc");
   }
   if (!table_.alone.empty()) alone_ = LoadState(table_.alone);
+  MakeScratch();  // checks the other keys
   for (const std::string& format : table_.times) {
     const bool dated = std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
       return format.find(std::string{'%', letter}) != format.npos;
@@ -94,6 +95,12 @@ ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
   state.log.times = all;
   state.log.alone = true;
   return state;
+}
+
+std::unique_ptr<TableFormat::Scratch> LogsFormat::MakeScratch() const {
+  auto made = std::make_unique<LogScratch>();
+  made->keys.emplace(table_);
+  return made;
 }
 
 std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
@@ -278,8 +285,22 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;
   scratch.left_out = !window_.Takes(time.instant, tally.window);
+  const std::string_view line = LineAt(p == end ? begin : p, end);
+  const auto end_of = [&](LogTimeReader& times) {
+    const Byte* q = p;
+    while (q != end && (q = AfterLine(q, end)) != end && !Begins(state.log, times, LineAt(q, end))) {
+    }
+    return q;
+  };
+  LogKeys& fields = *scratch.keys;
+  const Byte* record_end = fields.in_record() ? end_of(scratch.ahead) : nullptr;
+  if (fields.any() && !scratch.left_out) {
+    fields.Begin(*state.log.times, line, record_end == nullptr ? line : LineOf(Text(begin, record_end)));
+  }
   for (std::size_t key = 0; key < keys_.size() && !scratch.left_out; ++key) {
-    if (time.instant) {
+    if (!LogKeys::IsTime(table_.keys[key])) {
+      PutText(key, fields.Find(key), line, out, tally);
+    } else if (time.instant) {
       keys_[key].PutInstant(*time.instant, out);
       tally.columns[key].any = true;
     } else {
@@ -289,9 +310,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   }
   std::string fraction;  // the next line changes scratch.times
   if (alone_.log.alone && time.instant) time.instant->fraction = fraction = time.instant->fraction;
-  while (p != end && (p = AfterLine(p, end)) != end && !Begins(state.log, scratch.times, LineAt(p, end))) {
-  }
-  const auto size = static_cast<std::uint64_t>(p - begin);
+  if (record_end == nullptr) record_end = end_of(scratch.times);
+  const auto size = static_cast<std::uint64_t>(record_end - begin);
   if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);
   return size;
 }

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "formats/log_fields.hpp"
 #include "formats/log_times.hpp"
 #include "formats/table_format.hpp"
 #include "formats/time_window.hpp"
@@ -36,6 +38,8 @@ class LogsFormat : public TableFormat {
   /// Buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
+    LogTimeReader ahead;                ///< for the lines after the next record's first line
+    std::optional<LogKeys> keys;        ///< only for PutKeys()
     Zone::Span span;                    ///< of the last time
     std::unique_ptr<LogScratch> alone;  ///< for RequireAlone()
   };
@@ -48,7 +52,7 @@ class LogsFormat : public TableFormat {
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
-  std::unique_ptr<Scratch> MakeScratch() const override { return std::make_unique<LogScratch>(); }
+  std::unique_ptr<Scratch> MakeScratch() const override;
   /// Returns the latest time, as local time, that a record of the input can have: a day after the file was changed.
   std::int64_t LatestOf(std::uint64_t input) const;
   /// Returns true if the line begins a record. A line before the first time of an input does not.

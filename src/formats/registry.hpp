@@ -12,6 +12,7 @@
 #include "formats/csv_format.hpp"
 #include "formats/fields_format.hpp"
 #include "formats/json_format.hpp"
+#include "formats/log_fields.hpp"
 #include "formats/logs_format.hpp"
 #include "formats/paragraphs_format.hpp"
 #include "formats/pgcopy_binary_format.hpp"
@@ -102,8 +103,8 @@ inline constexpr FormatRow kFormatRows[] = {
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "",
      MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice",
      "an empty line may be missing between two records"},
-    {"log", "", kReadsRows, ColumnNames::kFields, kTakesSplit | kTakesTime, 0, -1, '\\', 0, "", MakeFormat<LogsFormat>,
-     nullptr, "", "", "time", false},
+    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields, 0, -1, '\\', 0, "",
+     MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
 /// The format of lines whose keys are typed. Lines with the keys of sort, and lines without keys, are no table.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
@@ -55,14 +56,16 @@ std::string KeyWord(const ColumnKey& key, const std::string& type) {
 }
 
 /// Returns the name of a key's column for messages: "column 'a'", "field 3".
-std::string NameOf(const ColumnKey& key) {
+std::string NameOf(const TableOptions& table, const ColumnKey& key) {
   if (key.first_field > 0) return (key.last_field > key.first_field ? "fields " : "field ") + key.column;
-  return (key.pattern.empty() ? "column '" : "key '") + EscapeName(key.column) + "'";
+  const FormatRow& row = RowOf(table);
+  return (!key.pattern.empty() ? "key" : row.warns_missing ? ColumnWord(row) : "column") + " '" +
+         EscapeName(key.column) + "'";
 }
 
 /// Returns the words about a record, or about `several` records, without the value of a key: "has no column 'a'".
-std::string Lacks(const ColumnKey& key, bool several = false) {
-  if (key.pattern.empty()) return (several ? "have no " : "has no ") + NameOf(key);
+std::string Lacks(const TableOptions& table, const ColumnKey& key, bool several = false) {
+  if (key.pattern.empty()) return (several ? "have no " : "has no ") + NameOf(table, key);
   return std::string(several ? "do" : "does") + " not match '" + EscapeName(key.column) + "'";
 }
 
@@ -110,20 +113,21 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
 
 /// Returns the message about a key for which no record has a value.
 std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::Column& column, const KeyTally& tally) {
+  const TableOptions& table = *spec.source.table;
   if (column.bad.count == 0) {
-    const FormatRow& row = RowOf(*spec.source.table);
+    const FormatRow& row = RowOf(table);
     if (column.missing == column.nulls) {
       const std::string name = "'" + EscapeName(key.column) + "'";
       return "no record " + (!key.pattern.empty() ? "matches " + name
-                             : key.of_text()      ? "has " + NameOf(key)
+                             : key.of_text()      ? "has " + NameOf(table, key)
                                                   : "has the " + ColumnWord(row) + " " + name) +
              (row.hint ? row.hint(key.column, tally.example) : "");
     }
-    return NameOf(key) + " is null in " +
+    return NameOf(table, key) + " is null in " +
            (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
   }
   std::string text = fmt::format(
-      "{}: {} of the type {}: {}", NameOf(key),
+      "{}: {} of the type {}: {}", NameOf(table, key),
       column.bad.count == 1 ? "its only value is not" : fmt::format("none of its {} values is", column.bad.count),
       ValueTypeName(key.rule.type), ThreeOf(column.samples));
   std::string ways;
@@ -174,7 +178,8 @@ void TableFormat::CheckKey(const ColumnKey& key) const {
     FailKey(key, "JSON Lines have no columns by number: give a path, like a.b[0]");
   }
   if (key.number > 0 && names == ColumnNames::kFields) {
-    FailKey(key, "records of --format paragraphs have no columns by number: give the name of a field, like Package");
+    FailKey(key, "records of --format " + table_.name + " have no columns by number: give the name of a field, like " +
+                     (table_.name == "log" ? "status" : "Package"));
   }
   if (key.number > 0 || table_.header > 0) return;
   if (names == ColumnNames::kHeader) {
@@ -230,7 +235,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
-    if (table_.strict) throw BadRecord(0, "it " + Lacks(column) + ", which is a key");
+    if (table_.strict) throw BadRecord(0, "it " + Lacks(table_, column) + ", which is a key");
     if (!RowOf(table_).warns_missing) ++tally.short_records;
     ++seen.missing;
   }
@@ -244,7 +249,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     return;
   }
   if (table_.strict) {
-    throw BadRecord(field.at, NameOf(column) + ": " + Shown(field.text) + " is no " +
+    throw BadRecord(field.at, NameOf(table_, column) + ": " + Shown(field.text) + " is no " +
                                   std::string(ValueTypeName(column.rule.type)));
   }
   seen.bad.Note(tally);
@@ -279,7 +284,9 @@ void TableFormat::PutText(std::size_t key, const std::optional<std::string_view>
     if (tally.example.empty() && record.size() <= kMostExample) tally.example = record;
     return PutKey(key, {}, out, tally);
   }
-  const auto at = static_cast<std::uint64_t>(value->data() - record.data());
+  const std::less_equal<const char*> before;
+  const bool inside = before(record.data(), value->data()) && before(value->data(), record.data() + record.size());
+  const std::uint64_t at = inside ? static_cast<std::uint64_t>(value->data() - record.data()) : 0;
   PutKey(key, {*value, IsNull(*value) ? Field::kNull : Field::kValue, at}, out, tally);
 }
 
@@ -350,7 +357,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     const ColumnKey& key = table.keys[k];
-    const std::string name = NameOf(key);
+    const std::string name = NameOf(table, key);
     if (column.bad.count > 0) {
       lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
                                   Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
@@ -361,7 +368,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
       const bool several = column.missing > 1;
       lines.push_back(fmt::format("{} {} and {} ordered as null{}", Counted(column.missing, "record"),
-                                  Lacks(key, several), several ? "are" : "is", kStrict));
+                                  Lacks(table, key, several), several ? "are" : "is", kStrict));
     }
     if (column.days.count > 0) {
       const std::size_t size = column.day.size();

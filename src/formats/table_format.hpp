@@ -75,8 +75,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes key number `key` for a part of the text of a record, or a null if `value` is empty. `value` must lie in
-  /// `record`, unless it is std::nullopt: the record lacks the value then.
+  /// Writes key number `key` for a value that was found in a record, or a null if `value` is empty. std::nullopt means
+  /// that the record lacks the value. Messages have the place of `value`, if it lies in `record`.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
   /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no

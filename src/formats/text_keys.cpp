@@ -42,22 +42,22 @@ std::optional<std::string_view> FindFields(const Byte* p, const Byte* end, unsig
 }
 
 // A newline occurs in lines that end with NUL.
-const Byte* FindBlank(const Byte* p, const Byte* end) { return FindAny(p, end, ' ', '\t', '\n'); }
-const Byte* SkipBlanks(const Byte* p, const Byte* end) {
+const Byte* FindBlankByte(const Byte* p, const Byte* end) { return FindAny(p, end, ' ', '\t', '\n'); }
+const Byte* SkipBlankBytes(const Byte* p, const Byte* end) {
   while (p != end && (*p == ' ' || *p == '\t' || *p == '\n')) ++p;
   return p;
 }
 
 /// Returns the fields first to last of a line in which blanks separate the fields, without the blanks around them.
 std::optional<std::string_view> FindWords(const Byte* p, const Byte* end, std::uint64_t first, std::uint64_t last) {
-  p = SkipBlanks(p, end);
-  for (std::uint64_t field = 1; field < first && p != end; ++field) p = SkipBlanks(FindBlank(p, end), end);
+  p = SkipBlankBytes(p, end);
+  for (std::uint64_t field = 1; field < first && p != end; ++field) p = SkipBlankBytes(FindBlankByte(p, end), end);
   if (p == end) return std::nullopt;
-  const Byte* stop = FindBlank(p, end);
+  const Byte* stop = FindBlankByte(p, end);
   for (std::uint64_t field = first; field < last; ++field) {
-    const Byte* const next = SkipBlanks(stop, end);
+    const Byte* const next = SkipBlankBytes(stop, end);
     if (next == end) break;
-    stop = FindBlank(next, end);
+    stop = FindBlankByte(next, end);
   }
   return Text(p, stop);
 }
@@ -68,8 +68,7 @@ std::unique_ptr<re2::RE2> Compile(const ColumnKey& key) {
   constexpr std::int64_t kMostMemory = std::int64_t{4} << 20;
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   const bool characters = !std::ranges::all_of(key.pattern, is_ascii) || key.pattern.find("\\p") != key.pattern.npos ||
-                          key.pattern.find("\\P") != key.pattern.npos ||
-                          key.pattern.find("\\x{") != key.pattern.npos;
+                          key.pattern.find("\\P") != key.pattern.npos || key.pattern.find("\\x{") != key.pattern.npos;
   re2::RE2::Options options(characters ? re2::RE2::DefaultOptions : re2::RE2::Latin1);
   options.set_log_errors(false);
   options.set_max_mem(kMostMemory);
@@ -100,9 +99,9 @@ std::optional<std::string_view> TextKeys::Find(std::size_t key, std::string_view
   const auto* const begin = reinterpret_cast<const Byte*>(text.data());
   const Byte* const end = begin + text.size();
   const ColumnKey& fields = keys_[key];
-  return separator_ < 0 ? FindWords(begin, end, fields.first_field, fields.last_field)
-                        : FindFields(begin, end, static_cast<unsigned char>(separator_), fields.first_field,
-                                     fields.last_field);
+  return separator_ < 0
+             ? FindWords(begin, end, fields.first_field, fields.last_field)
+             : FindFields(begin, end, static_cast<unsigned char>(separator_), fields.first_field, fields.last_field);
 }
 
 }  // namespace gpusort

@@ -28,8 +28,8 @@ class TextKeys {
   TextKeys(TextKeys&&) noexcept;
 
   /// Returns the value of key number `key`, a key of text, in `text`. That is the fields, or the first group of the
-  /// regular expression. If the expression has no group, it is the whole match. Returns std::nullopt if there is no such
-  /// field or no match.
+  /// regular expression. If the expression has no group, it is the whole match. Returns std::nullopt if there is no
+  /// such field or no match.
   std::optional<std::string_view> Find(std::size_t key, std::string_view text) const;
 
  private:

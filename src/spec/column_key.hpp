@@ -76,7 +76,7 @@ struct TableOptions {
   std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
   std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
   unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
-  std::optional<std::int64_t> date{};///< the day of the first time of each log, days since 1970
+  std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
   std::string since{}, until{};      ///< the window of a log's times, for TimeWindow; empty: no bound
   bool prefix_name = false;          ///< the output has the name of its input before each record

@@ -137,8 +137,8 @@ says 'dmesg --time-format iso'
 expect 2 "$bin/gpusort" --format log --timezone Middle/Earth -o out java.log
 says "there is no time zone 'Middle/Earth'"
 expect 2 gpusort --time '%Q' -o out java.log
-expect 2 gpusort -k status -o out java.log
-says 'the key of a log is time'
+expect 3 gpusort -k status -o out java.log
+says "no record has the field 'status' (a record has '"
 expect 2 gpusort --verify-output -o out java.log
 says 'yet$'
 expect 2 "$bin/gpusort" --format csv --timezone UTC -k a -o out java.log

@@ -129,11 +129,12 @@ RC_GTEST_PROP(ParseColumnKey, ReadsWhatIsWrittenOut, ()) {
 }
 
 TEST(IsTextKey, TellsKeysOfTextFromOtherKeys) {
-  for (const char* const text : {"~a", "~", "~a:b:int", "3:int", "3:desc", "3,4:timestamp(%H:%M)", "12:i128", "3,:int"}) {
+  for (const char* const text :
+       {"~a", "~", "~a:b:int", "3:int", "3:desc", "3,4:timestamp(%H:%M)", "12:i128", "3,:int"}) {
     EXPECT_TRUE(IsTextKey(text)) << text;
   }
-  for (const char* const text :
-       {"", "3", "3n", "2,3", "2.1,3", "3n:int", "8:i64", "8:i64:desc", "0:bytes10", "a", "#3:int", "\"~a\"", ",3:int"}) {
+  for (const char* const text : {"", "3", "3n", "2,3", "2.1,3", "3n:int", "8:i64", "8:i64:desc", "0:bytes10", "a",
+                                 "#3:int", "\"~a\"", ",3:int"}) {
     EXPECT_FALSE(IsTextKey(text)) << text;
   }
 }
@@ -151,8 +152,8 @@ TEST(ParseTextKey, TakesFields) {
   EXPECT_EQ(two.last_field, 12u);
   EXPECT_EQ(two.rule.time_format, "%d:%m");
   EXPECT_EQ(two.rule.nulls_first, true);
-  for (const char* const wrong : {"0:int", "1,0:int", "2,1:int", "1,:int", "1,2,3:int", "1:", "1:nit", "1:int:int",
-                                  "99999999999999999999:int"}) {
+  for (const char* const wrong :
+       {"0:int", "1,0:int", "2,1:int", "1,:int", "1,2,3:int", "1:", "1:nit", "1:int:int", "99999999999999999999:int"}) {
     EXPECT_THROW(ParseTextKey(wrong), Error) << wrong;
   }
 }
@@ -197,7 +198,8 @@ TEST(ParseTextKey, TakesTheWordsOffTheEndOfAnExpression) {
 RC_GTEST_PROP(ParseTextKey, ReadsWhatIsWrittenOut, ()) {
   ColumnKey key;
   if (*rc::gen::arbitrary<bool>()) {
-    key.pattern = *rc::gen::container<std::string>(rc::gen::element('a', ':', '"', '(', ')', '%', ' ', '\xff', '~')) + ".";
+    key.pattern =
+        *rc::gen::container<std::string>(rc::gen::element('a', ':', '"', '(', ')', '%', ' ', '\xff', '~')) + ".";
     key.text = key.column = "~" + key.pattern;
   } else {
     key.first_field = *rc::gen::inRange(1, 100);
