@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -607,8 +608,27 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
+  /// Returns true if nine of ten lines of `numbers` have no other time, and a time of the same days as the lines of
+  /// `times`, as in a log that was merged.
+  bool AreOfSameDays(const Candidate& numbers, const Candidate& times) const {
+    constexpr std::int64_t kDay = 86400;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!times.lines[i]) continue;
+      first = std::min(first, SecondsIn(times, i) - kDay);
+      last = std::max(last, SecondsIn(times, i) + kDay);
+    }
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!numbers.lines[i] || times.lines[i]) continue;
+      const std::int64_t seconds = SecondsIn(numbers, i);
+      same += first <= seconds && seconds <= last;
+    }
+    return 10 * same >= 9 * numbers.lines.count();
+  }
+
   /// A number is more likely an ID than seconds since 1970 if it neither grows nor agrees with another time in its
-  /// line.
+  /// line, or in a merged log with the times of the other lines.
   void RefuseNumbers() {
     const Candidate* strong = nullptr;
     for (const Candidate& candidate : candidates_) {
@@ -638,7 +658,7 @@ class Learner {
       }
       const bool other = strong != nullptr && 2 * strong->lines.count() >= candidate.lines.count();
       if (other && 2 * both >= candidate.lines.count() && 10 * agrees >= 9 * both) continue;
-      if (candidate.named()) continue;
+      if (candidate.named() || (other && candidate.at_front() && AreOfSameDays(candidate, *strong))) continue;
       candidate.dropped = other || (!candidate.at_front() && 10 * grows < 7 * pairs);
     }
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });

@@ -158,6 +158,13 @@ TEST(LogTimes, KnowsAMixtureOfForms) {
   EXPECT_EQ(log->matched, 5u);
 }
 
+TEST(LogTimes, TakesNumbersOfAMergedLogForSecondsIfTheyAreOfTheDaysOfTheOtherTimes) {
+  const std::string log = "Nov 23 22:10:01 host a\n1795471803.250 12 squid\nNov 23 22:10:02 host b\n";
+  EXPECT_EQ(LearnLog(log + "1795471800.5 13 squid\n", {}, kNow)->matched, 4u);
+  const std::string ids = "Nov 23 22:10:01 host a\n1234567890 12 text\nNov 23 22:10:02 host b\n1700000000 13 text\n";
+  EXPECT_EQ(LearnLog(ids, {}, kNow)->matched, 2u);
+}
+
 TEST(LogTimes, GivesTimesOfDayWhoseDateTheUserGives) {
   const std::string front = "22:10:01.5 a\n22:10:02 b\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(front, {.dated = true}, kNow);
