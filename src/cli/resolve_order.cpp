@@ -113,8 +113,8 @@ void RefuseForTypedLines(const Typed& typed) {
   for (const std::string& text : typed.keys) {
     if (IsTextKey(text)) continue;
     const bool column = IsColumnKey(text);
-    FailUsage("--key: '" + KeyText(text) + "' is a key of " + (column ? "columns" : "sort") + ", and " +
-              InQuotes(text_key) + " is one of lines: " + AsTextKey(text));
+    FailUsage("--key: '" + KeyText(text) + "' is a key of " + (column ? "columns" : "sort") +
+              " and cannot stand beside the typed key " + InQuotes(text_key) + ": " + AsTextKey(text));
   }
   for (const auto& [row, values] : typed.given) {
     if ((row->marks & kLinesOnly) == 0 || (row->marks & kTablesToo) != 0 || row->takes != 0) continue;

@@ -27,6 +27,7 @@ printf 'pear\napple\nfig\n' >fruit.txt
 printf 'apple\nfig\npear\n' >sorted.txt
 "$bin/gpusort_gen" --type u64 --count 1000 --seed 1 in.u64
 printf 'id,name\n2,b\n1,a\n' >shop.csv
+echo '10.0.0.1 - - [23/Nov/2026:22:10:01 +0100] "GET / HTTP/1.1" 200 12' >access.log
 
 # ---- The command line
 # At a terminal: standard output is a terminal, and for a command without names standard input, too.
@@ -63,6 +64,14 @@ row 'field zero' "$g" -k 0 fruit.txt out
 row 'a column by name for lines' "$g" -k name fruit.txt out
 row 'a column by name, and -t' "$g" -t, -k id:int shop.csv out
 row 'a column by name, and one by number' "$g" -k id -k 2 shop.csv out
+row 'a key of sort beside a typed key' "$g" -k2,2n -k 1:text fruit.txt out
+row 'an ordering of sort beside a typed key' "$g" -n -k 1:text fruit.txt out
+row 'a regular expression that is none' "$g" -k '~(a:int' fruit.txt out
+row 'a type misspelt after a regular expression' "$g" -k '~a([0-9]+):itn:desc' fruit.txt out
+row 'a regular expression for columns' "$g" --format csv -k '~a' shop.csv out
+row 'a regular expression that no line matches' "$g" -k '~nowhere' fruit.txt out
+row 'a field of lines that is not there' "$g" -k 9:int fruit.txt out
+row 'a field of a log misspelt' "$g" --format log -k statsu access.log out
 row 'a key, and an input that is missing' "$g" -k name missing.txt out
 row 'lines of a file of columns' "$g" -t, -k1,1n shop.csv out
 row 'inputs of two formats' "$g" -o out shop.csv fruit.txt
