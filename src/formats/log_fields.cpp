@@ -235,6 +235,11 @@ void LogKeys::Begin(const LogTimes& log, std::string_view line, std::string_view
 void LogKeys::ReadLine() {
   std::ranges::fill(found_, std::nullopt);
   form_ = kOther;
+  // The brackets around the time of an access log show where the time ends, so that the time is not read again.
+  if (log_->shapes.size() == 1 && log_->shapes[0].lead.ends_with('[')) {
+    const std::size_t close = line_.find("] \"");
+    if (close != line_.npos && ReadWeb(close)) return;
+  }
   const LogShape* shape = nullptr;
   std::size_t end = 0;  // of the time
   for (const LogShape& known : log_->shapes) {
