@@ -224,6 +224,14 @@ constexpr OptionRow kRows[] = {
              "takes the one that fits",
      .more = "The known forms are not tried then. The time may stand at any place that is the same in all lines.",
      .about = "the form of the times of a log"},
+    {.section = kTables, .name = "time-regex", .argument = "RE", .marks = kRepeats | kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text text) { to.table.time_patterns.push_back(text); },
+     .takes = kTakesTime,
+     .help = "the first group of the regular expression RE (RE2) is the time of a log's line; of several, each input "
+             "takes the one that fits",
+     .more = "With named groups, (?P<year>...), month, day, hour, minute, second, fraction, ampm and zone are the parts "
+             "of the time. Otherwise the first group is a time in a known form, or in the form that --time gives.",
+     .about = "a regular expression that finds the times of a log"},
     {.section = kTables, .name = "timezone", .argument = "ZONE", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.zone = text; },
      .takes = kTakesTime,

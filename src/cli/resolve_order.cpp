@@ -287,6 +287,7 @@ void ResolveTable(Typed& typed) {
   if (const char* const null = RowOf(table).null; *null != '\0') table.nulls.emplace_back(null);
   table.strict = typed.table.strict;
   table.times = typed.table.times;
+  table.time_patterns = typed.table.time_patterns;
   table.zone = typed.table.zone;
   table.year = typed.table.year;
   table.date = typed.table.date;

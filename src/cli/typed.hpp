@@ -14,7 +14,7 @@ namespace gpusort {
 /// The options for records with columns. An int is a byte, or -1 if the user gave the word "none".
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
-  std::vector<std::string> nulls, times;
+  std::vector<std::string> nulls, times, time_patterns;
   std::string zone, since, until;
   unsigned year = 0;
   std::optional<std::int64_t> date;

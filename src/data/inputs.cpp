@@ -293,6 +293,7 @@ std::vector<InputRange> Inputs::Ranges() const {
 
 std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) const {
   const Input& from = inputs_[input];
+  if (!from.file) return {};
   const std::shared_ptr<File> file = from.file->Open();
   std::uint64_t at = 0;
   Decoder decoder(

@@ -44,6 +44,10 @@ void KeyTally::Add(const KeyTally& later) {
   lacks_zone |= later.lacks_zone;
   lacks_year |= later.lacks_year;
   window.Add(later.window);
+  timed_lines += later.timed_lines;
+  if (untimed_lines == 0) untimed_line = later.untimed_line;
+  untimed_lines += later.untimed_lines;
+  if (log_note.empty()) log_note = later.log_note;
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);
   glued.Add(later.glued, record);

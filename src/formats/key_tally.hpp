@@ -53,7 +53,11 @@ struct KeyTally {
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
   bool lacks_year = false;          ///< some time of a log had no year
   WindowTally window;
-  Seen other_width;               ///< records that have more or fewer columns than the header
+  /// The number of lines of a log with a time, and without one that do not begin with a blank; the first of the latter.
+  std::uint64_t timed_lines = 0, untimed_lines = 0;
+  std::string untimed_line;
+  std::string log_note;  ///< an input whose lines show the order of day and month, and that order; empty: there is none
+  Seen other_width;      ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns of the first such record
   /// Records that probably are several records, joined by a mistake in the input. FormatRow::glued describes them.
   Seen glued;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -33,8 +34,9 @@ struct Sample {
 };
 
 /// Takes the lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
-/// begin with a blank, takes those. If there are many lines, the first ones are taken, and others at equal distances.
-Sample SampleOf(std::string_view front) {
+/// begin with a blank, or `any_line` is true, takes those, too. If there are many lines, the first ones are taken, and
+/// others at equal distances.
+Sample SampleOf(std::string_view front, bool any_line) {
   if (front.size() >= kMostFront) {
     front = front.substr(0, kMostFront);
     if (const std::size_t end = front.rfind('\n'); end != front.npos) front = front.substr(0, end + 1);
@@ -50,7 +52,7 @@ Sample SampleOf(std::string_view front) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const bool empty = line.empty();
     if (!empty && line.find('\0') == line.npos) {
-      Kind& kind = kinds[IsBlankChar(line[0]) && line.find_first_not_of(" \t") != line.npos ? 1 : 0];
+      Kind& kind = kinds[!any_line && IsBlankChar(line[0]) && line.find_first_not_of(" \t") != line.npos ? 1 : 0];
       kind.lines.push_back(line);
       kind.after_blank.push_back(blank);
     }
@@ -105,6 +107,7 @@ class Finder {
       }
       if (fronts_[i].month) months_.push_back(i);
       if (fronts_[i].weekday) weekdays_.push_back(i);
+      if (fronts_[i].zone) zones_.push_back(i);
       if (fronts_[i].capital) capitals_.push_back(i);
       if (fronts_[i].tai) tai_.push_back(i);
       if (fronts_[i].blank) blanks_.push_back(i);
@@ -225,7 +228,9 @@ class Finder {
         return name[0] == lower && name[1] == Lower(p[1]) && name[2] == Lower(p[2]);
       });
     };
-    return is_name(kWeekdays) ? &weekdays_ : is_name(kMonths) ? &months_ : nullptr;
+    if (is_name(kWeekdays)) return &weekdays_;
+    if (is_name(kMonths)) return &months_;
+    return lower != *p && p[1] < 'a' && p[2] < 'a' ? &zones_ : nullptr;
   }
 
   /// Returns true if a sequence that sets a colour ends before `p`.
@@ -283,7 +288,7 @@ class Finder {
   static bool IsStartLabel(std::string_view label) {
     constexpr std::size_t kMost = 32;
     if (label.size() > kMost || label.size() < 2 || !label.ends_with(' ')) return false;
-    if (std::ranges::any_of(label, IsDigit)) return false;
+    if (label[0] == '#' || std::ranges::any_of(label, IsDigit)) return false;
     const std::string lower = LowerText(label);
     return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
   }
@@ -324,7 +329,7 @@ class Finder {
   const bool indented_;
   std::vector<FormFront> fronts_;
   std::array<std::vector<std::size_t>, 20> by_run_;
-  std::vector<std::size_t> months_, weekdays_, capitals_, tai_, blanks_, given_, chosen_;
+  std::vector<std::size_t> months_, weekdays_, capitals_, zones_, tai_, blanks_, given_, chosen_;
   std::map<std::tuple<LogShape::Place, unsigned, char, std::size_t, std::string_view>, Found> found_;
 };
 
@@ -472,8 +477,12 @@ class MemberFinder {
 /// Learns the forms of one input.
 class Learner {
  public:
-  Learner(std::string_view front, const LogForms& allowed, std::int64_t latest)
-      : given_(!allowed.times.empty()), sample_(SampleOf(front)), log_(std::make_shared<LogTimes>()) {
+  /// `groups`: the lines of the sample are the groups of a regular expression, which begin with times.
+  Learner(Sample sample, const LogForms& allowed, std::int64_t latest, bool groups)
+      : given_(!allowed.times.empty()),
+        groups_(groups),
+        sample_(std::move(sample)),
+        log_(std::make_shared<LogTimes>()) {
     log_->latest = latest;
     for (const std::string& format : allowed.times) forms_.push_back({"--time", format.c_str()});
     if (!given_) forms_.assign(KnownForms().begin(), KnownForms().end());
@@ -486,12 +495,13 @@ class Learner {
   std::shared_ptr<const LogTimes> Learn() {
     const std::size_t lines = sample_.lines.size();
     if (lines == 0) return log_;  // blank lines
-    if (!given_) TakeMembers();
+    if (!given_ && !groups_) TakeMembers();
     Finder finder(forms_, given_ ? LogShape::kGiven : LogShape::kKnown, sample_.indented);
     for (std::size_t i = 0; i < lines; ++i) {
       if (!found_[i]) finder.Search(i, sample_.lines[i]);
     }
     candidates_ = finder.Candidates();
+    if (groups_) std::erase_if(candidates_, [](const Candidate& candidate) { return !candidate.at_front(); });
     if (!given_) {
       ResolveGroups();
       RefuseLateTimes();
@@ -499,15 +509,17 @@ class Learner {
     }
     TakeBest();
     Count();
-    if (log_->shapes.empty() || !Enough()) Refuse();
     const Candidate* const refused = Best(true);
+    if (log_->shapes.empty() || !Enough()) {
+      Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
+    }
     if (refused != nullptr && !given_) {
       // Times that cannot be used stand in more lines, or at the front of lines that would continue records.
       const std::size_t more = (refused->lines & ~found_).count();
       if (10 * refused->lines.count() >= 11 * found_.count() ||
           ((refused->at_front() || refused->shape.lead == "[") && forms_[refused->form].group != 0 &&
            kFew * more >= lines)) {
-        Refuse();
+        Refuse(refused);
       }
     }
     return log_;
@@ -667,10 +679,10 @@ class Learner {
   /// Returns the number of the candidate's lines of `lines`, times 100, less for places that are less certain.
   std::size_t Worth(const Candidate& candidate, const LineSet& lines) const {
     const std::size_t count = (candidate.lines & lines).count();
-    const bool common = std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
     if (candidate.shape.place == LogShape::kColumn) return count * 97;
-    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named())
-      return common ? count * 101 : count * 80 - std::min<std::size_t>(count, 1) * 40;
+    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) {
+      return IsCommon(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
+    }
     // A line for the start and one for the end of a record.
     if (candidate.shape.place == LogShape::kLabel) return count * 210;
     return count * 100;
@@ -698,6 +710,15 @@ class Learner {
     return best;
   }
 
+  /// Returns true if the lines of the candidate have nothing but the time.
+  bool FillsLines(const Candidate& candidate) const {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (candidate.lines[i]) bytes += sample_.lines[i].size();
+    }
+    return bytes == candidate.at + candidate.size;
+  }
+
   bool Varies(const Candidate& candidate) const {
     constexpr std::size_t kLeast = 5;
     if (candidate.lines.count() < kLeast) return true;
@@ -712,11 +733,16 @@ class Learner {
   }
 
   /// Of candidates that the same number of lines have: the one further to the left, then the longer one.
-  static bool IsBefore(const Candidate& a, const Candidate& b) {
+  bool IsBefore(const Candidate& a, const Candidate& b) const {
     const std::uint64_t a_count = a.lines.count(), b_count = b.lines.count();
     if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
     if (a.size * b_count != b.size * a_count) return a.size * b_count > b.size * a_count;
+    // A user name before the time of a web log can have blanks.
+    if (IsCommon(a) && IsCommon(b)) return a.shape.place > b.shape.place;
     return a.shape.place < b.shape.place;
+  }
+  bool IsCommon(const Candidate& candidate) const {
+    return std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
   }
 
   /// Returns true if the candidate may be added to the forms that were found.
@@ -726,7 +752,7 @@ class Learner {
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (candidate.at_front() || given_) return true;
     if (IsCount(forms_[candidate.form])) return false;
-    if (std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y")) return true;
+    if (IsCommon(candidate)) return true;
     // If half of the lines have a time, the other lines continue records. Of the times in these lines, only those at
     // the front of a line begin records, and all others are text.
     return 2 * found_.count() < all && kFew * count > all;
@@ -736,14 +762,15 @@ class Learner {
     while (const Candidate* const best = Best(false)) {
       if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) break;
       log_->shapes.push_back(best->shape);
-      if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = best->shape.name;
+      if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = "the times are " + best->shape.name;
       found_ |= best->lines;
-      front_ |= best->at_front() && !IsCount(forms_[best->form]);
+      front_ |= best->at_front() && !best->named() && !IsCount(forms_[best->form]);
+      alone_ |= best->shape.place == LogShape::kLabel || FillsLines(*best);
       if (best->shape.place == LogShape::kLabel) break;
     }
     // The extended log format of the W3C, as IIS writes it, is in UTC.
     const bool w3c = std::ranges::any_of(sample_.lines, [](std::string_view line) {
-      return line.starts_with("#Fields:") && line.find("time") != line.npos;
+      return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
     });
     for (LogShape& shape : log_->shapes) {
       shape.utc = w3c && shape.place == LogShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
@@ -762,12 +789,12 @@ class Learner {
 
   bool Enough() const {
     if (log_->matched == 0) return false;
-    if (given_ || half()) return true;
+    if (given_ || groups_ || half()) return true;
     // Long stack traces can have more lines than the records have times. An input that begins with a time is a log
     // then.
     std::size_t first = 0;
     while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
-    if (found_[first]) return kFew * log_->matched >= log_->looked || log_->shapes[0].place == LogShape::kLabel;
+    if (found_[first]) return alone_ || kFew * log_->matched >= log_->looked;
     // The first record of a rotated log can lack its front. The other lines then have nothing that looks like a time.
     LineSet others;
     for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
@@ -775,12 +802,12 @@ class Learner {
            kFew * others.count() <= log_->looked;
   }
 
-  [[noreturn]] void Refuse() const {
+  /// `refused` is the form that cannot be used, or null if the lines have no known form.
+  [[noreturn]] void Refuse(const Candidate* refused) const {
     const std::vector<std::string_view>& lines = sample_.lines;
     const std::string shown =
         "; the first lines are " + ShownLine(lines[0]) + (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");
-    const Candidate* const refused = Best(true);
-    if (refused != nullptr && forms_[refused->form].refusal != nullptr && 2 * refused->lines.count() >= log_->looked) {
+    if (refused != nullptr && forms_[refused->form].refusal != nullptr) {
       throw BadRecord(0, forms_[refused->form].refusal + shown);
     }
     const std::string of_lines =
@@ -796,7 +823,7 @@ class Learner {
                            "--format lines sorts the lines as text");
   }
 
-  const bool given_;
+  const bool given_, groups_;
   const Sample sample_;
   const std::shared_ptr<LogTimes> log_;
   std::vector<TimeForm> forms_;
@@ -805,8 +832,63 @@ class Learner {
   LineSet rest_;                       ///< all lines
   LineSet found_;                      ///< lines that have a time
   bool front_ = false;                 ///< dates were found at the front of lines
+  bool alone_ = false;                 ///< lines were found that have only a time and perhaps its name
   bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
 };
+
+/// Learns the forms of the times that regular expressions find.
+std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogForms& allowed, std::int64_t latest) {
+  struct Matches {
+    std::string pattern;
+    bool named = false;
+    LineSet lines;
+    Sample groups;
+  };
+  std::vector<Matches> all;
+  for (const std::string& text : allowed.patterns) {
+    const TimePattern pattern(text);
+    Matches& matches = all.emplace_back();
+    matches.pattern = text;
+    matches.named = pattern.named();
+    for (std::size_t i = 0; i < sample.lines.size(); ++i) {
+      TimeParts parts;
+      const std::string_view group = pattern.named() ? std::string_view() : pattern.Find(sample.lines[i]);
+      if (pattern.named() ? !pattern.Take(sample.lines[i], parts) || !parts.instant() : group.empty()) continue;
+      matches.lines.set(i);
+      matches.groups.lines.push_back(group);
+    }
+    matches.groups.all = matches.groups.lines;
+  }
+  std::ranges::stable_sort(all, std::greater(), [](const Matches& matches) { return matches.lines.count(); });
+  const auto log = std::make_shared<LogTimes>();
+  log->latest = latest;
+  log->looked = sample.lines.size();
+  LineSet found;
+  for (const Matches& matches : all) {
+    if ((matches.lines & ~found).none()) continue;
+    std::vector<LogShape> shapes;
+    if (matches.named) {
+      shapes.resize(1);
+      shapes[0].name = "--time-regex";
+      shapes[0].kind = LogShape::kParts;
+    } else {
+      const std::shared_ptr<const LogTimes> learnt = Learner(matches.groups, allowed, latest, true).Learn();
+      shapes = learnt->shapes;
+      log->note = learnt->note;
+    }
+    for (LogShape& shape : shapes) {
+      shape.pattern = matches.pattern;
+      shape.indented = true;
+      log->shapes.push_back(shape);
+    }
+    found |= matches.lines;
+  }
+  log->matched = found.count();
+  if (log->matched > 0 || sample.lines.empty()) return log;
+  throw BadRecord(0, "none of " + std::to_string(log->looked) + " lines matches --time-regex; the first lines are " +
+                         ShownLine(sample.lines[0]) +
+                         (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
+}
 
 }  // namespace
 
@@ -815,7 +897,8 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
       (front.size() > 3 && front[0] != '\0' && front[1] == '\0' && front[2] != '\0' && front[3] == '\0')) {
     throw BadRecord(0, "the text is UTF-16: iconv -f UTF-16 -t UTF-8 FILE writes it as UTF-8");
   }
-  return Learner(front, allowed, latest).Learn();
+  if (!allowed.patterns.empty()) return LearnPatterns(SampleOf(front, true), allowed, latest);
+  return Learner(SampleOf(front, false), allowed, latest, false).Learn();
 }
 
 }  // namespace gpusort

@@ -10,6 +10,7 @@
 // %!     nothing, but the clock must have had a fraction
 // %z     a zone, perhaps after a blank, or nothing
 // %Z     a zone
+// %-     nothing, but no year may follow
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
@@ -61,8 +62,9 @@ constexpr TimeForm kForms[] = {
     {"month-day-year, month by name", "%b-%d-%Y%^%@%z"},
     {"month/day/year, month by name", "%b/%d/%Y%^%@%z"},
     {"ctime", "%w%b %e%^%#%z %C%z"},
-    {"syslog", "%w%b %e%^%#%z"},
-    {"day month", "%w%e %b%^%#%z"},
+    {"syslog", "%w%b %e%^%#%z%-"},
+    {"monit", "%Z %b %e %#"},
+    {"day month", "%w%e %b%^%#%z%-"},
     {"day-month", "%d-%b%^%@%z"},
     {"day.month.year", "%w%d.%m.%Y%^%@%z"},
     {"month-day-year of two digits, month by name", "%b-%d-%y%^%#%z"},
@@ -411,11 +413,19 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       return TakeClockOfLog(reader, parts, letter == '#');
     case '!':
       return !parts.fraction.empty();
+    case '-': {
+      TextReader year = reader;
+      unsigned number = 0;
+      return !year.Take(' ') || !TakeDigits(year, 4, 1970, 2100, number) || (!year.done() && IsLetterOrDigit(*year.at));
+    }
     case 'h':
       return TakeCompactClock(reader, parts);
     case 'z':
       TakeZoneOfLog(reader, parts);
       return true;
+    case 'Z':
+      TakeZoneOfLog(reader, parts);
+      return parts.offset.has_value();
     case 'N':
       return TakeCount(reader, parts);
     case 'f':
@@ -447,6 +457,7 @@ FormFront FrontOf(std::string_view format) {
   constexpr auto kBit = [](unsigned digits) { return std::uint32_t{1} << digits; };
   if (first == 'b') front.month = true;
   if (first == 'L') front.capital = true;
+  if (first == 'Z') front.zone = true;
   if (first == 'T') front.tai = true;
   if (first == 'N') front.runs = kBit(10) | kBit(13) | kBit(16) | kBit(19);
   if (first == '#') front = {.runs = kBit(1) | kBit(2), .next = ':'};

@@ -33,6 +33,7 @@ struct FormFront {
   char next = '\0';        ///< the byte after the digits; '\0': any byte
   bool month = false;      ///< the time can begin with the name of a month
   bool weekday = false;    ///< the time can begin with the name of a weekday
+  bool zone = false;       ///< the time begins with the name of a zone
   bool capital = false;    ///< the time begins with a capital letter and a digit
   bool blank = false;      ///< the time can begin with a blank
   bool tai = false;        ///< the time begins with '@'

@@ -184,7 +184,8 @@ std::string SaveLog(const LogTimes& log) {
   }
   Save(log.note, saved);
   for (const LogShape& shape : log.shapes) {
-    for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead}) Save(text, saved);
+    for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead, shape.pattern})
+      Save(text, saved);
     for (const unsigned number :
          {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
           unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented}, unsigned{shape.utc}}) {
@@ -203,8 +204,9 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   log->note = texts.Text();
   while (!texts.done()) {
     LogShape& shape = log->shapes.emplace_back();
-    for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead}) *text = texts.Text();
-    shape.kind = static_cast<LogShape::Kind>(texts.Number(LogShape::kJson));
+    for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead, &shape.pattern})
+      *text = texts.Text();
+    shape.kind = static_cast<LogShape::Kind>(texts.Number(LogShape::kParts));
     shape.place = static_cast<LogShape::Place>(texts.Number(LogShape::kAnywhere));
     shape.count = static_cast<unsigned>(texts.Number());
     shape.separator = static_cast<char>(texts.Number(0xFF));
@@ -218,7 +220,9 @@ bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs)
   if (of_ == log.id && line.starts_with(front_) && (!whole_ || line.size() == front_.size())) return true;
   of_ = 0;
   for (const LogShape& shape : log.shapes) {
-    if (shape.kind != LogShape::kJson) {
+    if (!shape.pattern.empty()) {
+      if (FindPattern(log, shape, line)) return true;
+    } else if (shape.kind != LogShape::kJson) {
       if (FindAt(log, shape, line)) return true;
     } else if (line.starts_with('{')) {
       if (log.shapes.front().kind != LogShape::kJson || log.shapes.back().kind != LogShape::kJson) {
@@ -243,6 +247,22 @@ bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::stri
   const std::size_t size = whole_ ? line.size() : static_cast<std::size_t>(end - line.data()) + kAfter;
   front_ = line.substr(0, size);
   whole_ |= front_.size() == line.size();
+  of_ = log.id;
+  return true;
+}
+
+bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line) {
+  const auto pattern = patterns_.try_emplace(shape.pattern, shape.pattern).first;
+  TimeParts parts;
+  if (shape.kind == LogShape::kParts) {
+    if (!pattern->second.Take(line, parts)) return false;
+  } else {
+    const std::string_view text = pattern->second.Find(line);
+    if (text.data() == nullptr || TakeShape(shape, text, parts) == nullptr) return false;
+  }
+  if (!Keep(parts, log, shape)) return false;
+  front_ = line;
+  whole_ = true;
   of_ = log.id;
   return true;
 }
@@ -286,7 +306,7 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line) {
 }
 
 bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape) {
-  std::optional<Instant> instant = InstantOf(parts, log.latest);
+  std::optional<Instant> instant = FindInstant(parts, log.latest);
   if (!instant) return false;
   time_.lacks_zone = !instant->zoned && parts.zone.empty() && !shape.utc;
   time_.lacks_year = parts.lacks_year();
@@ -307,9 +327,36 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
     constexpr std::size_t kDigits = 9;
     fraction_ = std::to_string(parts.nanoseconds);
     fraction_.insert(0, kDigits - fraction_.size(), '0');
+    fraction_.resize(fraction_.find_last_not_of('0') + 1);
     time_.instant->fraction = fraction_;
   }
   return true;
+}
+
+/// Does what InstantOf() does.
+std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::int64_t latest) {
+  constexpr std::int64_t kDay = 86400, kHour = 3600, kMinute = 60;
+  constexpr unsigned kHours = 24, kMinutes = 60, kSeconds = 61, kNoon = 12;
+  const unsigned hour =
+      parts.hour_of_half == 0 ? parts.hour : parts.hour_of_half % kNoon + (parts.afternoon ? kNoon : 0);
+  const bool usual =
+      !parts.count && parts.day != 0 && hour < kHours && parts.minute < kMinutes && parts.second < kSeconds;
+  const std::int64_t clock = hour * kHour + parts.minute * kMinute + parts.second;
+  if (usual && parts.day == date_.day && parts.month == date_.month && parts.year == date_.year &&
+      latest == date_.latest) {
+    Instant instant;
+    instant.seconds = date_.midnight + clock - parts.offset.value_or(0);
+    instant.fraction = parts.fraction.substr(0, parts.fraction.find_last_not_of('0') + 1);
+    instant.zoned = parts.offset.has_value();
+    return instant;
+  }
+  const std::optional<Instant> instant = InstantOf(parts, latest);
+  date_.day = 0;
+  if (!instant || !usual) return instant;
+  const std::int64_t midnight = instant->seconds + parts.offset.value_or(0) - clock;
+  // The year that a date lacks can depend on the time of the day.
+  if (!parts.lacks_year() || midnight + kDay <= latest) date_ = {parts.year, parts.month, parts.day, midnight, latest};
+  return instant;
 }
 
 void LogTimeReader::KeepInstant(Instant instant) {

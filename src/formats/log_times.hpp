@@ -12,6 +12,7 @@
 
 #include "formats/json_record.hpp"
 #include "formats/record_format.hpp"
+#include "formats/time_pattern.hpp"
 #include "formats/time_text.hpp"
 #include "formats/zone.hpp"
 
@@ -23,6 +24,7 @@ struct LogShape {
     kKnown,  ///< `format` is for TakeLogTime()
     kGiven,  ///< `format` is for TakeTime()
     kJson,   ///< the lines are JSON
+    kParts,  ///< the named groups of `pattern` are the parts of the time
   };
   enum Place : std::uint8_t {
     kWord,      ///< after `count` words with blanks between them, and `lead`
@@ -38,6 +40,9 @@ struct LogShape {
   unsigned count = 0;
   char separator = '\0';
   std::string lead;
+  /// The regular expression that finds the time, for TimePattern. Unless `kind` is kParts, its first group is the text
+  /// in which the time has its place. Empty: the line is that text.
+  std::string pattern;
   bool indented = false;  ///< lines with a time may begin with a blank
   bool utc = false;       ///< times without a zone are in UTC
 };
@@ -58,16 +63,17 @@ struct LogTimes {
 /// The forms of times that the user allows.
 struct LogForms {
   std::vector<std::string> times{};  ///< forms of CheckedTimeFormat(); empty: all known forms
+  std::vector<std::string> patterns{};  ///< regular expressions for TimePattern; empty: times have a fixed place
   bool dated = false;                ///< the user gives the date, so times of day without a date can be used
 };
 
 /// Learns the forms of the times in `front`, the first bytes of an input. `latest` is LogTimes::latest. Throws
 /// BadRecord if too few lines have a time, or if the time is ambiguous. Half of the lines are enough, or one in ten if
-/// the first line has a time. With LogForms::times, a single line is enough.
+/// the first line has a time. With LogForms::times or LogForms::patterns, a single line is enough.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
 /// Reads the time of a line, which ends without its newline. Returns the end of the time in the line, or null if there
-/// is no time at the place of `shape`. `shape` must not be JSON.
+/// is no time at the place of `shape`. `shape` must not be JSON, and must have no regular expression.
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
 /// Skips a byte order mark, colours, and the priority of syslog ("<34>") with its version ("1 ").
@@ -109,10 +115,12 @@ class LogTimeReader {
   /// a line of JSON is not parsed then if all lines of the log are JSON, and time_ has no instant.
   bool Find(const LogTimes& log, std::string_view line, bool needs);
   bool FindMember(const LogTimes& log, std::string_view line);
+  bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line);
   bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line);
   /// Keeps the time of the parts in time_. Returns false if they are no time.
   bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape);
   void KeepInstant(Instant instant);
+  std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
   /// A zone that a line names.
   struct Place {
@@ -121,11 +129,18 @@ class LogTimeReader {
     Zone::Span span;  ///< of the last time in this zone
   };
   std::map<std::string, Place, std::less<>> places_;
+  std::map<std::string, TimePattern> patterns_;
   std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log whose members `parser_` finds
   std::optional<JsonRecords> parser_;
   std::vector<JsonValue> values_;
   LogTime time_;
   std::string fraction_;
+  /// The last date, because most lines have the date of the line before.
+  struct {
+    unsigned year = 0, month = 0, day = 0;
+    std::int64_t midnight = 0;  ///< seconds since 1970
+    std::int64_t latest = 0;
+  } date_;
   // The front of the last line in which Find() found a time, up to some bytes after the time. Every line with this
   // front has the same time. The line that shows the end of a record is therefore not parsed again as the first line
   // of the next record.

@@ -9,6 +9,7 @@
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/time_pattern.hpp"
 
 namespace gpusort {
 namespace {
@@ -38,6 +39,24 @@ std::int64_t InYear(std::int64_t local, std::int64_t year) {
          absl::CivilSecond(1970, 1, 1);
 }
 
+/// Returns the place of the time in its line, for people.
+std::string PlaceText(const LogShape& shape) {
+  if (!shape.pattern.empty()) return ", found by " + QuoteWord(shape.pattern);
+  if (shape.kind == LogShape::kJson) return "";
+  const std::string after = shape.lead.empty() ? "" : " after " + QuoteWord(shape.lead);
+  switch (shape.place) {
+    case LogShape::kWord:
+      return " in word " + std::to_string(shape.count + 1) + after;
+    case LogShape::kColumn:
+      return " in column " + std::to_string(shape.count + 1) + " between " + QuoteWord(std::string{shape.separator}) +
+             after;
+    case LogShape::kLabel:
+    case LogShape::kAnywhere:
+      break;
+  }
+  return after.empty() ? " in any word" : after;
+}
+
 }  // namespace
 
 LogsFormat::LogsFormat(const JobSpec& spec)
@@ -58,6 +77,7 @@ LogsFormat::LogsFormat(const JobSpec& spec)
     });
     if (!dated) throw Error(ErrorCode::kUsage, "--time: " + QuoteWord(format) + " has no day (%d, %j) and no %s");
   }
+  for (const std::string& pattern : table_.time_patterns) TimePattern(pattern, table_.date.has_value());
 }
 
 std::string LogsFormat::SaveState(const ScanState& state) const {
@@ -113,13 +133,40 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
 void LogsFormat::BeginInput(RecordSpan front, ScanState& state) const {
   const Byte* const begin = AsBytes(front.data());
   try {
-    state.log.times = LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
-                               {.times = table_.times, .dated = table_.date.has_value()}, LatestOf(state.count));
+    state.log.times =
+        LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
+                 {.times = table_.times, .patterns = table_.time_patterns, .dated = table_.date.has_value()},
+                 LatestOf(state.count));
   } catch (const BadRecord& unknown) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(state.count)) + ": " + unknown.what());
   }
   state.log.alone = alone_.log.alone;
   state.log.date = table_.date.value_or(table_.year);
+}
+
+std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) const {
+  const LogTimes& log = *state.log.times;
+  if (log.shapes.empty()) return "no lines";
+  std::string text;
+  for (const LogShape& shape : log.shapes) text += (text.empty() ? "" : "; ") + shape.name + PlaceText(shape);
+  text += "; " + std::to_string(log.matched) + " of " + Counted(log.looked, "line");
+  if (!log.note.empty()) text += "; " + log.note;
+  LogScratch scratch;
+  ScanState at = state;
+  const Byte* const end = AsBytes(front.data()) + front.size();
+  for (const Byte* p = AsBytes(front.data()); p != end; p = AfterLine(p, end)) {
+    const std::string_view line = LineAt(p, end);
+    if (!scratch.times.Begins(log, line)) continue;
+    const LogTime time = TakeTime(line, at.log, scratch);
+    if (!time.instant) continue;
+    constexpr std::size_t kMost = 60;
+    const std::string fraction(time.instant->fraction);
+    text += "; " + QuoteWord(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "") + " is " +
+            absl::FormatTime("%Y-%m-%dT%H:%M:%S", absl::FromUnixSeconds(time.instant->seconds), absl::UTCTimeZone()) +
+            (fraction.empty() ? "" : "." + fraction) + "Z";
+    break;
+  }
+  return text;
 }
 
 ScanState LogsFormat::NextInput(const ScanState& state) const {
@@ -288,7 +335,12 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   const std::string_view line = LineAt(p == end ? begin : p, end);
   const auto end_of = [&](LogTimeReader& times) {
     const Byte* q = p;
-    while (q != end && (q = AfterLine(q, end)) != end && !Begins(state.log, times, LineAt(q, end))) {
+    while (q != end && (q = AfterLine(q, end)) != end) {
+      const std::string_view next = LineAt(q, end);
+      if (Begins(state.log, times, next)) break;
+      if (next.empty() || IsBlankChar(next[0])) continue;
+      constexpr std::size_t kMostShown = 100;
+      if (tally.untimed_lines++ == 0) tally.untimed_line = next.substr(0, kMostShown);
     }
     return q;
   };
@@ -311,6 +363,10 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   std::string fraction;  // the next line changes scratch.times
   if (alone_.log.alone && time.instant) time.instant->fraction = fraction = time.instant->fraction;
   if (record_end == nullptr) record_end = end_of(scratch.times);
+  ++tally.timed_lines;
+  if (tally.log_note.empty() && !state.log.times->note.empty()) {
+    tally.log_note = inputs_.at(state.count) + ": " + state.log.times->note;
+  }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);
   return size;

@@ -24,6 +24,7 @@ class LogsFormat : public TableFormat {
   explicit LogsFormat(const JobSpec& spec);
 
   void BeginInput(RecordSpan front, ScanState& state) const override;
+  std::string DescribeInput(RecordSpan front, const ScanState& state) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   ScanState NextInput(const ScanState& state) const override;
   bool ends_in(const ScanState&) const override { return true; }

@@ -110,6 +110,9 @@ class RecordFormat {
   /// of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws Error(kBadInput).
   virtual void BeginInput(RecordSpan, ScanState&) const {}
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
+  /// Describes the format of an input for --explain, if inputs of this format can differ. The arguments are those of
+  /// BeginInput(), which the caller has called. Returns an empty text if there is nothing to say.
+  virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
   /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
   /// Returns true if the end of the input would make the bytes after the last complete record one more record. Returns

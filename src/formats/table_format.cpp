@@ -400,6 +400,13 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.push_back("timestamps without a zone were taken as " +
                     (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
   }
+  if (tally.untimed_lines > tally.timed_lines) {
+    lines.push_back(
+        fmt::format("{} begin with no time and were taken for parts of the records before them, such as {}; "
+                    "--explain shows the times that were found, and --time gives others",
+                    Counted(tally.untimed_lines, "line"), QuoteWord(tally.untimed_line)));
+  }
+  if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
   if (tally.lacks_year) {
     lines.push_back(
         "times without a year were taken as of the last year in which they are at most a day later than the last "

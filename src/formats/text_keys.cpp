@@ -62,26 +62,29 @@ std::optional<std::string_view> FindWords(const Byte* p, const Byte* end, std::u
   return Text(p, stop);
 }
 
-std::unique_ptr<re2::RE2> Compile(const ColumnKey& key) {
+}  // namespace
+
+std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of) {
   // The memory of a program and of its cache of states. The cache grows as far as the texts need it, and few need more
   // than some KiB.
   constexpr std::int64_t kMostMemory = std::int64_t{4} << 20;
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  const bool characters = !std::ranges::all_of(key.pattern, is_ascii) || key.pattern.find("\\p") != key.pattern.npos ||
-                          key.pattern.find("\\P") != key.pattern.npos || key.pattern.find("\\x{") != key.pattern.npos;
+  const bool characters = !std::ranges::all_of(pattern, is_ascii) || pattern.find("\\p") != pattern.npos ||
+                          pattern.find("\\P") != pattern.npos || pattern.find("\\x{") != pattern.npos;
   re2::RE2::Options options(characters ? re2::RE2::DefaultOptions : re2::RE2::Latin1);
   options.set_log_errors(false);
   options.set_max_mem(kMostMemory);
-  auto made = std::make_unique<re2::RE2>(key.pattern, options);
+  auto made = std::make_unique<re2::RE2>(pattern, options);
   if (made->ok()) return made;
-  throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': the regular expression " +
-                                     EscapeName(key.pattern) + " is invalid: " + EscapeName(made->error()));
+  throw Error(ErrorCode::kUsage,
+              of + ": the regular expression " + EscapeName(pattern) + " is invalid: " + EscapeName(made->error()));
 }
 
-}  // namespace
-
 TextKeys::TextKeys(const TableOptions& table) : keys_(table.keys), separator_(table.separator) {
-  for (const ColumnKey& key : keys_) patterns_.push_back(key.pattern.empty() ? nullptr : Compile(key));
+  for (const ColumnKey& key : keys_) {
+    patterns_.push_back(key.pattern.empty() ? nullptr
+                                            : CompileExpression(key.pattern, "--key: '" + EscapeName(key.text) + "'"));
+  }
 }
 
 TextKeys::~TextKeys() = default;

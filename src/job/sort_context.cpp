@@ -112,6 +112,25 @@ void SortContext::ShareMemory() {
 
 std::string SortContext::ThreadBound() const { return std::to_string(cores.cores) + " by " + cores.limited_by; }
 
+std::string SortContext::FormatsText() const {
+  constexpr std::uint32_t kMost = 20;
+  const Inputs& inputs = open.inputs;
+  std::string text;
+  ScanState state;
+  std::uint32_t shown = 0;
+  for (std::uint32_t i = 0; i < inputs.count() && shown <= kMost; ++i) {
+    if (i > 0) state = inputs.format().NextInput(state);
+    const std::vector<std::byte> front = inputs.Front(i, RecordFormat::kFrontBytes);
+    if (front.empty()) continue;
+    inputs.format().BeginInput(front, state);
+    const std::string format = inputs.format().DescribeInput(front, state);
+    if (format.empty()) return text;
+    text += ++shown > kMost ? TableRow("", "the formats of further inputs are not shown")
+                            : TableRow("format", EscapeName(inputs.path(i)) + ": " + format);
+  }
+  return text;
+}
+
 std::string SortContext::PlanText() const {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;

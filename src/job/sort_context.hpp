@@ -29,6 +29,9 @@ struct SortContext {
 
   /// Returns the plan in the form that --explain prints.
   std::string PlanText() const;
+  /// Returns the formats of the first inputs in the form that --explain prints, if the formats of inputs can differ.
+  /// Reads the inputs again, except pipes.
+  std::string FormatsText() const;
   /// Sets the statistics whose values are known at any time during the job.
   void FillStats();
 

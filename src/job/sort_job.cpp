@@ -284,7 +284,7 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   context.attempt->OpenBackend();
   context.attempt->MakePlan(context.ring);
   context.store.CheckDirectories(context.job.plan);
-  return context.PlanText() +
+  return context.PlanText() + context.FormatsText() +
          (spec.probes ? MeasureJob(context) : TableRow("expected", "--explain=full measures how long it will take"));
 }
 

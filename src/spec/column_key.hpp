@@ -74,6 +74,7 @@ struct TableOptions {
   bool strict = false;               ///< doubtful values and records are errors instead of warnings
   std::vector<ColumnKey> keys{};     ///< the sort keys, with --reverse applied; empty: all columns as text
   std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
+  std::vector<std::string> time_patterns{};  ///< regular expressions that find the times of a log, for TimePattern
   std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
   unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970

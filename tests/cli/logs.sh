@@ -221,4 +221,39 @@ says "'yesterday' is no day"
 printf '10:00:00 a\n' >times.log
 expect 3 gpusort -o out times.log
 says '--date'
+
+# --explain shows the form of each input, and an example in UTC; a compressed input is expanded for it.
+gpusort --explain -o out common.log python.log.gz json.log >plan 2>err || fail "$(cat err)"
+grep -q "common.log: common log after '\['; [0-9]* of [0-9]* lines; '10\.0\.0\..*'\.\.\. is 2026-[0-9T:-]*Z$" plan ||
+  fail "$(cat plan)"
+grep -q "python.log.gz: ISO 8601 in word 1; [0-9]* of [0-9]* lines; '2026-.*' is 2026-[0-9T:.-]*Z$" plan || fail "$(cat plan)"
+grep -q 'json.log: JSON Lines, member ts; 400 of 400 lines' plan || fail "$(cat plan)"
+
+# Times that a regular expression finds: as its first group, in a form that --time gives, and by named groups.
+printf 'a <2026-11-23 22:10:02>\nb <2026-11-23 22:10:01>\n' >regex.log
+expect 0 gpusort --time-regex '<(.*)>' -o out regex.log
+[ "$(head -n 1 out)" = 'b <2026-11-23 22:10:01>' ]
+printf 'a <02/01/26 10>\nb <01/02/26 11>\n' >parts.log
+expect 0 gpusort --time-regex '<(.*)>' --time '%d/%m/%y %H' -r -o out parts.log
+[ "$(head -n 1 out)" = 'b <01/02/26 11>' ]
+expect 0 gpusort --time-regex '<(?P<month>..)/(?P<day>..)/(?P<year>..) (?P<hour>..)>' -o out parts.log
+[ "$(head -n 1 out)" = 'b <01/02/26 11>' ]
+expect 3 gpusort --time-regex 'x(.*)' -o out regex.log
+says 'none of 2 lines matches --time-regex'
+expect 2 gpusort --time-regex '(' -o out regex.log
+says '--time-regex: the regular expression ( is invalid'
+expect 2 gpusort --time-regex '(?P<hour>.)' -o out regex.log
+says 'no group named month'
+
+# The order of day and month is known from a line whose day is above 12. Most lines that begin no record are reported.
+printf '01/02/2026 10:00:00 a\n13/01/2026 10:00:00 b\nc\nd\n' >order.log
+expect 0 gpusort -o out order.log
+says 'order.log: the times are day/month/year in digits, as the values of other lines show'
+[ "$(head -n 1 out)" = '13/01/2026 10:00:00 b' ]
+printf '2026-01-01 10:00:00 a\nb\nc\n2026-01-01 09:00:00 d\ne\nf\n' >few.log
+expect 0 gpusort -o out few.log
+says "4 lines begin with no time and were taken for parts of the records before them, such as 'b'"
+printf '\377\376a\0b\0\n\0' >utf16.log
+expect 3 gpusort -o out utf16.log
+says 'utf16.log: this seems to be UTF-16 text: iconv -f UTF-16 -t UTF-8'
 echo "logs: ok"

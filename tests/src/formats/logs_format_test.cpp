@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +93,87 @@ constexpr Line kLines[] = {
     {"\xEF\xBB\xBF"
      "2026-11-23T22:10:01Z after a byte order mark",
      "2026-11-23T22:10:01Z"},
+    {"Mon 2026-11-23 22:10:01 CET host prog[1]: journalctl -o short-full", "2026-11-23T21:10:01Z"},
+    {"2026-11-23T22:10:01+0100 host kernel: short-iso", "2026-11-23T21:10:01Z"},
+    {"[2026-11-23T22:10:01.123+0100][0.012s][info][gc] Using G1", "2026-11-23T21:10:01.123Z"},
+    {"2026-11-23T22:10:01.123+0100: 0.012: [GC (Allocation Failure)", "2026-11-23T21:10:01.123Z"},
+    {"# Time: 2026-11-23T22:10:01.123456Z", "2026-11-23T22:10:01.123456Z"},
+    {"# Time: 261123  2:10:01", "2026-11-23T01:10:01Z"},
+    {"2026-11-23T22:10:01.123456Z\t    8 Query\tselect 1", "2026-11-23T22:10:01.123456Z"},
+    {"Nov 23 22:10:01 host haproxy[1]: 10.0.0.1:1 [23/Nov/2026:22:10:01.123] front", "2026-11-23T21:10:01.123Z"},
+    {"*Nov 23 22:10:01.123: %SYS-5-CONFIG_I: x", "2026-11-23T21:10:01.123Z"},
+    {"Nov 23 22:10:01.123 EST: %SYS-5-CONFIG_I: x", "2026-11-24T03:10:01.123Z"},
+    {"Nov 23 2026 22:10:01: %ASA-6-302013: x", "2026-11-23T21:10:01Z"},
+    {"<166>Nov 23 2026 22:10:01 fw : %ASA-6-302013: x", "2026-11-23T21:10:01Z"},
+    {"date=2026-11-23 time=22:10:01 devname=\"fw\" logid=\"1\"", "2026-11-23T21:10:01Z"},
+    {"<189>date=2026-11-23 time=22:10:01 devname=fw", "2026-11-23T21:10:01Z"},
+    {"1,2026/11/23 22:10:01,001606001116,THREAT,url,1,2026/11/23 22:09:59,", "2026-11-23T21:10:01Z"},
+    {"a b,c d,2026/11/23 22:10:01,x", "2026-11-23T21:10:01Z"},
+    {"11/23-22:10:01.123456 [**] [1:1:1] x", "2026-11-23T21:10:01.123456Z"},
+    {"11/12/26-22:10:01.123456 [**] [1:1:1] x", "2026-11-12T21:10:01.123456Z"},
+    {"11/12/2026-22:10:01.123456  [**] [1:1:1] x", "2026-11-12T21:10:01.123456Z"},
+    {"1795471801.123456\tCxy\t10.0.0.1\t80", "2026-11-23T22:10:01.123456Z"},
+    {"Mon Nov 23 22:10:01 2026 1 10.0.0.1 12 /f b _ o a u ftp 0 * c", "2026-11-23T21:10:01Z"},
+    {"E [23/Nov/2026:22:10:01 +0100] cups x", "2026-11-23T21:10:01Z"},
+    {"Start-Date: 2026-11-23  22:10:01", "2026-11-23T21:10:01Z"},
+    {"[23-Nov-2026 22:10:01 Europe/Berlin] PHP Warning:  x", "2026-11-23T21:10:01Z"},
+    {"[23-Nov-2026 22:10:01 America/New_York] PHP Warning:  x", "2026-11-24T03:10:01Z"},
+    {"[23-Nov-2026 22:10:01 UTC] PHP Warning:  x", "2026-11-23T22:10:01Z"},
+    {"####<Nov 23, 2026 10:10:01 PM CET> <Notice> <x>", "2026-11-23T21:10:01Z"},
+    {"####<Nov 23, 2026 10:10:01,123 PM CET> <Notice> <x>", "2026-11-23T21:10:01.123Z"},
+    {"<Nov 23, 2026 10:10:01 o'clock PM CET> <Notice>", "2026-11-23T21:10:01Z"},
+    {"[11/23/26 22:10:01:123 CET] 00000001 WsServer", "2026-11-23T21:10:01.123Z"},
+    {"[11/23/26 22:10:01:7 CET] 00000001 WsServer", "2026-11-23T21:10:01.007Z"},
+    {"2026-327T22:10:01Z day of the year", "2026-11-23T22:10:01Z"},
+    {"2026-W48-1T22:10:01Z week", "2026-11-23T22:10:01Z"},
+    {"2020-W53-5T22:10:01Z week", "2021-01-01T22:10:01Z"},
+    {"@400000006b04b9c3075bccbc TAI64N", "2026-11-23T22:10:01.1234567Z"},
+    {"20261123-22:10:01:123|Step_LSC|30002312", "2026-11-23T21:10:01.123Z"},
+    {"20261123-2:1:9:31|Step_LSC|30002312", "2026-11-23T01:01:09.031Z"},
+    {"2026-11-23-22.10.01.123456+060 I1A2 LEVEL: Info", "2026-11-23T21:10:01.123456Z"},
+    {"23-NOV-2026 22:10:01 * (CONNECT_DATA=x) * establish", "2026-11-23T21:10:01Z"},
+    {"23-NOV-26 10.10.01.123456 PM +01:00 x", "2026-11-23T21:10:01.123456Z"},
+    {"2026-11-23\t22:10:01:123\t1234\t5\tAgent", "2026-11-23T21:10:01.123Z"},
+    {"2026-11-23 22:10:01, Info                  CBS    x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10:01.12 Server      x", "2026-11-23T21:10:01.12Z"},
+    {"11/23/2026 10:10:01 PM x", "2026-11-23T21:10:01Z"},
+    {"23/11/2026 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"\"2026-11-23 22:10:01\",\"x\",\"y\"", "2026-11-23T21:10:01Z"},
+    {"\"2026-11-23\",\"22:10:01\",\"x\"", "2026-11-23T21:10:01Z"},
+    {"2026-11-23;22:10:01;x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23_22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23 22:10 x without a second", "2026-11-23T21:10:00Z"},
+    {"2026.11.23 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"2026:11:23-22:10:01 host x", "2026-11-23T21:10:01Z"},
+    {"2026 Nov 23 22:10:01 host x", "2026-11-23T21:10:01Z"},
+    {"2026-Nov-23 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"Nov 23 22:10:01 2026  host x", "2026-11-23T21:10:01Z"},
+    {"Mon Nov 23 2026 22:10:01 GMT+0100 (CET) x", "2026-11-23T21:10:01Z"},
+    {"Monday, November 23, 2026 10:10:01 PM x", "2026-11-23T21:10:01Z"},
+    {"Mon Nov 23 22:10:01.123 wifi x", "2026-11-23T21:10:01.123Z"},
+    {"[CEST Aug  6 10:14:52] error    : HttpRequest: x", "2026-08-06T08:14:52Z"},
+    {"23-Nov 22:10 dir JobId 1: x", "2026-11-23T21:10:00Z"},
+    {"I, [2026-11-23T22:10:01.123456 #12]  INFO -- : x", "2026-11-23T21:10:01.123456Z"},
+    {"[12:13:1123/221001.123456:ERROR:gpu.cc(1)] x", "2026-11-23T21:10:01.123456Z"},
+    {"MainThread::INFO::2026-11-23 22:10:01,123::vdsm", "2026-11-23T21:10:01.123Z"},
+    {"web_1  | 2026-11-23T22:10:01Z x", "2026-11-23T22:10:01Z"},
+    {"level=info msg=\"a b c\" time=\"2026-11-23T22:10:01+01:00\"", "2026-11-23T21:10:01Z"},
+    {"<Event><TimeCreated SystemTime='2026-11-23T22:10:01.1234567Z'/></Event>", "2026-11-23T22:10:01.1234567Z"},
+    {"#1795471801", "2026-11-23T22:10:01Z"},
+    {": 1795471801:0;ls", "2026-11-23T22:10:01Z"},
+    {"Nov 23, 2026 10:10:01\xE2\x80\xAFPM org.example", "2026-11-23T21:10:01Z"},
+    {"\x1b[90m2026-11-23T22:10:01Z\x1b[0m \x1b[32mINF\x1b[0m x", "2026-11-23T22:10:01Z"},
+    {"{\"eventTime\":\"2026-11-23T22:10:01Z\",\"eventName\":\"x\"}", "2026-11-23T22:10:01Z"},
+    {"{\"level\":30,\"time\":1795471801123,\"pid\":1}", "2026-11-23T22:10:01.123Z"},
+    {"{\"a\":{\"b\":[1,{\"c\":2}],\"requestReceivedTimestamp\":\"2026-11-23T22:10:01.5Z\"}}", "2026-11-23T22:10:01.5Z"},
+    {"{\"calendarTime\":\"Mon Nov 23 22:10:01 2026 UTC\",\"x\":1}", "2026-11-23T22:10:01Z"},
+    {"{\"time_local\":\"23/Nov/2026:22:10:01 +0100\"}", "2026-11-23T21:10:01Z"},
+    {"{\"timestamp\":\"2026-11-23T22:10:01,123Z\"}", "2026-11-23T22:10:01.123Z"},
+    {"CEF:0|a|b|1|2|x|5|rt=1795471801123 src=10.0.0.1", "2026-11-23T22:10:01.123Z"},
+    {"https 2026-11-23T22:10:01.186641Z app/my-lb 10.0.0.1:80", "2026-11-23T22:10:01.186641Z"},
+    {"2 123456789010 eni-1 10.0.0.1 10.0.0.2 1 2 6 1 1 1795471801 1795471861 ACCEPT OK", "2026-11-23T22:10:01Z"},
+    {"79a owner bucket [23/Nov/2026:22:10:01 +0000] 10.0.0.1 x", "2026-11-23T22:10:01Z"},
+    {"- 1795471801 2026.11.23 dn228 Nov 23 22:10:01 dn228/dn228 crond", "2026-11-23T22:10:01Z"},
 };
 
 std::string KeyOf(const Instant& instant) {
@@ -120,6 +205,143 @@ TEST(LogTimes, TakesTheFormsThatAreGiven) {
   EXPECT_EQ(reader.Read(*log, front).instant->seconds, ParseInstant("2026-12-11 10:00:00")->seconds);
 }
 
+// Formats of strftime. In addition, %1 is a fraction of six digits, %2 one of three, and %3 an offset from UTC.
+constexpr const char* kWritten[] = {"%Y-%m-%d %H:%M:%S x",
+                                    "%Y-%m-%dT%H:%M:%S.%1%3 x",
+                                    "%Y-%m-%d %H:%M:%S,%2 x",
+                                    "[%Y-%m-%d %I:%M:%S %p] x",
+                                    "%Y/%m/%d %H:%M:%S x",
+                                    "%Y.%m.%d %H:%M:%S.%2 x",
+                                    "%Y:%m:%d-%H:%M:%S x",
+                                    "%Y%m%d %H:%M:%S x",
+                                    "%Y%m%dT%H%M%S%3 x",
+                                    "%Y%m%d%H%M%S x",
+                                    "%Y-%jT%H:%M:%S%3 x",
+                                    "%G-W%V-%uT%H:%M:%S.%1%3 x",
+                                    "a - - [%d/%b/%Y:%H:%M:%S %3]",
+                                    "%d-%b-%Y %H:%M:%S.%2 x",
+                                    "%a, %d %b %Y %H:%M:%S %3",
+                                    "%a %b %e %H:%M:%S %Y x",
+                                    "[%a %b %d %H:%M:%S.%1 %Y] x",
+                                    "%b %e, %Y %I:%M:%S %p x",
+                                    "%A, %B %e, %Y %r x",
+                                    "%b %e %Y %H:%M:%S: %%ASA x",
+                                    "%d.%m.%Y %H:%M:%S x",
+                                    "date=%Y-%m-%d time=%T x",
+                                    "a,b c,%Y/%m/%d %T,x",
+                                    "%Y-%m-%d-%H.%M.%S.%1 x",
+                                    "%Y %b %e %T x",
+                                    "\"%Y-%m-%d\",\"%T\",\"x\"",
+                                    "a=1 time=\"%FT%T.%1%3\"",
+                                    "{\"a\":1,\"time\":\"%FT%T.%1%3\"}",
+                                    "%s.%1 x",
+                                    "{\"ts\":%s.%1}",
+                                    "type=A msg=audit(%s.%2:7)",
+                                    "%Y%m%d-%H:%M:%S:%2|x",
+                                    "%b %e %H:%M:%S host x",
+                                    "<34>%b %e %H:%M:%S.%2 x",
+                                    "%m-%d %H:%M:%S.%2 1 1 I",
+                                    "E%m%d %H:%M:%S.%1 1 x",
+                                    "%e %b %H:%M:%S.%2 * x",
+                                    "%m/%d-%H:%M:%S.%1 x",
+                                    "[1:2:%m%d/%H%M%S.%1:I] x"};
+
+TEST(LogTimes, ReadsWhatStrftimeWrites) {
+  std::mt19937_64 draw(1);
+  for (const std::string format : kWritten) {
+    SCOPED_TRACE(format);
+    const bool counts = format.find("%s") != format.npos, zoned = format.find("%3") != format.npos;
+    const bool dated = counts || format.find("%Y") != format.npos || format.find("%F") != format.npos ||
+                       format.find("%G") != format.npos;
+    for (int round = 0; round < 100; ++round) {
+      constexpr std::int64_t kIn2002 = 1009843200, kYears = std::int64_t{97} * 31556952,
+                             kYear = std::int64_t{364} * 86400;
+      const std::int64_t seconds = dated ? kIn2002 + static_cast<std::int64_t>(draw() % kYears)
+                                         : kNow - static_cast<std::int64_t>(draw() % kYear);
+      const int quarters = static_cast<int>(draw() % 97) - 48, micros = static_cast<int>(draw() % 1000000);
+      const std::time_t local = seconds + (zoned ? quarters * 900 : 0);
+      char digits[8], offset[8];
+      std::snprintf(digits, sizeof(digits), "%06d", micros);
+      std::snprintf(offset, sizeof(offset), "%c%02d%02d", quarters < 0 ? '-' : '+', std::abs(quarters) / 4,
+                    std::abs(quarters) % 4 * 15);
+      std::string with = format;
+      const auto replace = [&](const char* what, const std::string& by) {
+        if (const std::size_t at = with.find(what); at != with.npos) with.replace(at, 2, by);
+      };
+      replace("%1", digits);
+      replace("%2", std::string(digits, 3));
+      replace("%3", offset);
+      replace("%s", std::to_string(local));
+      char line[120];
+      std::tm civil;
+      ASSERT_NE(::gmtime_r(&local, &civil), nullptr);
+      ASSERT_GT(std::strftime(line, sizeof(line), with.c_str(), &civil), 0u);
+      const std::shared_ptr<const LogTimes> log = LearnLog(std::string(line) + "\n", {}, kNow);
+      LogTimeReader reader;
+      const LogTime time = reader.Read(*log, line);
+      ASSERT_TRUE(time.instant) << line;
+      const std::string written = std::to_string(seconds);
+      ASSERT_EQ(std::to_string(time.instant->seconds), written) << line;
+      std::string fraction = format.find("%1") != format.npos   ? std::string(digits)
+                             : format.find("%2") != format.npos ? std::string(digits, 3)
+                                                                : std::string();
+      while (fraction.ends_with('0')) fraction.pop_back();
+      ASSERT_EQ(time.instant->fraction, fraction) << line;
+      ASSERT_EQ(time.lacks_zone, !zoned && !counts) << line;
+      ASSERT_EQ(time.lacks_year, !dated) << line;
+    }
+  }
+}
+
+TEST(LogTimes, ReadsTimesInZonesByName) {
+  std::mt19937_64 draw(2);
+  for (const std::string name :
+       {"Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Etc/UTC"}) {
+    const Zone zone(name);
+    for (int round = 0; round < 300; ++round) {
+      const std::int64_t seconds = 946684800 + static_cast<std::int64_t>(draw() % (std::int64_t{40} * 31556952));
+      const std::time_t local = zone.ToLocal(seconds);
+      if (zone.IsTwice(local)) continue;
+      char line[120];
+      std::tm civil;
+      ASSERT_NE(::gmtime_r(&local, &civil), nullptr);
+      ASSERT_GT(std::strftime(line, sizeof(line), ("[%d-%b-%Y %H:%M:%S " + name + "] x").c_str(), &civil), 0u);
+      const LogTime time = LogTimeReader().Read(*LearnLog(line, {}, kNow), line);
+      ASSERT_TRUE(time.instant) << line;
+      ASSERT_EQ(time.instant->seconds, seconds) << line;
+      ASSERT_FALSE(time.lacks_zone);
+    }
+  }
+}
+
+TEST(LogTimes, FindsTimesByRegularExpressions) {
+  const auto time_of = [](const std::string& line, const LogForms& forms) -> std::string {
+    const std::shared_ptr<const LogTimes> log = LearnLog(line + "\n", forms, kNow);
+    const std::shared_ptr<const LogTimes> loaded = LoadLog(SaveLog(*log));
+    LogTimeReader reader;
+    EXPECT_FALSE(reader.Begins(*loaded, "another line"));
+    const LogTime time = reader.Read(*loaded, line);
+    return time.instant ? KeyOf(*time.instant) : "none";
+  };
+  const auto instant = [](const char* text) { return KeyOf(*ParseInstant(text)); };
+  EXPECT_EQ(time_of("a<2026-11-23 22:10:01.5>", {.patterns = {"<(.*)>"}}), instant("2026-11-23 22:10:01.5"));
+  EXPECT_EQ(time_of("a<1795471801>", {.patterns = {"b(.*)", "<(\\d+)>"}}), instant("2026-11-23 22:10:01"));
+  EXPECT_EQ(time_of("a<02/03/2026 01:00:00>", {.times = {CheckedTimeFormat("%d/%m/%Y %T")}, .patterns = {"<(.*)>"}}),
+            instant("2026-03-02 01:00:00"));
+  EXPECT_EQ(time_of("d23 mNov y26 10h 9m PM +0100 77",
+                    {.patterns = {"d(?P<day>\\d+) m(?P<month>\\w+) y(?P<year>\\d+) (?P<hour>\\d+)h (?P<minute>\\d+)m "
+                                  "(?P<ampm>..) (?P<zone>\\S+) (?P<fraction>\\d+)"}}),
+            instant("2026-11-23 21:09:00.77"));
+  EXPECT_THROW(time_of("a<x>", {.patterns = {"<(.*)>"}}), BadRecord);
+  EXPECT_THROW(time_of("a<11/12/2026 01:00:00>", {.patterns = {"<(.*)>"}}), BadRecord);
+  EXPECT_THROW(time_of("a", {.patterns = {"b(.*)"}}), BadRecord);
+  EXPECT_THROW(TimePattern("(unclosed"), Error);
+  EXPECT_THROW(TimePattern("no group"), Error);
+  EXPECT_THROW(TimePattern("(?P<hours>.*)"), Error);
+  EXPECT_THROW(TimePattern("(?P<month>.*) (?P<day>.*)"), Error);
+  EXPECT_THROW(TimePattern("(?P<hour>.*)", false), Error);
+}
+
 TEST(LogTimes, SaysWhatIsMissing) {
   const auto why = [](const std::string& front) -> std::string {
     try {
@@ -139,6 +361,31 @@ TEST(LogTimes, SaysWhatIsMissing) {
   EXPECT_NE(why("[23-Nov-2026 22:10:01 America/Nowhere] PHP x\n").find("none of 1 lines"), std::string::npos);
   EXPECT_NE(why("ann 4915112345678\nbob 4915112345679\n").find("none of 2 lines"), std::string::npos);
   EXPECT_EQ(why("\n\n"), "");
+}
+
+TEST(LogTimes, KnowsTimesThatStandAlone) {
+  std::string record = "Mon Nov 23 22:10:01 CET 2026\n", apt = "Start-Date: 2026-11-23  22:10:01\n";
+  for (int i = 0; i < 30; ++i) (record += "text\n", apt += "text\n");
+  EXPECT_EQ(LearnLog(record + record, {}, kNow)->matched, 2u);
+  const std::shared_ptr<const LogTimes> log = LearnLog(apt + "End-Date: 2026-11-23  22:10:05\n\n" + apt, {}, kNow);
+  EXPECT_EQ(log->matched, 2u);
+  EXPECT_FALSE(LogTimeReader().Begins(*log, "End-Date: 2026-11-23  22:10:05"));
+}
+
+TEST(LogTimes, DoesNotLoseAYear) {
+  const std::string front = "Nov 11 01:06:47 a\nNov 12 01:06:47 b\nFri Jan 19 12:20:33 2007 c\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
+  EXPECT_EQ(log->shapes.size(), 2u);
+  EXPECT_FALSE(LogTimeReader().Read(*log, "Fri Jan 19 12:20:33 2007 c").lacks_year);
+}
+
+TEST(LogTimes, KnowsWhereTheLinesAreInUtc) {
+  const std::string lines = "2026-11-23 22:10:01 ::1 GET /\n2026-11-23 22:10:02 ::1 GET /\n";
+  const auto lacks_zone = [&](const std::string& fields) {
+    return LogTimeReader().Read(*LearnLog(fields + lines, {}, kNow), "2026-11-23 22:10:01 ::1").lacks_zone;
+  };
+  EXPECT_FALSE(lacks_zone("#Date: 2026-11-23 22:10:00\n#Fields: date time c-ip cs-method\n"));
+  EXPECT_TRUE(lacks_zone("#Start-Date: 2026-11-23 22:10:00\n#Fields: date-local time-local c-ip\n"));
 }
 
 TEST(LogTimes, KnowsALogOfStackTraces) {
@@ -240,7 +487,8 @@ JobSpec LogSpecOf(std::vector<std::string> args, const char* zone = "UTC") {
   return Parse(args);
 }
 
-/// Returns the keys of the records of `text`, which must not depend on the sizes of blocks, and `bodies` of the records.
+/// Returns the keys of the records of `text`, which must not depend on the sizes of blocks, and `bodies` of the
+/// records.
 std::vector<std::string> KeysOf(const JobSpec& spec, const std::string& text, std::vector<std::string>* bodies = {}) {
   const LogsFormat format(spec);
   std::vector<std::string> keys;
@@ -271,10 +519,10 @@ TEST(LogsFormat, KnowsTheSecondPassOfAnHour) {
   const std::string text =
       "2026-10-25 01:59:59 a\n2026-10-25 02:00:01 b\n2026-10-25 02:50:00 c\n2026-10-25 02:49:58 late\n"
       "2026-10-25 02:05:00 second\n2026-10-25 02:59:59 e\n2026-10-25 03:00:00 f\n2026-10-25 02:59:59 back\n";
-  EXPECT_EQ(KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
-            KeysOfTimes({"2026-10-24T23:59:59Z", "2026-10-25T00:00:01Z", "2026-10-25T00:50:00Z", "2026-10-25T00:49:58Z",
-                         "2026-10-25T01:05:00Z", "2026-10-25T01:59:59Z", "2026-10-25T02:00:00Z",
-                         "2026-10-25T00:59:59Z"}));
+  EXPECT_EQ(
+      KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
+      KeysOfTimes({"2026-10-24T23:59:59Z", "2026-10-25T00:00:01Z", "2026-10-25T00:50:00Z", "2026-10-25T00:49:58Z",
+                   "2026-10-25T01:05:00Z", "2026-10-25T01:59:59Z", "2026-10-25T02:00:00Z", "2026-10-25T00:59:59Z"}));
 }
 
 TEST(LogsFormat, KnowsThePassFromATimeWithAZone) {
@@ -312,9 +560,9 @@ TEST(LogsFormat, TakesEachLineOrIndentedLinesAsRecords) {
   const std::string text =
       "head\n2026-01-02 00:00:00 a\n\tat x\nCaused by\n\tat y\n2026-01-01 00:00:00 b\nlast\n2026-01-04 00:00:00 c\n";
   std::vector<std::string> bodies;
-  EXPECT_EQ(KeysOf(LogSpecOf({"--multiline", "none", "--time", "%Y-%m-%d %T"}), text, &bodies),
-            KeysOfTimes({"2026-01-02", "2026-01-02", "2026-01-02", "2026-01-02", "2026-01-01", "2026-01-01",
-                         "2026-01-04"}));
+  EXPECT_EQ(
+      KeysOf(LogSpecOf({"--multiline", "none", "--time", "%Y-%m-%d %T"}), text, &bodies),
+      KeysOfTimes({"2026-01-02", "2026-01-02", "2026-01-02", "2026-01-02", "2026-01-01", "2026-01-01", "2026-01-04"}));
   EXPECT_EQ(bodies[0], "head\n2026-01-02 00:00:00 a\n");
   bodies.clear();
   EXPECT_EQ(KeysOf(LogSpecOf({"--multiline", "indent", "--time", "%Y-%m-%d %T"}), text, &bodies),
