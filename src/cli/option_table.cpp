@@ -229,7 +229,8 @@ constexpr OptionRow kRows[] = {
      .takes = kTakesTime,
      .help = "the first group of the regular expression RE (RE2) is the time of a log's line; of several, each input "
              "takes the one that fits",
-     .more = "With named groups, (?P<year>...), month, day, hour, minute, second, fraction, ampm and zone are the parts "
+     .more = "With named groups, (?P<year>...), month, day, hour, minute, second, fraction, ampm and zone are the "
+              "parts "
              "of the time. Otherwise the first group is a time in a known form, or in the form that --time gives.",
      .about = "a regular expression that finds the times of a log"},
     {.section = kTables, .name = "timezone", .argument = "ZONE", .marks = kWithCheck | kTablesOnly,
@@ -240,19 +241,22 @@ constexpr OptionRow kRows[] = {
     {.section = kTables, .name = "year", .argument = "N", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.year = static_cast<unsigned>(ParseCount(text, 1000, 9999)); },
      .takes = kTakesTime,
-     .help = "the year of the first time of each log, if the times have no year; a step back of more than a month begins "
-             "the next year (default: by the age of the file)",
+     .help = "the year of the first time of each log, if the times have no year; a step back of more than a month "
+             "begins the next year (default: by the age of the file)",
      .about = "the year of a log whose times have none"},
     {.section = kTables, .name = "date", .argument = "DAY", .marks = kWithCheck | kTablesOnly,
      .set =
          [](Typed& to, Text text) {
            const std::optional<Day> day = ParseDay(text);
-           if (!day || day->infinite != 0) throw Error(ErrorCode::kUsage, QuoteWord(text) + " is no day, YYYY-MM-DD");
+           constexpr std::string_view kForm = "YYYY-MM-DD";
+           if (!day || day->infinite != 0 || text.size() != kForm.size()) {
+             throw Error(ErrorCode::kUsage, QuoteWord(text) + " is no day, YYYY-MM-DD");
+           }
            to.table.date = day->days;
          },
      .takes = kTakesTime,
-     .help = "the day (YYYY-MM-DD) of the first time of each log, if the times have no day; a step back of more than 12 "
-             "hours begins the next day",
+     .help = "the day (YYYY-MM-DD) of the first time of each log, if the times have no day; a step back of more than "
+             "12 hours begins the next day",
      .about = "the day of a log whose times have none"},
     {.section = kTables, .name = "multiline", .argument = "WHEN", .marks = kWithCheck | kTablesOnly | kWordsOnly,
      .set =

@@ -128,6 +128,7 @@ void RefuseForTable(const Typed& typed) {
   const TableOptions& table = *typed.spec.source.table;
   for (const auto& [row, values] : typed.given) {
     if (row->takes == 0 || (row->takes & RowOf(table).takes) != 0) continue;
+    if (typed.format.empty() && row->takes == kTakesTime) FailUsage(LongName(*row) + " is for logs: give --format log");
     FailUsage(LongName(*row) + " has no meaning with --format " + table.name);
   }
 }

@@ -129,8 +129,8 @@ class Inputs {
   /// Returns one range per input, with all records of the input, in the order of the inputs.
   std::vector<InputRange> Ranges() const;
 
-  /// Returns the first `bytes` bytes of an input, or all if there are fewer. Returns nothing for a pipe, whose bytes could
-  /// not be read again. Throws as Decoder does.
+  /// Returns the first `bytes` bytes of an input, or all if there are fewer. Returns nothing for a pipe, whose bytes
+  /// could not be read again. Throws as Decoder does.
   std::vector<std::byte> Front(std::uint32_t input, std::uint64_t bytes) const;
   /// Reads the non-empty `range` into `buffer`. Returns the part of `buffer` with the records. `buffer` must be
   /// 4096-aligned with kReadSlack more bytes than `range`. Throws Error(kBadInput) if the file has shrunk. Thread-safe.

@@ -309,6 +309,7 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
   std::optional<Instant> instant = FindInstant(parts, log.latest);
   if (!instant) return false;
   time_.lacks_zone = !instant->zoned && parts.zone.empty() && !shape.utc;
+  time_.east = parts.offset.value_or(0);
   time_.lacks_year = parts.lacks_year();
   time_.lacks_date = parts.lacks_date();
   if (!parts.zone.empty()) {

@@ -98,6 +98,7 @@ struct LogTime {
   /// no time.
   std::optional<Instant> instant;
   bool lacks_zone = false;  ///< the text names no zone
+  std::int64_t east = 0;    ///< local time minus UTC in seconds, if the text gives it as an offset
   bool lacks_year = false;  ///< the text names no year
   bool lacks_date = false;  ///< the text is a time of day: `instant` is that of 1970-01-01
 };

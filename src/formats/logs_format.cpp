@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <ctime>
+#include <sstream>
 #include <utility>
 
 #include "base/gnu_quote.hpp"
@@ -32,9 +35,11 @@ const Byte* AfterLine(const Byte* p, const Byte* end) {
   return p == end ? end : p + 1;
 }
 
+absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
+
 /// Returns the local time with its year replaced. February 29 becomes March 1 in a year without it.
 std::int64_t InYear(std::int64_t local, std::int64_t year) {
-  const absl::CivilSecond civil = absl::CivilSecond(1970, 1, 1) + local;
+  const absl::CivilSecond civil = CivilOf(local);
   return absl::CivilSecond(year, civil.month(), civil.day(), civil.hour(), civil.minute(), civil.second()) -
          absl::CivilSecond(1970, 1, 1);
 }
@@ -69,10 +74,13 @@ LogsFormat::LogsFormat(const JobSpec& spec)
     if (!LogKeys::IsTime(key) || key.rule.type == ValueType::kTimestamp) continue;
     FailKey(key, "the time of a log is a timestamp: give time, or time:desc");
   }
-  if (!table_.alone.empty()) alone_ = LoadState(table_.alone);
+  if (!table_.alone.empty()) {
+    alone_ = LoadState(table_.alone);
+    alone_.log.alone = true;
+  }
   MakeScratch();  // checks the other keys
   for (const std::string& format : table_.times) {
-    const bool dated = std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
+    const bool dated = table_.date || std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
       return format.find(std::string{'%', letter}) != format.npos;
     });
     if (!dated) throw Error(ErrorCode::kUsage, "--time: " + QuoteWord(format) + " has no day (%d, %j) and no %s");
@@ -81,16 +89,19 @@ LogsFormat::LogsFormat(const JobSpec& spec)
 }
 
 std::string LogsFormat::SaveState(const ScanState& state) const {
-  return state.log.times ? "log " + SaveLog(*state.log.times) : "log";
+  if (!state.log.times) return "log";
+  return fmt::format("log {} {} {} {} {}", state.mode, unsigned{state.log.local}, unsigned{state.log.second_pass},
+                     state.log.at, SaveLog(*state.log.times));
 }
 
 ScanState LogsFormat::LoadState(const std::string& text) const {
   ScanState state;
-  constexpr std::string_view kFront = "log ";
-  if (!text.starts_with(kFront)) return state;
-  state.mode = kLine;
-  state.log.times = LoadLog(text.substr(kFront.size()));
-  state.log.alone = true;
+  std::istringstream in(text);
+  std::string word, log;
+  if (!(in >> word >> state.mode >> state.log.local >> state.log.second_pass >> state.log.at)) return state;
+  in.get();
+  state.log.times = LoadLog(std::string_view(text).substr(static_cast<std::size_t>(in.tellg())));
+  state.log.alone = table_.alone.empty();
   return state;
 }
 
@@ -130,18 +141,18 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
   return zone_.ToLocal((file ? facts.st_mtim.tv_sec : std::time(nullptr)) + kDay);
 }
 
-void LogsFormat::BeginInput(RecordSpan front, ScanState& state) const {
+void LogsFormat::BeginInput(RecordSpan front, std::uint32_t input, ScanState& state) const {
   const Byte* const begin = AsBytes(front.data());
   try {
     state.log.times =
         LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
                  {.times = table_.times, .patterns = table_.time_patterns, .dated = table_.date.has_value()},
-                 LatestOf(state.count));
+                 LatestOf(input));
   } catch (const BadRecord& unknown) {
-    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(state.count)) + ": " + unknown.what());
+    throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(input)) + ": " + unknown.what());
   }
-  state.log.alone = alone_.log.alone;
-  state.log.date = table_.date.value_or(table_.year);
+  state.log.year = table_.year;
+  state.log.day = table_.date.value_or(0);
 }
 
 std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) const {
@@ -169,12 +180,6 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   return text;
 }
 
-ScanState LogsFormat::NextInput(const ScanState& state) const {
-  ScanState next;
-  next.count = state.count + 1;
-  return next;
-}
-
 bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const {
   switch (table_.multiline) {
     case Multiline::kNone:
@@ -197,7 +202,9 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& 
     place.second_pass = false;
     return local - span.east;
   }
-  place.second_pass = after && !place.alone && zone_.IsTwice(local) && (place.second_pass || local < before - kStepBack);
+  const bool late = local < before && !zone_.IsTwice(before);  // of the hour that the log has just left
+  place.second_pass =
+      after && !place.alone && zone_.IsTwice(local) && (place.second_pass || late || local < before - kStepBack);
   return zone_.ToUtc(local, place.second_pass);
 }
 
@@ -210,31 +217,40 @@ void LogsFormat::SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) c
   place.second_pass = zone_.IsTwice(place.at) && zone_.ToUtc(place.at) != utc;
 }
 
+bool LogsFormat::SetDate(LogTime& time, LogPlace& place) const {
+  // A record of the last hour of a day or year can stand among the first records of the next one.
+  const bool zoned = !time.lacks_zone;
+  const std::int64_t given = time.instant->seconds + (zoned ? time.east : 0);
+  // Returns a time of the text's zone as the local time in which `place.at` is.
+  const auto here = [&](std::int64_t local) { return zoned ? zone_.ToLocal(local - time.east) : local; };
+  std::int64_t local = given;
+  if (time.lacks_date) {
+    const auto on_day = [&](std::int64_t day) { return given + day * kDay; };
+    if (place.local && here(on_day(place.day)) < place.at - 12 * kHour) ++place.day;
+    local = on_day(place.day);
+    if (place.local && here(local) > place.at && here(local) - kDay >= place.at - kHour) local -= kDay;
+  }
+  if (time.lacks_year) {
+    constexpr std::int64_t kMonth = 31 * kDay;
+    if (place.local && here(InYear(given, place.year)) < place.at - kMonth) ++place.year;
+    local = InYear(given, place.year);
+    const std::int64_t earlier = InYear(given, place.year - 1);
+    if (place.local && here(local) > place.at && here(earlier) >= place.at - kHour) local = earlier;
+    if (CivilOf(local).day() != CivilOf(given).day()) return false;
+  }
+  time.instant->seconds = local - (zoned ? time.east : 0);
+  return true;
+}
+
 LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
   LogTime time = scratch.times.Read(*place.times, line);
+  const bool dated = !time.lacks_date && (!time.lacks_year || table_.year == 0);
+  if (time.instant && !dated && !SetDate(time, place)) time = {};
   if (time.instant && !time.lacks_zone) {
     place.local = time.instant->infinite == 0 && zone_.known();
     if (place.local) SetPlace(time.instant->seconds, place, scratch.span);
   } else if (time.instant) {
-    std::int64_t& local = time.instant->seconds;
-    if (time.lacks_date) {
-      // The next day begins with a step back of more than twelve hours. A record of the last hour of the day can stand
-      // among the first records of the next day.
-      const std::int64_t of_day = local;
-      local = of_day + place.date * kDay;
-      if (place.local && local < place.at - 12 * kHour) local = of_day + ++place.date * kDay;
-      if (place.local && local > place.at && local - kDay >= place.at - kHour) local -= kDay;
-    }
-    if (time.lacks_year && table_.year != 0) {
-      // The next year begins with a step back of more than a month. A record of the last hour of the year can stand
-      // among the first records of the next year.
-      constexpr std::int64_t kMonth = 31 * kDay;
-      const std::int64_t here = InYear(local, place.date), earlier = InYear(local, place.date - 1);
-      local = here;
-      if (place.local && here < place.at - kMonth) local = InYear(here, ++place.date);
-      if (place.local && here > place.at && earlier >= place.at - kHour) local = earlier;
-    }
-    local = ToUtc(local, place, scratch.span);
+    time.instant->seconds = ToUtc(time.instant->seconds, place, scratch.span);
   }
   if (table_.multiline == Multiline::kAuto) return time;
   if (time.instant) {
@@ -303,16 +319,16 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
     ends.first = static_cast<std::uint64_t>(p - begin);
     ends.last = static_cast<std::uint64_t>(last - begin);
     ends.at_front = p == begin;
-    // The time of the last record tells the place after it, unless the time occurs twice.
+    // The time of the last record tells the place after it, unless there is none, or it occurs twice.
     const LogTime time = scratch.times.Read(*state.log.times, LineAt(last, end));
-    if (walks_ || (time.lacks_zone && zone_.IsTwice(time.instant->seconds))) Walk(p, last, state.log, scratch);
+    const bool unknown = !time.instant || (time.lacks_zone && zone_.IsTwice(time.instant->seconds));
+    if (walks_ || unknown) Walk(p, last, state.log, scratch);
     ends.state.log = state.log;
     TakeTime(LineAt(last, end), state.log, scratch);
   }
   const bool at_line = end[-1] == '\n';
   state.mode = head ? (at_line ? kHead : kInHead) : at_line ? kLine : kInLine;
   ends.state.mode = kLine;
-  ends.state.count = state.count;
   return ends;
 }
 
@@ -365,7 +381,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   if (record_end == nullptr) record_end = end_of(scratch.times);
   ++tally.timed_lines;
   if (tally.log_note.empty() && !state.log.times->note.empty()) {
-    tally.log_note = inputs_.at(state.count) + ": " + state.log.times->note;
+    tally.log_note = inputs_.at(tally.input) + ": " + state.log.times->note;
   }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);

@@ -23,10 +23,9 @@ class LogsFormat : public TableFormat {
  public:
   explicit LogsFormat(const JobSpec& spec);
 
-  void BeginInput(RecordSpan front, ScanState& state) const override;
+  void BeginInput(RecordSpan front, std::uint32_t input, ScanState& state) const override;
   std::string DescribeInput(RecordSpan front, const ScanState& state) const override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
-  ScanState NextInput(const ScanState& state) const override;
   bool ends_in(const ScanState&) const override { return true; }
   std::uint64_t Finish(RecordSpan open, const ScanState&) const override { return open.size(); }
   unsigned modes() const override { return 0; }
@@ -44,7 +43,7 @@ class LogsFormat : public TableFormat {
     Zone::Span span;                    ///< of the last time
     std::unique_ptr<LogScratch> alone;  ///< for RequireAlone()
   };
-  /// ScanState::mode. ScanState::count is the number of the input.
+  /// ScanState::mode.
   enum Mode : unsigned {
     kHead,    ///< at the front of a line, before the first time of the input
     kInHead,  ///< inside a line before the first time of the input
@@ -63,6 +62,9 @@ class LogsFormat : public TableFormat {
   /// Completes the time of the next record: its year, its day and its zone. The record begins with `line`. `place` is
   /// the place before the record, and is replaced by the place after it.
   LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const;
+  /// Sets the date of a time without a day, or without a year if --year is given. `place` is the place before the
+  /// record; its day and year are replaced. Returns false if the day does not exist.
+  bool SetDate(LogTime& time, LogPlace& place) const;
   /// Sets the local time of `place` to that of `utc`, the time of a record with a zone.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
   /// Returns the UTC time of `local`, the time of the next record.

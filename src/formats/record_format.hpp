@@ -25,8 +25,8 @@ struct LogPlace {
   bool local = false;                     ///< the last record had a time, and `at` is that time
   bool second_pass = false;               ///< `at` is in the second occurrence of an hour that occurs twice
   std::int64_t at = 0;                    ///< seconds since 1970-01-01 00:00:00 local time
-  /// The year of the last time without a year (--year), or the days since 1970 of the last time without a day (--date).
-  std::int64_t date = 0;
+  std::int64_t year = 0;                  ///< with --year: the year of the last time without a year
+  std::int64_t day = 0;                   ///< with --date: the day of the last time without a day, days since 1970
   // The time of the last record that has one, for records without a time (--multiline). No time: `seconds` is kNoTime.
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
@@ -106,9 +106,9 @@ class RecordFormat {
   /// Finds the ends of records in `bytes`. The caller passes the state before the bytes in `state`. Scan replaces it by
   /// the state after the bytes. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
-  /// Learns the format of an input from its first bytes, and stores it in `state`, which is the state at the beginning
-  /// of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws Error(kBadInput).
-  virtual void BeginInput(RecordSpan, ScanState&) const {}
+  /// Learns the format of input number `input` from its first bytes, and stores it in `state`, the state at the
+  /// beginning of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws Error(kBadInput).
+  virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Describes the format of an input for --explain, if inputs of this format can differ. The arguments are those of
   /// BeginInput(), which the caller has called. Returns an empty text if there is nothing to say.

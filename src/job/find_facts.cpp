@@ -93,7 +93,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
     if (inputs.size(i) == 0) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
-    if (inputs.state(i).empty()) inputs.format().BeginInput(bytes, front);
+    if (inputs.state(i).empty()) inputs.format().BeginInput(bytes, i, front);
     ScanState end = front, state = front;
     KeyTally tally;
     tally.input = i;

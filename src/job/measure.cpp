@@ -135,7 +135,7 @@ class Sample {
         bytes = bytes.subspan(first);
         inside = false;
       }
-      if (at == count) format_.BeginInput(bytes, state);
+      if (at == count) format_.BeginInput(bytes, 0, state);
       const std::uint64_t before = end_;
       Put(bytes);
       const std::uint64_t last = format_.Scan(bytes, state).last;

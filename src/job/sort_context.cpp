@@ -122,7 +122,7 @@ std::string SortContext::FormatsText() const {
     if (i > 0) state = inputs.format().NextInput(state);
     const std::vector<std::byte> front = inputs.Front(i, RecordFormat::kFrontBytes);
     if (front.empty()) continue;
-    inputs.format().BeginInput(front, state);
+    inputs.format().BeginInput(front, i, state);
     const std::string format = inputs.format().DescribeInput(front, state);
     if (format.empty()) return text;
     text += ++shown > kMost ? TableRow("", "the formats of further inputs are not shown")

@@ -15,7 +15,6 @@
 #include "formats/locale_keys.hpp"
 #include "formats/registry.hpp"
 #include "formats/zone.hpp"
-#include "formats/registry.hpp"
 #include "job/attempt.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"

@@ -160,7 +160,7 @@ class KeyStage {
       begin();
       while (input != block->range.input) end_input();
       if (block->range.offset == 0 && inputs_.state(input).empty()) {
-        format_.BeginInput(block->bytes, state);
+        format_.BeginInput(block->bytes, input, state);
         open_state = state;
       }
       RecordSpan bytes = block->bytes;

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "data/inputs.hpp"
 #include "formats/locale_keys.hpp"
+#include "formats/log_fields.hpp"
 #include "formats/registry.hpp"
 #include "io/path.hpp"
 #include "job/open_job.hpp"
@@ -76,6 +77,8 @@ class Slices {
           Place place = Border(bytes.input, bytes.begin, number);
           range.begin = place.at;
           range.state = std::move(place.state);
+        } else if (learns()) {
+          range.state = order_.Save(FrontState(bytes.input));  // a slice can have too few bytes to learn from
         }
         if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1).at;
         range.inside = range.end < size;
@@ -93,15 +96,15 @@ class Slices {
     ScanState state;
     const RecordFormat& format = order_.ordered().format();
     for (std::uint32_t i = 0; i < input; ++i) state = format.NextInput(state);
-    if (const auto front = inputs_.Front(input, RecordFormat::kFrontBytes); !front.empty()) {
-      format.BeginInput(front, state);
-    }
+    if (learns()) format.BeginInput(inputs_.Front(input, RecordFormat::kFrontBytes), input, state);
     return state;
   }
+  /// Returns true if the format of an input is learnt from its first bytes.
+  bool learns() const { return spec_.source.table && !RowOf(*spec_.source.table).again; }
   /// Returns the state in which the records of all runs are read, as RecordFormat::SaveState returns it, or "" if each
   /// run begins with another state.
   std::string AloneState() const {
-    if (RowOf(*spec_.source.table).again) return "";
+    if (!learns()) return "";
     std::vector<ScanState> fronts;
     for (std::uint32_t i = 0; i < inputs_.count(); ++i) fronts.push_back(FrontState(i));
     return order_.Save(order_.ordered().format().Alone(fronts));
@@ -355,6 +358,10 @@ void CheckTaskOptions(const JobSpec& spec) {
     if ((RowOf(table).takes & kTakesTime) != 0 && table.zone.empty()) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
     }
+    for (const ColumnKey& key : table.keys) {
+      if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
+      RefuseTask("--key: '" + EscapeName(key.text) + "': tasks take the keys time, N:TYPE and ~RE of logs");
+    }
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (spec.target.split > 0)
@@ -392,7 +399,7 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
       }
     }
     records = task.slices.Of(slice.number);
-    if (spec.source.table) state = task.slices.AloneState();
+    state = task.slices.AloneState();
     // A slice without records has the header, if that is found without them. An empty input may lack a header.
     const Inputs& inputs = task.open.inputs;
     if (records.paths.empty() && inputs.rereadable()) {

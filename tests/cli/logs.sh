@@ -176,10 +176,21 @@ printf '2026-01-01 00:00:00 a\n2026-01-01 00:00:01 b\n' >first.log
 { printf 'Jan  1 00:00:02 h a\n%.0s' {1..60} && printf '2026-01-01 00:00:00 is text\nJan  1 00:00:04 h\n'; } >second.log
 expect 3 in_tasks 1 1 out first.log second.log
 says 'second.log: record 60, line 60, byte 1180: another record or time would be read here without the lines around it'
+# The first occurrence of an hour and the second cannot be told apart in a run.
+printf '2026-10-25 02:30:00 2\n2026-10-25 02:59:59 3\n2026-10-25 02:00:00 4\n2026-10-25 02:30:01 5\n' >autumn.log
+expect 3 in_tasks 2 1 out autumn.log
+says 'another record or time would be read here'
+# A slice has too few bytes to learn the form of its input.
+{ printf '2026-11-23 22:10:01 got x\nNov 21 10:00:00 continues\n' && printf '2026-11-23 22:10:02 b%s\n' {1..63}; } >first.log
+for ((k = 2; k >= 0; --k)); do
+  task runs --slice $k/3 --into job3 --format log --timezone UTC first.log 2>err || fail "$(cat err)"
+done
 expect 2 task runs --slice 0/1 --into job2 --format log --year 2026 second.log
 says '--year has no meaning here'
 expect 2 task runs --slice 0/1 --into job2 --format log --prefix-name second.log
 says '--prefix-name has no meaning here'
+expect 2 task runs --slice 0/1 --into job2 --format log --timezone UTC -k status common.log
+says 'tasks take the keys time, N:TYPE and ~RE of logs'
 
 # Times without a year or without a day, over several of these, and the lines that are records.
 cat >steps.py <<'END'
@@ -219,6 +230,7 @@ expect 2 gpusort --year 26 -o out mixed.log
 expect 2 gpusort --date yesterday -o out mixed.log
 says "'yesterday' is no day"
 printf '10:00:00 a\n' >times.log
+expect 0 gpusort --time '%H:%M:%S' --date 2026-11-23 -o out times.log
 expect 3 gpusort -o out times.log
 says '--date'
 

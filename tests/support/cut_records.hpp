@@ -58,7 +58,7 @@ inline CutInput CutRecords(const TableFormat& format, const std::string& text, s
   std::string open;
   ScanState state, open_state;
   try {
-    format.BeginInput(Span(text).first(std::min(front, text.size())), state);
+    format.BeginInput(Span(text).first(std::min(front, text.size())), 0, state);
     open_state = state;
     for (std::size_t at = 0; at < text.size(); at += block) {
       const std::string bytes = text.substr(at, block);

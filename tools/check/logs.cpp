@@ -679,7 +679,7 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
   std::int64_t before = 0;  // the local time of the record before
   bool follows = false;     // there is one
   bool second = false;
-  // February 29 becomes March 1 in a year without it.
+  // February 29 becomes March 1 in a year without it, and has no time then.
   const auto in_year = [](std::int64_t time, int to) {
     const std::int64_t days_of_1972 = time / kDay;
     const year_month_day day{sys_days(days(days_of_1972))};
@@ -692,6 +692,7 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
       continue;
     }
     std::int64_t& time = record.time;
+    const std::int64_t record_time = time;
     if (record.lacks_day) {
       const std::int64_t of_day = time;
       time = of_day + date * kDay;
@@ -708,15 +709,22 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
       }
       // A record of the last hour of the year can stand among the first ones of the next year.
       if (follows && here > before && earlier >= before - kHour) time = earlier;
+      const auto day_of = [](std::int64_t at) { return year_month_day(sys_days(days(at / kDay))).day(); };
+      if (day_of(time) != day_of(record_time)) {
+        time = rules.lines != LogLines::kUntimed ? last_time : kNoTime;
+        continue;
+      }
     }
     if (record.lacks_zone) {
-      second = follows && IsTwice(time) && (second || time < before - 300 * kSecond);
+      const bool late = time < before && !IsTwice(before);  // of the hour that the log has just left
+      second = follows && IsTwice(time) && (second || late || time < before - 300 * kSecond);
       before = time;
-      follows = true;
       time = UtcOf(time, second);
     } else {
-      follows = false;
+      before = time + OffsetAt((time - (time % kSecond + kSecond) % kSecond) / kSecond) * kSecond;
+      second = IsTwice(before) && UtcOf(before) != time;
     }
+    follows = true;
     last_time = time;
   }
 }

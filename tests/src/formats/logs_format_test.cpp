@@ -519,10 +519,10 @@ TEST(LogsFormat, KnowsTheSecondPassOfAnHour) {
   const std::string text =
       "2026-10-25 01:59:59 a\n2026-10-25 02:00:01 b\n2026-10-25 02:50:00 c\n2026-10-25 02:49:58 late\n"
       "2026-10-25 02:05:00 second\n2026-10-25 02:59:59 e\n2026-10-25 03:00:00 f\n2026-10-25 02:59:59 back\n";
-  EXPECT_EQ(
-      KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
-      KeysOfTimes({"2026-10-24T23:59:59Z", "2026-10-25T00:00:01Z", "2026-10-25T00:50:00Z", "2026-10-25T00:49:58Z",
-                   "2026-10-25T01:05:00Z", "2026-10-25T01:59:59Z", "2026-10-25T02:00:00Z", "2026-10-25T00:59:59Z"}));
+  EXPECT_EQ(KeysOf(LogSpecOf({}, "Europe/Berlin"), text),
+            KeysOfTimes({"2026-10-24T23:59:59Z", "2026-10-25T00:00:01Z", "2026-10-25T00:50:00Z", "2026-10-25T00:49:58Z",
+                         "2026-10-25T01:05:00Z", "2026-10-25T01:59:59Z", "2026-10-25T02:00:00Z",
+                         "2026-10-25T01:59:59Z"}));
 }
 
 TEST(LogsFormat, KnowsThePassFromATimeWithAZone) {
@@ -547,6 +547,23 @@ TEST(LogsFormat, CountsYearsFromTheOneThatIsGiven) {
   EXPECT_EQ(KeysOf(LogSpecOf({"--year", "2022"}), text),
             KeysOfTimes({"2022-11-30", "2022-12-31 23:59:59", "2023-01-01 00:00:01", "2022-12-31 23:59:58",
                          "2023-01-02", "2023-09-02", "2024-02-28", "2024-02-29"}));
+}
+
+TEST(LogsFormat, CompletesTimesWithAZone) {
+  const std::string text = "23:00:00+01:00 a\n23:59:59+01:00 b\n00:00:01+01:00 c\n23:59:58+01:00 late\n";
+  EXPECT_EQ(KeysOf(LogSpecOf({"--date", "2026-11-23"}, "America/New_York"), text),
+            KeysOfTimes({"2026-11-23T22:00:00Z", "2026-11-23T22:59:59Z", "2026-11-23T23:00:01Z",
+                         "2026-11-23T22:59:58Z"}));
+  const JobSpec spec = LogSpecOf({"--year", "2025", "--date", "2026-11-23", "--time", "%b %d %T %z"}, "UTC");
+  EXPECT_EQ(KeysOf(spec, "Dec 31 23:30:00 -0500 a\nJan 01 00:30:00 -0500 b\n"),
+            KeysOfTimes({"2026-01-01T04:30:00Z", "2026-01-01T05:30:00Z"}));
+}
+
+TEST(LogsFormat, HasNoTimeOnADayThatTheYearLacks) {
+  const std::string text = "Feb 28 00:00:00 h a\nFeb 29 00:00:00 h b\nMar  1 00:00:00 h c\n";
+  const std::vector<std::string> keys = KeysOf(LogSpecOf({"--year", "2026"}), text);
+  const std::string null = KeyBytes([](FieldWriter& out) { ValueKey(ValueRule{}).PutNull(out); });
+  EXPECT_EQ(keys, (std::vector{KeyOf(*ParseInstant("2026-02-28")), null, KeyOf(*ParseInstant("2026-03-01"))}));
 }
 
 TEST(LogsFormat, CountsDaysFromTheOneThatIsGiven) {
@@ -590,6 +607,17 @@ RC_GTEST_PROP(LogsFormat, FindsTheSameTimesInBlocksOfAnySize, ()) {
   args.insert(args.end(), {"--time", years ? "%b %e %T" : "%F %T"});
   const JobSpec spec = LogSpecOf(args, "Europe/Berlin");
   RC_ASSERT(!KeysOf(spec, text).empty());
+}
+
+RC_GTEST_PROP(LogsFormat, FindsTheSameTimesOfJsonInBlocksOfAnySize, ()) {
+  std::string text = R"({"ts":"2026-10-25 01:00:00"})" "\n";
+  for (int left = *rc::gen::inRange(0, 30); left > 0; --left) {
+    char time[80];
+    std::snprintf(time, sizeof(time), R"({"ts":"2026-10-25 %02d:%02d:00%s"})", *rc::gen::inRange(1, 4),
+                  *rc::gen::inRange(0, 60), *rc::gen::element("", "", "Z"));
+    text += *rc::gen::element<std::string>(time, time, time, R"({"x":1})") + "\n";
+  }
+  RC_ASSERT(!KeysOf(LogSpecOf({}, "Europe/Berlin"), text).empty());
 }
 
 RC_GTEST_PROP(LogsFormat, CutsRecordsAsLinesWithTimesSay, (bool descending)) {

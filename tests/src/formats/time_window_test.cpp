@@ -105,7 +105,7 @@ TEST(LogsFormat, LeavesRecordsOutAndPutsNamesBeforeTheOthers) {
     KeyTally tally;
     tally.input = input;
     ScanState state;
-    format.BeginInput(records, state);
+    format.BeginInput(records, 0, state);
     while (!records.empty()) {
       const std::size_t begin = keyed.size();
       const std::uint64_t size = encoder->Append(records, state, keyed, tally);
