@@ -247,7 +247,7 @@ class Finder {
       TextReader time = reader;
       TimeParts parts;
       if (!TakeWholeTime(kind_, forms_[form].format, time, parts)) continue;
-      if (!parts.instant() || (!parts.zone.empty() && !Zone::Exists(std::string(parts.zone)))) continue;
+      if (!parts.instant()) continue;
       if (IsClock(forms_[form]) && time.Is(':')) continue;  // an address
       where.time = reader.at;
       AddPlaces(form, time.at, where);

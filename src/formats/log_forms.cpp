@@ -22,6 +22,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "formats/zone.hpp"
+
 namespace gpusort {
 namespace {
 
@@ -117,9 +119,9 @@ bool TakeDigits(TextReader& reader, std::size_t digits, unsigned low, unsigned h
   return TakeIn(reader, digits, low, high, number) && reader.at == begin + digits;
 }
 
-/// Skips blanks, and the blanks without a break that Java and Windows write before AM and PM.
-void SkipBlanks(TextReader& reader) {
-  for (;;) {
+/// Skips at most `most` blanks, among them the blanks without a break that Java and Windows write before AM and PM.
+void SkipBlanks(TextReader& reader, std::size_t most) {
+  for (; most > 0; --most) {
     if (reader.Take(' ') || reader.Take('\t')) continue;
     if (reader.rest().starts_with("\xC2\xA0")) {
       reader.at += 2;
@@ -151,7 +153,8 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   if (!reader.Is('.') && !reader.Is(',') && !reader.Is(':')) return;
   const TextReader after{reader.at + 1, reader.end};
   const std::size_t digits = after.digits();
-  if (digits == 0) return;
+  constexpr std::size_t kMostDigits = 30;  // the byte after them decides, and LogTimeReader keeps few bytes after a time
+  if (digits == 0 || (*reader.at != '.' && digits > kMostDigits)) return;
   const char* const end = after.at + digits;
   const char next = end == reader.end ? '\0' : *end;
   if (*reader.at == ',' && next == ',') return;
@@ -170,9 +173,10 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
 
 /// Takes AM, PM, a.m. or p.m., if it is there.
 void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
+  constexpr std::size_t kMostBlanks = 2;
   TextReader half = reader;
-  SkipBlanks(half);
-  if (half.TakeWord("o'clock")) SkipBlanks(half);
+  SkipBlanks(half, kMostBlanks);
+  if (half.TakeWord("o'clock")) SkipBlanks(half, kMostBlanks);
   const bool afternoon = half.TakeWord("p");
   if (!afternoon && !half.TakeWord("a")) return;
   const bool points = half.Take('.');
@@ -216,6 +220,7 @@ bool TakePlace(TextReader& reader, TimeParts& parts) {
   const std::string_view name(reader.at, static_cast<std::size_t>(end - reader.at));
   const std::size_t slash = name.find('/');
   if (slash == name.npos || std::ranges::find(kAreas, name.substr(0, slash)) == std::end(kAreas)) return false;
+  if (!Zone::Exists(name)) return false;
   parts.zone = name;
   reader.at = end;
   return true;
@@ -247,7 +252,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     const bool bracket = zone.Take('(');
     const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
     const std::string_view name(zone.at, static_cast<std::size_t>(end - zone.at));
-    if (zone.done() || (name.empty() && *zone.at != 'z')) return;
+    if (zone.done() || (name.empty() && (blank || *zone.at != 'z'))) return;
     if (TakePlace(zone, parts)) {
       reader = zone;
       return;
@@ -257,6 +262,9 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     // "GMT+01:00", as Java and JavaScript write it.
     if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
     if (bracket && !zone.Take(')')) return;
+    // "CET-fw01" and "est.example.org" are names of hosts.
+    constexpr std::string_view kAfter = " \t])},;:|>\"'";
+    if (blank && !zone.done() && kAfter.find(*zone.at) == kAfter.npos) return;
   }
   if (!zone.done() && IsLetterOrDigit(*zone.at)) return;
   reader = zone;
@@ -348,7 +356,7 @@ bool TakeTai(TextReader& reader, TimeParts& parts) {
 
 /// Takes a number of seconds since a start: "12.345" with "s", ":" or "]" after it, perhaps after blanks.
 bool TakeUptime(TextReader& reader, TimeParts& parts) {
-  SkipBlanks(reader);
+  SkipBlanks(reader, reader.rest().size());
   const std::size_t digits = reader.digits();
   if (digits == 0 || digits > 9) return false;
   parts.count = reader.TakeNumber(digits);
@@ -388,7 +396,7 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
     case 'm':
       return TakeIn(reader, 2, 1, 12, parts.month);
     case 'e':
-      SkipBlanks(reader);
+      SkipBlanks(reader, reader.rest().size());
       [[fallthrough]];
     case 'd':
       return TakeIn(reader, 2, 1, 31, parts.day);

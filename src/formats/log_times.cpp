@@ -83,7 +83,7 @@ bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& rea
   constexpr unsigned kFirstYear = 1000;
   if (parts.year < kFirstYear && format.find("%Y") != format.npos) return false;  // 26/11/23
   TextReader next = reader;
-  next.SkipSpace();
+  for (int blanks = 0; blanks < 2 && !next.done() && IsSpace(*next.at); ++blanks) ++next.at;
   const std::string_view word = next.rest().substr(0, std::min(next.rest().find_first_of(" ]"), next.rest().size()));
   return !(IsWord(word, "am") || IsWord(word, "pm")) || parts.hour_of_half != 0;
 }
@@ -316,7 +316,6 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
     auto place = places_.find(parts.zone);
     if (place == places_.end()) {
       const std::string name(parts.zone);
-      if (!Zone::Exists(name)) return false;
       place = places_.emplace(std::piecewise_construct, std::tuple(name), std::tuple(name)).first;
     }
     auto& [zone, span] = place->second;

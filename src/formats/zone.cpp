@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 
 #include "base/gnu_quote.hpp"
 #include "formats/text_reader.hpp"
@@ -91,9 +93,18 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
   return span;
 }
 
-bool Zone::Exists(const std::string& name) {
+bool Zone::Exists(std::string_view name) {
+  thread_local std::set<std::string, std::less<>> known;
+  if (known.contains(name)) return true;
+  // absl keeps every name that it was asked for, so it is asked only for names that have a file.
+  const char* const variable = std::getenv("TZDIR");
+  const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
+  const std::string text(name);
+  std::error_code error;
   absl::TimeZone zone;
-  return absl::LoadTimeZone(name, &zone);
+  if (!std::filesystem::is_regular_file(folder + '/' + text, error) || !absl::LoadTimeZone(text, &zone)) return false;
+  known.insert(text);
+  return true;
 }
 
 std::int64_t Zone::ToLocal(std::int64_t utc) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gpusort {
 
@@ -34,7 +35,7 @@ class Zone {
   /// Returns the local time of `utc`.
   std::int64_t ToLocal(std::int64_t utc) const;
   /// Returns true if the IANA database has a zone of this name.
-  static bool Exists(const std::string& name);
+  static bool Exists(std::string_view name);
   /// Returns false if TZ or the machine names a zone that does not exist.
   bool known() const { return problem_.empty(); }
   /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".

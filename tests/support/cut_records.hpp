@@ -37,9 +37,10 @@ inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const cha
 
 /// Appends the keyed records of `piece` to `cut`. `state` is the scan state at the beginning of `piece`.
 inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& state, CutInput& cut) {
+  const auto encoder = format.MakeEncoder();
   while (!piece.empty()) {
     std::vector<std::byte> keyed;
-    const std::uint64_t size = format.MakeEncoder()->Append(piece, state, keyed, cut.tally);
+    const std::uint64_t size = encoder->Append(piece, state, keyed, cut.tally);
     const auto key = keyed.begin() + 2;
     const auto end = std::find(key, keyed.end(), static_cast<std::byte>(kKeyEnd));
     cut.records.push_back({{}, String(piece.first(size))});

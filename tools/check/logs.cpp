@@ -101,6 +101,12 @@ bool TakeFraction(std::string_view& text, std::int64_t& nanoseconds) {
   return true;
 }
 
+/// Returns true if the clock can show the time: 24:00:00 is the end of a day.
+bool IsPossible(const Stamp& stamp) {
+  if (stamp.hour == 24) return stamp.minute == 0 && stamp.second == 0 && stamp.nanoseconds == 0;
+  return stamp.hour < 24 && stamp.minute <= 59 && stamp.second <= 60;
+}
+
 /// Takes hh:mm:ss, an optional fraction, and AM or PM.
 bool TakeClock(std::string_view& text, Stamp& stamp) {
   if (!TakeDigits(text, 1, 2, stamp.hour) || !Take(text, ":") || !TakeDigits(text, 2, 2, stamp.minute) ||
@@ -109,20 +115,21 @@ bool TakeClock(std::string_view& text, Stamp& stamp) {
   }
   TakeFraction(text, stamp.nanoseconds);
   std::string_view half = text;
-  SkipBlanks(half);
+  for (int blanks = 0; blanks < 2 && !half.empty() && IsBlank(half[0]); ++blanks) half.remove_prefix(1);
   const std::string word = Lowered(half.substr(0, 2));
   const bool pm = word == "pm";
   if ((pm || word == "am") && stamp.hour >= 1 && stamp.hour <= 12 && (half.size() == 2 || !IsLetter(half[2]))) {
     stamp.hour = stamp.hour % 12 + (pm ? 12 : 0);
     text = half.substr(2);
   }
-  return stamp.hour <= 23 && stamp.minute <= 59 && stamp.second <= 60;
+  return IsPossible(stamp);
 }
 
-/// Takes an optional zone, perhaps after blanks.
+/// Takes an optional zone, perhaps after a blank. An abbreviation after a blank is none if it continues as a name of a
+/// host does.
 void TakeZone(std::string_view& text, Stamp& stamp) {
   std::string_view rest = text;
-  SkipBlanks(rest);
+  const bool blank = Take(rest, " ");
   std::int64_t east = 0;
   if (!rest.empty() && (rest[0] == '+' || rest[0] == '-')) {
     const bool west = rest[0] == '-';
@@ -133,8 +140,10 @@ void TakeZone(std::string_view& text, Stamp& stamp) {
     if ((colon || (!rest.empty() && IsDigit(rest[0]))) && !TakeDigits(rest, 2, 2, minute)) return;
     if (hour > 23 || minute > 59) return;
     east = (hour * 60 + minute) * (west ? -60 : 60);
-  } else if (!TakeZoneName(rest, east) || (!rest.empty() && IsDigit(rest[0]))) {
-    return;
+  } else {
+    const bool small = blank && rest.starts_with('z');
+    if (small || !TakeZoneName(rest, east) || (!rest.empty() && IsDigit(rest[0]))) return;
+    if (blank && !rest.empty() && std::strchr("-._/+", rest[0]) != nullptr) return;
   }
   stamp.east = east;
   text = rest;
@@ -159,8 +168,7 @@ bool Iso(std::string_view& text, Stamp& stamp) {
 bool TakeDenseClock(std::string_view& text, Stamp& stamp) {
   if (text.size() > 2 && text[2] == ':') return TakeClock(text, stamp);
   return TakeExactly(text, 2, stamp.hour) && TakeExactly(text, 2, stamp.minute) &&
-         TakeDigits(text, 2, 2, stamp.second) && TakeFraction(text, stamp.nanoseconds) && stamp.hour <= 23 &&
-         stamp.minute <= 59 && stamp.second <= 60;
+         TakeDigits(text, 2, 2, stamp.second) && TakeFraction(text, stamp.nanoseconds) && IsPossible(stamp);
 }
 
 /// 20261123T221001, 20261123 22:10:01, 20261123-22:10:01, 20261123221001.
