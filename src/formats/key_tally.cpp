@@ -47,6 +47,8 @@ void KeyTally::Add(const KeyTally& later) {
   timed_lines += later.timed_lines;
   if (untimed_lines == 0) untimed_line = later.untimed_line;
   untimed_lines += later.untimed_lines;
+  impossible_lines.Add(later.impossible_lines);
+  other_form_lines.Add(later.other_form_lines);
   if (log_note.empty()) log_note = later.log_note;
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);

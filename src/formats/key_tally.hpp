@@ -56,6 +56,22 @@ struct KeyTally {
   /// The number of lines of a log with a time, and without one that do not begin with a blank; the first of the latter.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
+  /// Lines of a log, and the first one.
+  struct Lines {
+    std::uint64_t count = 0;
+    std::string first;
+
+    void Note(std::string_view line) {
+      constexpr std::size_t kMostShown = 100;
+      if (count++ == 0) first = line.substr(0, kMostShown);
+    }
+    void Add(const Lines& later) {
+      if (count == 0) first = later.first;
+      count += later.count;
+    }
+  };
+  Lines impossible_lines;  ///< lines whose time does not exist, among some of the lines without a time
+  Lines other_form_lines;  ///< lines that begin with a time of another form, among some of the lines without a time
   std::string log_note;  ///< an input whose lines show the order of day and month, and that order; empty: there is none
   Seen other_width;      ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns of the first such record

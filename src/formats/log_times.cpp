@@ -124,6 +124,42 @@ const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& p
   return reader.at;
 }
 
+LookAlike LookAlikeOf(const LogTimes& log, std::string_view line) {
+  constexpr std::size_t kMostFront = 200, kYear = 4;
+  std::string likely(line.substr(0, kMostFront));
+  if (static_cast<std::size_t>(std::ranges::count_if(likely, IsDigit)) < kYear) return LookAlike::kNone;
+  // 11 is a possible day, month, hour, minute and second. Years stay as they are.
+  for (std::size_t at = 0; at < likely.size(); ++at) {
+    const TextReader rest{likely.data() + at, likely.data() + likely.size()};
+    const std::size_t digits = rest.digits();
+    if (digits == 0) continue;
+    const bool year = digits >= kYear && (rest.rest().starts_with("19") || rest.rest().starts_with("20"));
+    std::fill_n(likely.begin() + static_cast<std::ptrdiff_t>(at + (year ? kYear : 0)), digits - (year ? kYear : 0),
+                '1');
+    at += digits;
+  }
+  TimeParts parts;
+  for (const LogShape& shape : log.shapes) {
+    if (shape.kind == LogShape::kJson || !shape.pattern.empty()) continue;
+    parts = {};
+    if (TakeShape(shape, likely, parts) != nullptr) return LookAlike::kImpossible;
+  }
+  TextReader front{line.data(), line.data() + line.size()};
+  SkipFront(front);
+  if (front.Is('[') || front.Is('"')) ++front.at;
+  if (front.done() || (!IsDigit(*front.at) && (*front.at < 'A' || *front.at > 'Z'))) return LookAlike::kNone;
+  for (const TimeForm& form : KnownForms()) {
+    // Numbers at the front of a line can be anything.
+    if (IsClock(form) || IsCount(form)) continue;
+    TextReader time = front;
+    parts = {};
+    if (TakeWholeTime(LogShape::kKnown, form.format, time, parts) && !parts.count && InstantOf(parts, log.latest)) {
+      return LookAlike::kOtherForm;
+    }
+  }
+  return LookAlike::kNone;
+}
+
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest) {
   if (parts.lacks_date()) parts.year = 1970;
   if (!parts.lacks_year()) return parts.instant();

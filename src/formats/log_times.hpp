@@ -76,6 +76,15 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
 /// is no time at the place of `shape`. `shape` must not be JSON, and must have no regular expression.
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
+/// A line that begins no record although it looks as if it did.
+enum class LookAlike : std::uint8_t {
+  kNone,        ///< the line does not look so
+  kImpossible,  ///< the time at the place of the times does not exist: February 30, or 25:00:00
+  kOtherForm,   ///< a time of another form stands at the front of the line
+};
+/// Looks at a line that begins no record.
+LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
+
 /// Skips a byte order mark, colours, and the priority of syslog ("<34>") with its version ("1 ").
 void SkipFront(TextReader& reader);
 /// Skips sequences that set colours.

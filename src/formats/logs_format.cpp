@@ -357,6 +357,11 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       if (next.empty() || IsBlankChar(next[0])) continue;
       constexpr std::size_t kMostShown = 100;
       if (tally.untimed_lines++ == 0) tally.untimed_line = next.substr(0, kMostShown);
+      constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
+      if (tally.untimed_lines > kMostLooked) continue;
+      const LookAlike alike = LookAlikeOf(*state.log.times, next);
+      if (alike == LookAlike::kImpossible) tally.impossible_lines.Note(next);
+      if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(next);
     }
     return q;
   };

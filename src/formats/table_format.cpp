@@ -406,6 +406,19 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     "--explain shows the times that were found, and --time gives others",
                     Counted(tally.untimed_lines, "line"), QuoteWord(tally.untimed_line)));
   }
+  if (tally.impossible_lines.count > 0) {
+    lines.push_back(fmt::format(
+        "a time that does not exist stands in {}, the first is {}; such lines were taken for parts of the records "
+        "before them",
+        Counted(tally.impossible_lines.count, "line"), QuoteWord(tally.impossible_lines.first)));
+  }
+  if (tally.other_form_lines.count > 0) {
+    lines.push_back(fmt::format(
+        "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
+        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
+        "forms with --time",
+        Counted(tally.other_form_lines.count, "line"), QuoteWord(tally.other_form_lines.first)));
+  }
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
   if (tally.lacks_year) {
     lines.push_back(

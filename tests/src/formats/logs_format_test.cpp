@@ -471,8 +471,32 @@ TEST(LogTimes, DoesNotTakeTheTimeOfTheLineBeforeForALongerTime) {
       used.Read(*log, one);
       const LogTime after = used.Read(*log, two), alone = fresh.Read(*log, two);
       ASSERT_EQ(after.instant.has_value(), alone.instant.has_value());
-      if (alone.instant) EXPECT_EQ(KeyOf(*after.instant), KeyOf(*alone.instant)) << two;
+      if (!alone.instant) continue;
+      EXPECT_EQ(KeyOf(*after.instant), KeyOf(*alone.instant)) << two;
     }
+  }
+}
+
+TEST(LogTimes, KnowsLinesThatLookLikeRecords) {
+  const auto look = [](const std::string& front, const std::string& line) {
+    const std::shared_ptr<const LogTimes> log = LearnLog(front, {}, kNow);
+    EXPECT_FALSE(LogTimeReader().Begins(*log, line)) << line;
+    return LookAlikeOf(*log, line);
+  };
+  const std::string iso = "2026-03-01 10:00:00 a\n", syslog = "Nov 23 22:10:01 host a: b\n",
+                    common = "::1 - - [23/Nov/2026:22:10:01 +0100] \"GET /\"\n";
+  for (const char* const bad : {"2026-02-29 10:00:00 c", "2026-03-01 25:00:00 c", "2026-13-01 10:00:00 c",
+                                "2026-03-01 10:00:61 c", "2026-03-01 24:00:01 c"}) {
+    EXPECT_EQ(look(iso, bad), LookAlike::kImpossible) << bad;
+  }
+  EXPECT_EQ(look(syslog, "Feb 30 22:10:01 host a: b"), LookAlike::kImpossible);
+  EXPECT_EQ(look(common, "::1 - - [31/Nov/2026:22:10:01 +0100] \"GET /\""), LookAlike::kImpossible);
+  EXPECT_EQ(look("20260301 10:00:00 a\n", "20260230 10:00:00 a"), LookAlike::kImpossible);
+  EXPECT_EQ(look(iso, "Nov 22 10:00:10 h p: x"), LookAlike::kOtherForm);
+  EXPECT_EQ(look(syslog, "[2026-03-01 10:00:00] x"), LookAlike::kOtherForm);
+  for (const char* const text : {"Traceback (most recent call last):", "1234567890 rows", "10:00:00 x", "at 2026-03-01",
+                                 "Error 2026-03-01 10:00:00", "10.0.0.1 - - GET /", ""}) {
+    EXPECT_EQ(look(iso, text), LookAlike::kNone) << text;
   }
 }
 
