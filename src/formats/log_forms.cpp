@@ -153,7 +153,7 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   if (!reader.Is('.') && !reader.Is(',') && !reader.Is(':')) return;
   const TextReader after{reader.at + 1, reader.end};
   const std::size_t digits = after.digits();
-  constexpr std::size_t kMostDigits = 30;  // the byte after them decides, and LogTimeReader keeps few bytes after a time
+  constexpr std::size_t kMostDigits = 30;  // LogTimeReader compares few bytes after a time, so few may decide
   if (digits == 0 || (*reader.at != '.' && digits > kMostDigits)) return;
   const char* const end = after.at + digits;
   const char next = end == reader.end ? '\0' : *end;

@@ -366,6 +366,12 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
     fraction_.resize(fraction_.find_last_not_of('0') + 1);
     time_.instant->fraction = fraction_;
   }
+  if (parts.second == 60 && !parts.count) {
+    // A leap second comes after every fraction of the second before it, and is of the same day.
+    --time_.instant->seconds;
+    fraction_.insert(0, "999999999999");
+    time_.instant->fraction = fraction_;
+  }
   return true;
 }
 

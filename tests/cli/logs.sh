@@ -265,6 +265,16 @@ says 'order.log: the times are day/month/year in digits, as the values of other 
 printf '2026-01-01 10:00:00 a\nb\nc\n2026-01-01 09:00:00 d\ne\nf\n' >few.log
 expect 0 gpusort -o out few.log
 says "4 lines begin with no time and were taken for parts of the records before them, such as 'b'"
+# So are lines whose time does not exist, and lines with times of another form than the first 64 KiB have.
+printf '2026-03-01 10:00:00 a\n2026-02-29 10:00:00 b\n2026-02-27 10:00:00 c\n2026-01-01 25:00:00 d\n' >impossible.log
+expect 0 gpusort -o out impossible.log
+says "a time that does not exist stands in 2 lines, the first is '2026-02-29 10:00:00 b'"
+{
+  for ((i = 0; i < 3000; ++i)); do echo "2026-11-23 22:10:01 $i"; done
+  for ((i = 10; i < 50; ++i)); do echo "Nov 22 10:00:$i host prog: x"; done
+} >change.log
+expect 0 gpusort -o out change.log
+says "stands at the front of 40 lines, the first is 'Nov 22 10:00:10 host prog: x'"
 printf '\377\376a\0b\0\n\0' >utf16.log
 expect 3 gpusort -o out utf16.log
 says 'utf16.log: this seems to be UTF-16 text: iconv -f UTF-16 -t UTF-8'

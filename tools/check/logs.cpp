@@ -424,7 +424,11 @@ struct Moment {
 };
 
 /// Returns the moment of the parts, or std::nullopt if there is no such day.
-std::optional<Moment> MomentOf(const Stamp& stamp, const Context& context) {
+std::optional<Moment> MomentOf(Stamp stamp, const Context& context) {
+  if (stamp.second == 60) {  // after the second before it, and on the same day
+    stamp.second = 59;
+    stamp.nanoseconds = 999999999;
+  }
   if (stamp.epoch) return Moment{MakeTime(*stamp.epoch, stamp.nanoseconds)};
   Moment moment;
   std::optional<std::int64_t> seconds;

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -622,6 +624,15 @@ TEST(LogsFormat, CountsDaysFromTheOneThatIsGiven) {
   EXPECT_EQ(KeysOf(LogSpecOf({"--date", "2026-12-31"}), text),
             KeysOfTimes({"2026-12-31 10:00:00", "2026-12-31 23:59:59", "2027-01-01 00:00:01", "2026-12-31 23:59:58",
                          "2027-01-01 13:00:00", "2027-01-01 12:00:01", "2027-01-02 00:00:00"}));
+}
+
+TEST(LogsFormat, PutsLeapSecondsBeforeTheNextDay) {
+  const std::vector<std::string> keys =
+      KeysOf(LogSpecOf({"--year", "2016"}),
+             "Dec 31 23:59:59.999999999 h a\nDec 31 23:59:60 h b\nDec 31 23:59:60.5 h c\nJan  1 00:00:00 h d\n");
+  EXPECT_TRUE(std::ranges::is_sorted(keys));
+  EXPECT_EQ(keys.back(), KeysOfTimes({"2017-01-01 00:00:00"})[0]);
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), 4u);
 }
 
 TEST(LogsFormat, TakesEachLineOrIndentedLinesAsRecords) {
