@@ -107,7 +107,8 @@ class RecordFormat {
   /// the state after the bytes. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
   /// Learns the format of input number `input` from its first bytes, and stores it in `state`, the state at the
-  /// beginning of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws Error(kBadInput).
+  /// beginning of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws
+  /// Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Describes the format of an input for --explain, if inputs of this format can differ. The arguments are those of

@@ -17,8 +17,8 @@ class RE2;
 namespace gpusort {
 
 /// Returns a regular expression in the syntax of RE2. An expression of ASCII characters alone matches bytes, so that
-/// `.` is any byte but a newline. Any other expression, and one with \p, \P or \x{, matches characters of UTF-8. `of` is
-/// the beginning of the error. Throws Error(kUsage) if `pattern` is invalid.
+/// `.` is any byte but a newline. Any other expression, and one with \p, \P or \x{, matches characters of UTF-8. `of`
+/// is the beginning of the error. Throws Error(kUsage) if `pattern` is invalid.
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of);
 
 /// Finds the values of the keys of a job. One thread at a time may use an object. RE2 would allow several, but they

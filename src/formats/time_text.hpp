@@ -80,7 +80,7 @@ struct TimeParts {
   bool afternoon = false;              ///< `hour_of_half` is after noon
   std::string_view fraction;           ///< digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
-  std::string_view zone;               ///< the name of a zone that only the IANA database has, and that exists: "Europe/Berlin"
+  std::string_view zone;  ///< the name of a zone that only the IANA database has, and that exists: "Europe/Berlin"
   std::optional<std::int64_t> count;   ///< seconds since 1970, which replace all other parts but the fraction
   bool minus = false;                  ///< `count` and `fraction` are subtracted from 1970-01-01
 
