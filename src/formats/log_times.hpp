@@ -45,6 +45,8 @@ struct LogShape {
   std::string pattern;
   bool indented = false;  ///< lines with a time may begin with a blank
   bool utc = false;       ///< times without a zone are in UTC
+
+  friend bool operator==(const LogShape&, const LogShape&) = default;
 };
 
 std::uint64_t NewLogId();

@@ -37,6 +37,11 @@ const Byte* AfterLine(const Byte* p, const Byte* end) {
 
 absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
 
+/// Returns the front of the line after `line`, which is without its end, or `end`.
+const Byte* AfterLine(std::string_view line, const Byte* end) {
+  return AfterLine(reinterpret_cast<const Byte*>(line.data()) + line.size(), end);
+}
+
 /// Returns the local time with its year replaced. February 29 becomes March 1 in a year without it.
 std::int64_t InYear(std::int64_t local, std::int64_t year) {
   const absl::CivilSecond civil = CivilOf(local);
@@ -97,7 +102,7 @@ std::string LogsFormat::SaveState(const ScanState& state) const {
 ScanState LogsFormat::LoadState(const std::string& text) const {
   ScanState state;
   std::istringstream in(text);
-  std::string word, log;
+  std::string word;
   if (!(in >> word >> state.mode >> state.log.local >> state.log.second_pass >> state.log.at)) return state;
   in.get();
   state.log.times = LoadLog(std::string_view(text).substr(static_cast<std::size_t>(in.tellg())));
@@ -109,15 +114,8 @@ ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
   const auto all = std::make_shared<LogTimes>();
   for (const ScanState& front : fronts) {
     if (!front.log.times) continue;
-    LogTimes one;
     for (const LogShape& shape : front.log.times->shapes) {
-      one.shapes = {shape};
-      const auto same = [&](const LogShape& other) {
-        LogTimes two;
-        two.shapes = {other};
-        return SaveLog(one) == SaveLog(two);
-      };
-      if (std::ranges::none_of(all->shapes, same)) all->shapes.push_back(shape);
+      if (std::ranges::find(all->shapes, shape) == all->shapes.end()) all->shapes.push_back(shape);
     }
     all->latest = std::max(all->latest, front.log.times->latest);
   }
@@ -342,17 +340,19 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     return head ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
   };
   const Byte* p = begin;  // the front of the line with the time
-  while (p != end && !begins(LineAt(p, end))) p = AfterLine(p, end);
+  std::string_view line = LineAt(p, end);
+  for (; p != end && !begins(line); line = LineAt(p, end)) p = AfterLine(line, end);
   LogTime time;
-  if (p != end) time = TakeTime(LineAt(p, end), state.log, scratch);
+  if (p != end) time = TakeTime(line, state.log, scratch);
+  if (p == end) line = LineAt(begin, end);
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;
   scratch.left_out = !window_.Takes(time.instant, tally.window);
-  const std::string_view line = LineAt(p == end ? begin : p, end);
   const auto end_of = [&](LogTimeReader& times) {
     const Byte* q = p;
-    while (q != end && (q = AfterLine(q, end)) != end) {
-      const std::string_view next = LineAt(q, end);
+    std::string_view next = line;
+    while (q != end && (q = AfterLine(next, end)) != end) {
+      next = LineAt(q, end);
       if (Begins(state.log, times, next)) break;
       if (next.empty() || IsBlankChar(next[0])) continue;
       constexpr std::size_t kMostShown = 100;

@@ -94,9 +94,9 @@ class Slices {
   /// Returns the state at the beginning of an input.
   ScanState FrontState(std::uint32_t input) const {
     ScanState state;
-    const RecordFormat& format = order_.ordered().format();
-    for (std::uint32_t i = 0; i < input; ++i) state = format.NextInput(state);
-    if (learns()) format.BeginInput(inputs_.Front(input, RecordFormat::kFrontBytes), input, state);
+    if (learns()) {
+      order_.ordered().format().BeginInput(inputs_.Front(input, RecordFormat::kFrontBytes), input, state);
+    }
     return state;
   }
   /// Returns true if the format of an input is learnt from its first bytes.
