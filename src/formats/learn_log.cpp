@@ -620,8 +620,8 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
-  /// Returns true if nine of ten lines of `numbers` have no other time, and a time of the same days as the lines of
-  /// `times`, as in a log that was merged.
+  /// Returns true if nine of ten lines of `numbers` have no other time, and are of the same days as the lines of
+  /// `times`. A log that was merged has such lines.
   bool AreOfSameDays(const Candidate& numbers, const Candidate& times) const {
     constexpr std::int64_t kDay = 86400;
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
@@ -639,8 +639,8 @@ class Learner {
     return 10 * same >= 9 * numbers.lines.count();
   }
 
-  /// A number is more likely an ID than seconds since 1970 if it neither grows nor agrees with another time in its
-  /// line, or in a merged log with the times of the other lines.
+  /// Refuses numbers that are more likely IDs than seconds since 1970. Such numbers do not grow from line to line. They
+  /// agree with no other time: in their line, or in a merged log in the other lines.
   void RefuseNumbers() {
     const Candidate* strong = nullptr;
     for (const Candidate& candidate : candidates_) {
@@ -732,7 +732,8 @@ class Learner {
     return false;
   }
 
-  /// Of candidates that the same number of lines have: the one further to the left, then the longer one.
+  /// Returns true if `a` is better than `b`, where equally many lines have both. The one further to the left is better,
+  /// then the longer one.
   bool IsBefore(const Candidate& a, const Candidate& b) const {
     const std::uint64_t a_count = a.lines.count(), b_count = b.lines.count();
     if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
@@ -753,8 +754,8 @@ class Learner {
     if (candidate.at_front() || given_) return true;
     if (IsCount(forms_[candidate.form])) return false;
     if (IsCommon(candidate)) return true;
-    // If half of the lines have a time, the other lines continue records. Of the times in these lines, only those at
-    // the front of a line begin records, and all others are text.
+    // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only at
+    // the front of the line, and is text anywhere else.
     return 2 * found_.count() < all && kFew * count > all;
   }
 

@@ -123,8 +123,8 @@ class LogTimeReader {
   LogTime Read(const LogTimes& log, std::string_view line);
 
  private:
-  /// Returns true if the line has a time, and sets time_ to it. `needs` is false if the caller does not need the time:
-  /// a line of JSON is not parsed then if all lines of the log are JSON, and time_ has no instant.
+  /// Returns true if the line has a time, and sets time_ to it. `needs` is false if the caller does not need the time.
+  /// If all lines of the log are JSON, the line is not parsed then, and time_ has no instant.
   bool Find(const LogTimes& log, std::string_view line, bool needs);
   bool FindMember(const LogTimes& log, std::string_view line);
   bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line);

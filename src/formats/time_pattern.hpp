@@ -18,8 +18,8 @@ namespace gpusort {
 /// hour, minute, second, fraction, ampm and zone. One thread at a time may use an object.
 class TimePattern {
  public:
-  /// Throws Error(kUsage) if `pattern` is no regular expression, has no group, or lacks a part that a time needs: the
-  /// hour, and the month and the day unless `dated` is true.
+  /// Throws Error(kUsage) if `pattern` is no regular expression, has no group, or lacks a part that a time needs. A
+  /// time needs the hour and, unless `dated` is true, the month and the day.
   explicit TimePattern(const std::string& pattern, bool dated = true);
   ~TimePattern();
   TimePattern(TimePattern&&) noexcept;

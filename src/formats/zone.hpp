@@ -23,9 +23,9 @@ class Zone {
     bool has(std::int64_t local) const { return local >= begin && local < end; }
   };
   /// Returns the seconds since 1970 in UTC of a local time, which is given as the seconds since 1970-01-01 00:00:00
-  /// local time. Of an hour that occurs twice, in autumn, the first occurrence is taken, or the second if `second` is
-  /// true. A time in the hour that is left out in spring is moved forward by an hour. Throws Error(kUsage) if TZ names
-  /// no zone.
+  /// local time. An hour that occurs twice, in autumn, is taken for its first occurrence, or for its second one if
+  /// `second` is true. A time in the hour that is left out in spring is moved forward by an hour. Throws
+  /// Error(kUsage) if TZ names no zone.
   std::int64_t ToUtc(std::int64_t local, bool second = false) const;
   /// Returns true if the local time occurs twice.
   bool IsTwice(std::int64_t local) const;

@@ -56,7 +56,7 @@ struct ColumnKey {
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
 
-/// Which lines of a log begin a record.
+/// The lines of a log that begin records.
 enum class Multiline : std::uint8_t {
   kAuto,    ///< lines with a time
   kIndent,  ///< lines that do not begin with a blank

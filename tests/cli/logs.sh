@@ -265,7 +265,7 @@ says 'order.log: the times are day/month/year in digits, as the values of other 
 printf '2026-01-01 10:00:00 a\nb\nc\n2026-01-01 09:00:00 d\ne\nf\n' >few.log
 expect 0 gpusort -o out few.log
 says "4 lines begin with no time and were taken for parts of the records before them, such as 'b'"
-# So are lines whose time does not exist, and lines with times of another form than the first 64 KiB have.
+# Warnings count lines whose time does not exist, and lines with times of a form that the first 64 KiB do not have.
 printf '2026-03-01 10:00:00 a\n2026-02-29 10:00:00 b\n2026-02-27 10:00:00 c\n2026-01-01 25:00:00 d\n' >impossible.log
 expect 0 gpusort -o out impossible.log
 says "a time that does not exist stands in 2 lines, the first is '2026-02-29 10:00:00 b'"
