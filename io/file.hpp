@@ -32,8 +32,9 @@ struct FileFacts {
 
   static FileFacts From(const struct stat& st);
   bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
-  /// Returns true if the ctime has changed since `then` for a reason other than mode, owner or number of links. `then`
-  /// must have the same size and mtime. Such a ctime reveals a write whose mtime was set back, or new attributes.
+  /// Compares this file with `then`, earlier facts about it with the same size and mtime. Returns true if the ctime
+  /// differs, but mode, owner and number of links are equal. The cause may be a write after which a program set the
+  /// mtime back, or a change of extended attributes.
   bool hides_change(const FileFacts& then) const {
     return ctime_ns != then.ctime_ns && mode == then.mode && uid == then.uid && gid == then.gid && links == then.links;
   }
@@ -65,7 +66,7 @@ class File {
   /// Writes dirty pages to the device and drops the cached pages, so that the next ReadAt reads from the device.
   void DropCache();
   bool direct() const { return direct_; }
-  /// The required alignment of direct transfers; 1 if the file is buffered.
+  /// The required alignment of direct transfers, in bytes; 1 if the file is buffered.
   std::uint64_t alignment() const { return alignment_; }
   FileFacts Facts() const;
   /// The path for messages. For a temporary file without a name: a text that contains its directory.
@@ -99,12 +100,12 @@ class OutputFile;
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  kRewriteIfSeen,     ///< also rewrites the file in place if a user could see a difference, as `sort` does
+  kRewriteIfSeen,     ///< as kReplaceOrRewrite, and rewrites in place if a user could see that the file was replaced
   kKeep,              ///< throws if the file exists, at the start or at the end of the job
 };
 
-/// Opens and creates files. Files are buffered in spite of `direct` if the file system refuses O_DIRECT or lies in
-/// memory (see File::direct()). A FileSystem must outlive its files. Thread-safe.
+/// Opens and creates files. If the file system refuses O_DIRECT or keeps files in memory, files are buffered even if
+/// `direct` is true (see File::direct()). A FileSystem must outlive its files. Thread-safe.
 class FileSystem {
  public:
   FileSystem() : FileSystem(std::make_shared<SystemCalls>()) {}
@@ -117,8 +118,9 @@ class FileSystem {
   /// Creates a nameless file in `directory` that only this process can open. The file disappears with the returned
   /// object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that stays after the process, or returns null if it is missing. With `create`, creates it with mode
-  /// 0600. Does not follow links. Throws Error(kUsage) unless it is a regular file that only this user can write.
+  /// Opens a file that stays after the process. If the file is missing, creates it with mode 0600 if `create` is true,
+  /// and otherwise returns null. Does not follow links. Throws Error(kUsage) unless it is a regular file that only this
+  /// user can write.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);
@@ -133,7 +135,8 @@ class FileSystem {
   std::optional<FileFacts> Identify(const std::string& path);
   /// Returns true if files in `directory` lie in memory (tmpfs, ramfs).
   bool IsTmpfs(const std::string& directory);
-  /// Estimates from samples which share (0 to 1) of the file is in the page cache. Returns 0 if the kernel cannot tell.
+  /// Estimates how much of the file is in the page cache, from 0 (nothing) to 1, by checking samples of its pages.
+  /// Returns 0 if the kernel cannot tell.
   double CachedShare(const File& file);
 
  private:

@@ -13,19 +13,20 @@ namespace gpusort {
 /// The rights and the extended attributes of a file.
 struct FileRights {
   unsigned uid = 0, gid = 0, mode = 0;
-  std::string acl;                                ///< in the kernel's form; empty if `mode` contains all rights
+  std::string acl;                                ///< the ACL in binary form; empty if `mode` says everything
   std::map<std::string, std::string> attributes;  ///< names and values, without ACLs
   std::vector<std::string> unread;                ///< names of unreadable attributes, each with the reason
   friend bool operator==(const FileRights&, const FileRights&) = default;
 
   /// Reads the rights of the file `name` in an open directory. Returns std::nullopt if there is no such regular file.
-  /// `by_path` must lead to the same file; `path` is its name in messages. Throws SystemError.
+  /// `by_path` must be another path to the same file. `path` is the file's name in messages. Throws SystemError.
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
   /// Gives `file` the owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
   /// into `lost`. No user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` all rights and attributes that can be set. Puts those that cannot into `lost`, each with the reason.
+  /// Gives `file` all rights and attributes that can be set. Adds each right or attribute that cannot be set to `lost`,
+  /// with the reason.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
   /// Gives `file` the mode and the ACL that the kernel gives a new file of mode 0666 in the directory.
   static void GiveDefault(File& file, int directory, const std::string& path);

@@ -44,18 +44,20 @@ class OutputFile {
   /// Stores `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// See File::Allocate. Throws Error(kNoSpace) if space is missing. Only checks the free space for an output in place.
+  /// Reserves space as File::Allocate does. If the output is written in place, only checks the free space. Throws
+  /// Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses direct I/O from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Uses the file `name` in the output's folder as the new file, and creates it if missing. Cuts it to `bytes` bytes;
-  /// if it was shorter, empties it and returns false. The destructor keeps the bytes that Keep names. Throws
-  /// Error(kUsage) if `name` is not a file of this user. Call this first, and never for an output in place.
+  /// Uses the file `name` in the output's folder as the new file, and creates it if it is missing. Cuts it to `bytes`
+  /// bytes. If the file was shorter, empties it and returns false. The destructor does not remove the bytes that Keep
+  /// was called for. Throws Error(kUsage) if `name` is not a file of this user. Call this first, and never for an
+  /// output in place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk, where the destructor leaves them.
+  /// Returns once the first `bytes` bytes are on the disk. After TakeUp the destructor then leaves these bytes there.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its space, including the bytes that Keep names.
+  /// Empties the file and frees its space, including the bytes that Keep was called for.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
@@ -63,11 +65,11 @@ class OutputFile {
   /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
   /// `sync`. This part of Publish may fail or take long. Complete all files of a job before you publish the first.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Completes the file if Complete was not called, renames it to path() and, if `sync`, syncs the directory. Call this
-  /// once. After success, signals stay blocked in the calling thread, because a finished job must not end by a signal.
-  /// If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new output is in
-  /// place. After any other error the old file is unchanged, unless it was written in place. With kKeep, throws
-  /// Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
+  /// Calls Complete if it was not called, renames the file to path() and, if `sync` is true, syncs the directory. Call
+  /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
+  /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new
+  /// output is in place. After any other error the old file is unchanged, unless it was written in place. With kKeep,
+  /// throws Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
   void Publish(std::uint64_t total_bytes, bool sync);
   /// The rights and attributes that could not be set, each with the reason: "user.origin: EPERM (...)".
   const std::vector<std::string>& lost() const { return lost_; }
@@ -78,7 +80,7 @@ class OutputFile {
   const std::string& directory() const { return directory_; }
   /// The reason why the old file is written in place; empty if it is replaced.
   const std::string& in_place() const { return in_place_; }
-  /// Returns false if the file is written in place and this user may not read it.
+  /// Returns false if the output is written in place and this user may not read it.
   bool readable() const;
   FileFacts Facts() const { return file_->Facts(); }
 
@@ -125,7 +127,7 @@ class OutputFile {
   bool completed_ = false;
   bool published_ = false;
   bool taken_up_ = false;
-  std::uint64_t kept_ = 0;  ///< number of bytes that the destructor keeps after TakeUp
+  std::uint64_t kept_ = 0;  ///< after TakeUp: the number of bytes that the destructor keeps
 };
 
 /// Removes the hidden names of all unpublished OutputFiles. Safe in a signal handler, after which no destructor runs.

@@ -13,6 +13,7 @@ namespace gpusort {
 /// count only in sticky folders (/tmp), because elsewhere another user could replace any file.
 bool PlantedByOther(const std::string& path);
 /// Returns the descriptor that the path names: /dev/stdout, /dev/fd/3, or a link to a descriptor of this process.
+/// Returns std::nullopt for any other path.
 std::optional<int> DescriptorOf(const std::string& path);
 /// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
 /// device, also through links.
@@ -23,7 +24,7 @@ bool IsStreamSource(const std::string& path);
 
 namespace detail {
 
-/// The number of links that the kernel follows before it gives up.
+/// The number of links in one path that the kernel follows before it gives up.
 inline constexpr int kMaxLinks = 40;
 /// Returns the folder that contains `path`, or "." if `path` has no folder.
 std::string DirectoryOf(const std::filesystem::path& path);

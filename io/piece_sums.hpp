@@ -21,16 +21,17 @@ class PieceSums {
  public:
   /// Adds the checksum of bytes that are written at `offset`. Replaces a piece with the same offset. Thread-safe.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Forgets all pieces, because the file is written again. No thread may be writing.
+  /// Removes all pieces, because the caller will write the file again. No thread may be writing.
   void Clear();
-  /// Returns the pieces of a file of `bytes` bytes, by ascending offset. Pieces overlap if bytes were written twice.
-  /// Throws Error(kInternal) if no piece contains some byte of the file.
+  /// Returns the pieces that together contain the first `bytes` bytes of the file, by ascending offset. Pieces overlap
+  /// if bytes were written twice. Throws Error(kInternal) if no piece contains some byte.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// The bytes of the last small piece. A direct write pads this piece, so Cover() computes its sum without padding.
+  /// The bytes of the piece with the largest offset among pieces of at most 4 KiB. If its last bytes are only the
+  /// padding of a direct write, Cover() computes the checksum of the piece without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -1,8 +1,8 @@
 // Temporary space for sorted runs: blocks of records in files, one file in each directory, created at the first write.
 // The files have no name unless another process must be able to continue the job. Every block has a header with its
-// run, number, length, place, job and checksum, which Read verifies. A lost, misdirected, torn or foreign block is
-// Error(kIntegrity) and never a wrong result. Freed space goes back to the file system at once. FORMAT.md describes the
-// bytes. Start at SpillStore.
+// run, number, length, place, job and checksum, which Read verifies. If a block was lost, damaged, written to a wrong
+// place or written by another job, Read throws Error(kIntegrity). Freed space goes back to the file system at once.
+// FORMAT.md describes the bytes. Start at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,9 @@ struct NamedSpill {
 class SpillStore {
  public:
   /// `block_bytes` is the largest size of a block with its header, a multiple of kSpillAlignment. The directories are
-  /// used in turn. `before_use` is called once, before the first file is created. If it throws, that Write throws the
-  /// error. With `named`, existing files are used again; their blocks are free unless the caller calls Claim.
+  /// used in turn. `before_use` is called once, before the first file is created. If it throws, the first Write throws
+  /// the same error. With `named`, existing files are used again. Their blocks count as free unless the caller calls
+  /// Claim for them.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -91,11 +92,11 @@ class SpillStore {
   struct Directory {
     std::string path;
     std::unique_ptr<File> file;       ///< created at the first write
-    std::vector<std::uint64_t> free;  ///< the offsets of freed slots
-    std::vector<std::uint64_t> most;  ///< for each slot: the longest block since the slot was last a hole
+    std::vector<std::uint64_t> free;  ///< the offsets of slots that are free again; a slot has room for one block
+    std::vector<std::uint64_t> most;  ///< for each slot: its longest block since its space was last freed, in bytes
     std::uint64_t end = 0;            ///< the first offset that no block has used
-    bool holes = true;                ///< the file system can free parts of a file
-    bool named = false;               ///< the name of the file is on the disk
+    bool holes = true;                ///< whether the file system can free parts of a file
+    bool named = false;               ///< whether the name of the file is on the disk
     std::string full;                 ///< the reason why the file cannot grow; empty if it can
   };
   struct Slot {
@@ -126,8 +127,8 @@ class SpillStore {
   std::exception_ptr sync_failure_;
 };
 
-/// Returns the directories for temporary files: `asked` or, if empty, TMPDIR or else the directory of the output.
-/// Returns /var/tmp if the output is not a file (null) or is written in place.
+/// Returns the directories for temporary files: `asked` if it is not empty, otherwise TMPDIR if it is set, otherwise
+/// the directory of the output. If `output` is null or its directory is not writable, returns /var/tmp instead.
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Throws Error(kUsage) if `directory` is not an existing, writable directory.

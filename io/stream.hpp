@@ -40,14 +40,16 @@ class BrokenPipe : public SystemError {
       : SystemError(ErrorCode::kIo, message, EPIPE, Verb::kWrite, path) {}
 };
 
-/// Reads a stream to its end. Not thread-safe. Throws Error(kIo), and Error(kCancelled) while it waits.
+/// Reads a stream to its end. Not thread-safe. Throws Error(kIo), or Error(kCancelled) if the job is cancelled while it
+/// waits.
 class PipeReader {
  public:
-  /// Opens a path; "-" is standard input. Throws Error(kUsage) if it is missing, unreadable or a folder. Never waits.
+  /// Opens a path; "-" is standard input. Never waits. Throws Error(kUsage) if the path is missing, unreadable or a
+  /// folder.
   PipeReader(const std::string& path, const CancelFlag& cancel);
-  /// Reads from a descriptor that the caller owns. `name` is for messages.
+  /// Reads from a descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeReader(int fd, std::string name, const CancelFlag& cancel);
-  /// Waits for data and reads into `out`, which must not be empty. Returns the number of bytes, 0 only at the end.
+  /// Waits for data and reads into `out`, which must not be empty. Returns the number of bytes read, 0 only at the end.
   std::uint64_t ReadSome(std::span<std::byte> out);
   /// The number of bytes read so far.
   std::uint64_t offset() const { return offset_; }
@@ -64,14 +66,15 @@ class PipeReader {
   bool ended_ = false;
 };
 
-/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) if it waits.
+/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) if the job is
+/// cancelled while it waits.
 class PipeWriter {
  public:
   /// Opens a path; "-" is standard output. A path such as /dev/fd/3 (see DescriptorOf) uses that descriptor. Throws
   /// Error(kUsage) if the path is missing or not writable. If a FIFO has no reader, the first WriteAll or Close waits
   /// for a reader and opens the FIFO.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
-  /// Writes to a descriptor that the caller owns. `name` is for messages.
+  /// Writes to a descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
   void WriteAll(std::span<const std::byte> data);
   /// From now on WriteAll adds the written bytes to `sums`, which must outlive the last WriteAll.
@@ -82,7 +85,8 @@ class PipeWriter {
   /// The number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// Returns the facts if the stream is a regular file, which is written at the descriptor's offset; else std::nullopt.
+  /// Returns the facts of the file if the stream is a regular file, which is written at the descriptor's offset.
+  /// Otherwise returns std::nullopt.
   std::optional<FileFacts> file() const;
 
  private:

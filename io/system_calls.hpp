@@ -1,4 +1,4 @@
-// The system calls on files that can fail, as a class that tests replace, and the errors that they throw.
+// The system calls on files that can fail, as a class whose members tests replace, and the errors that they throw.
 #pragma once
 
 #include <sys/types.h>
@@ -77,18 +77,19 @@ std::string ErrnoName(int error);
 std::string ErrnoText(int error);
 /// Returns true for ENOSPC, EDQUOT and EFBIG.
 bool IsNoSpace(int error);
-/// Returns the end of a message about an error for which IsNoSpace is true: what is full and what helps.
+/// Returns the last part of a message about an error for which IsNoSpace is true: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the end of a message about another error: where to look for the cause. The text may be empty.
+/// Returns the last part of a message about an error for which IsNoSpace is false: where to look for the cause. The
+/// text may be empty.
 std::string DiskHint(int error);
 /// Returns "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);
-/// Returns the code for a failed open: kUsage if the path is wrong, kNoSpace, or kIo.
+/// Returns the code of the Error for a failed open(): kUsage if the path is wrong, kNoSpace, or kIo.
 ErrorCode OpenErrorCode(int error);
-/// Throws a SystemError with the code OpenErrorCode(error). The message has `what`, the path and the error.
+/// Throws a SystemError with the code OpenErrorCode(error). The message is made of `what`, the path and the error.
 [[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
                            SystemError::Verb verb = SystemError::Verb::kOpen);
-/// Calls open() until a call is not interrupted by a signal. Returns -1 and sets errno on an error.
+/// Calls open(), again and again if a signal interrupts it. Returns -1 and sets errno on an error.
 int OpenPath(const char* path, int flags, unsigned mode = 0);
 int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode = 0);
 /// Syncs an open directory. On an error returns false and sets errno; changes of names may then not be on the disk.

@@ -1,9 +1,11 @@
-// Compressed bytes: gz, bz2, xz, zst and lz4, as files (any number of members or frames) and as spill blocks. A Decoder
-// reports the end of the data only after it has verified the end of every member. Damaged or truncated data, trailing
-// bytes and data beyond the limits are Error(kBadInput) with path and offset. An Encoder compresses members of a fixed
-// size on all threads and writes the same bytes for any number of threads. A Decoder or an Encoder holds only a few
-// members in memory. Each codec is a module (see codec_module.hpp). If a module cannot be loaded, constructors and
-// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for spill blocks.
+// Compresses and expands gz, bz2, xz, zst and lz4: whole files, and single blocks of temporary files. A compressed file
+// is one or more members (zst and lz4 call them frames). Each member can be expanded without the others. A Decoder
+// reports the end of the data only after it has verified the end of every member. If data is damaged or truncated,
+// exceeds a limit, or has other bytes after its end, a Decoder throws Error(kBadInput) with path and offset. An Encoder
+// cuts its input into members of a fixed size and compresses them on all threads. The number of threads does not change
+// the output. Decoders and Encoders hold only a few members in memory. Each codec is a module (see codec_module.hpp).
+// If a module cannot be loaded, constructors and functions that return memory sizes throw Error(kIo). Start at Decoder
+// and Encoder, or at BlockCodec for blocks.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +24,18 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// A way to compress. kProgram marks spill blocks that the user's program compressed; no function here accepts it.
+/// A compression method. kProgram marks blocks that were compressed by the program of --compress-program. No function
+/// in this file accepts kProgram.
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
 /// The codecs that this file implements.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
 
-/// Returns the codec of the extension .gz, .bz2, .xz, .zst or .lz4, or kNone.
+/// Returns the codec for the extension of `path`: .gz, .bz2, .xz, .zst or .lz4. Returns kNone for any other extension.
 Codec CodecOfPath(std::string_view path);
-/// Returns the name of the expanded bytes: "access.log" for "access.log.gz".
+/// Returns `path` without the extension of its codec: "access.log" for "access.log.gz".
 std::string_view WithoutCodecExtension(std::string_view path);
-/// Returns the codec of a name: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4.
+/// Returns the codec that a user names: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4. Returns std::nullopt for
+/// any other name.
 std::optional<Codec> CodecOfName(std::string_view name);
 /// Returns "none", "gz", "bz2", "xz", "zst", "lz4" or "program".
 std::string_view CodecName(Codec codec);
@@ -40,22 +44,24 @@ std::string_view CodecName(Codec codec);
 struct DecoderLimits {
   std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; unused by kNone
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest window or dictionary
-  unsigned memory_share = 1;  ///< --memory divided by `memory_bytes`, for messages
+  unsigned memory_share = 1;  ///< messages name this multiple of the memory needed as a sufficient --memory
 };
 
-/// Expands a compressed file of one or more members. Not thread-safe. Throws Error(kBadInput) if a window or dictionary
-/// is larger than 256 MiB (zst: 128 MiB). Throws Error(kUsage), which names a sufficient --memory, if it exceeds
-/// DecoderLimits::memory_bytes. Do not use a Decoder again after an error.
+/// Expands a compressed file of one or more members. Not thread-safe. A window or dictionary above 256 MiB (zst: 128
+/// MiB) is an Error(kBadInput). A smaller window or dictionary above DecoderLimits::memory_bytes is an Error(kUsage),
+/// whose message names a sufficient --memory. Do not use a Decoder again after an error.
 class Decoder {
  public:
-  /// Reads compressed bytes into a span that is not empty. Returns their number, 0 only at the end. May throw.
+  /// Reads compressed bytes into a span that is not empty. Returns the number of bytes read, 0 only at the end. May
+  /// throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
   /// `path` is for messages. A Decoder for kNone returns the bytes of the source unchanged.
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
   ~Decoder();
-  /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns their number, 0 only at the
-  /// verified end. Do not trust any bytes before that, because the checksum of a member follows its bytes.
+  /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written,
+  /// 0 only at the verified end. Do not trust the bytes before that end, because the checksum of a member follows its
+  /// bytes.
   std::uint64_t Read(std::span<std::byte> out);
   /// The number of compressed bytes used so far.
   std::uint64_t offset() const;
@@ -90,12 +96,12 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Both functions return an upper bound of the memory that is allocated. `limit` is DecoderLimits::memory_bytes. Only
-/// zst and xz can obey a limit. The smallest limit that they obey is half a MiB.
+/// The next two functions return an upper bound of the memory that is allocated, in bytes. `limit` is
+/// DecoderLimits::memory_bytes. Only zst and xz can obey a limit. The smallest limit that they obey is half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
-/// Compresses and expands single blocks. The caller stores both sizes of a block, as in a spill block's header. Each
+/// Compresses and expands single blocks. The caller must store the compressed and the expanded size of each block. Each
 /// thread needs its own BlockCodec, which keeps the codec's working memory so that no call of lz4 and zst allocates.
 class BlockCodec {
  public:

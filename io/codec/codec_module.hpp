@@ -1,6 +1,6 @@
 // The interface between the program and the module of one codec (gpusort_gz.so and others). The program loads a module
 // when it first needs the codec. Each codec has its own module, so that a missing library affects one codec only. The
-// program adds files, offsets, padding, limits and threads. Start at CodecModule.
+// program itself handles files, offsets, padding, limits and threads. Start at CodecModule.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,20 @@ struct Refusal {
   std::uint64_t needed = 0;  ///< memory that is needed but exceeds the limit, or 0; Decoder appends it to `why`
 };
 
-/// Expands members one after the other. Not thread-safe.
+/// Expands members one after the other. A member is a part of a compressed file that can be expanded by itself. Not
+/// thread-safe.
 class MemberDecoder {
  public:
   virtual ~MemberDecoder() = default;
-  /// Starts a member. `head` has its first CodecModule::head_bytes bytes. Decode gets them again. Throws Refusal.
+  /// Starts a member, whose first CodecModule::head_bytes bytes are in `head`. The input of the next Decode must begin
+  /// with these bytes again. Throws Refusal.
   virtual void Begin(std::span<const std::byte> head) = 0;
   /// Expands bytes of `in` into `out`. Removes the bytes that were read or written from the front of each span, even if
   /// it throws Refusal. Returns true once the end of the member is verified.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
-/// Compresses members one after the other. Not thread-safe.
+/// Compresses members, one with each call of Encode. Not thread-safe.
 class MemberEncoder {
  public:
   virtual ~MemberEncoder() = default;
@@ -68,7 +70,7 @@ enum class Padding {
   kFours,  ///< a multiple of 4 zeros after each member
 };
 
-/// The memory that a decoder needs.
+/// The memory that a decoder needs, in bytes.
 struct DecoderMemory {
   std::uint64_t window = 0;  ///< the bytes of its window or dictionary, the argument of make_decoder
   std::uint64_t total = 0;
@@ -83,18 +85,18 @@ struct CodecModule {
   Padding padding;
   std::uint64_t member_bytes;                            ///< the default size of the input of one member
   DecoderMemory (*decoder_memory)(std::uint64_t limit);  ///< returns an upper bound; only zst and xz obey `limit`
-  std::uint64_t (*encoder_memory)();                     ///< returns an upper bound
+  std::uint64_t (*encoder_memory)();                     ///< returns an upper bound in bytes
   std::unique_ptr<MemberDecoder> (*make_decoder)(std::uint64_t window);
   std::unique_ptr<MemberEncoder> (*make_encoder)();
   std::unique_ptr<BlockCoder> (*make_block_coder)() = nullptr;  ///< null: a block is compressed as a member
 };
 
-/// Makes an object of a module. The functions of CodecModule are instances of this template.
+/// Makes a `Made` and returns it as an `Interface`. The make functions of CodecModule are instances of this template.
 template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);
 }
-/// Implements CodecModule::decoder_memory for a codec that obeys no limit.
+/// Implements CodecModule::decoder_memory for a codec that always needs kBytes bytes, whatever the limit is.
 template <std::uint64_t kBytes>
 DecoderMemory AlwaysTakes(std::uint64_t) {
   return {kBytes, kBytes};
@@ -109,8 +111,8 @@ DecoderMemory AlwaysTakes(std::uint64_t) {
 
 }  // namespace gpusort
 
-/// The only function that each module exports. It returns the functions of the module. If a program links one of these
-/// functions statically, LoadCodec uses that function and loads no module.
+/// The functions that modules export: one function for each module, which returns the module's table of functions. If
+/// the function of a codec is linked into the program, LoadCodec calls it and loads no module.
 extern "C" {
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_gz();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bz2();

@@ -15,7 +15,8 @@
 
 namespace gpusort {
 
-/// A stream of a library, which `kEnd` closes. `kEnd` has no effect on a stream that is not open.
+/// A stream struct of a compression library. The destructor calls `kEnd`, which must do nothing if the stream is not
+/// open.
 template <class Stream, auto kEnd>
 struct OwnStream : Stream {
   OwnStream() : Stream{} {}
@@ -69,7 +70,7 @@ class StreamEncoder final : public MemberEncoder {
     namespace bio = boost::iostreams;
     constexpr std::streamsize kBuffer = 64 * kKiB;
     out.clear();
-    // Not a filtering_stream, which ignores errors when it is closed.
+    // A filtering_stream would ignore errors when it is closed.
     auto stream = bio::compose(bio::symmetric_filter<CompressorFilter<Compressor>>(kBuffer), bio::back_inserter(out));
     bio::write(stream, reinterpret_cast<const char*>(in.data()), static_cast<std::streamsize>(in.size()));
     bio::close(stream);
