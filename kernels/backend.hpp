@@ -1,8 +1,8 @@
 // The interface of the backends, which sort and merge records in memory, on CPU threads or on a GPU. All backends
-// return the same bytes. A Backend allocates one arena, divides it into slots of equal size, and opens Lanes. A Lane is
-// one worker with its own workspace: one thread drives its two blocking calls, Sort and Merge. Sorted records
-// (SortedRecords) stay in the slot where the lane left them until the caller destroys them. A slot is therefore either
-// the workspace of a lane or the memory of a sorted run. Start at Lane.
+// return the same bytes. A Backend allocates one block of memory, the arena, and divides it into slots of equal size.
+// It opens Lanes. A Lane is one worker with memory of its own. One thread drives its two blocking calls, Sort and
+// Merge. Sorted records (SortedRecords) stay in the slot where the lane left them until the caller destroys them. A
+// slot is therefore either the working memory of a lane or the memory of a sorted run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,10 @@ namespace gpusort {
 /// here, including pinned memory. Thread-safe.
 class HostMemory {
  public:
-  /// `limit` is in bytes. With `elastic`, Reserve never fails, so that one very long line may exceed the limit.
+  /// `limit` is in bytes. If `elastic` is true, Reserve never fails, so that one very long line may exceed the limit.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
-  /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed a limit that is not elastic.
+  /// Adds `bytes` to the memory in use. If the sum would exceed the limit, throws Error(kOutOfMemory), unless the limit
+  /// is elastic.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
@@ -64,7 +65,7 @@ class HostBuffer {
   std::uint64_t bytes_ = 0;
 };
 
-/// The device number of the CPU and of host memory. GPUs have their CUDA ordinals as device numbers: 0, 1, ...
+/// The device number of the CPU and of host memory. The device number of a GPU is its CUDA ordinal: 0, 1, ...
 inline constexpr int kOnHost = -1;
 
 /// Facts about an open backend.
@@ -72,50 +73,53 @@ struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
-  int device = kOnHost;            ///< the CUDA ordinal of the backend's (first) GPU
-  unsigned gpus = 1;               ///< the number of GPUs of the backend; 1 on the CPU
+  int device = kOnHost;  ///< the CUDA ordinal of the backend's (first) GPU
+  unsigned gpus = 1;     ///< the number of GPUs of the backend; 1 on the CPU
   /// The free memory of each GPU when the backend was opened; 0 on the CPU, whose slots are host memory.
   std::uint64_t device_bytes = 0;
-  unsigned threads = 1;            ///< the number of host threads that sort
+  unsigned threads = 1;  ///< the number of host threads that sort
 
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// Describes the arena that MakeArena allocates. Several GPUs divide the slots and lanes equally.
+/// Describes the arena (the memory of a backend) that MakeArena allocates. Several GPUs divide the slots and lanes
+/// equally.
 struct ArenaShape {
   RecordLayout layout;
   /// The size of a slot in bytes. A slot holds one batch or one merge window: fewer than 2^32 whole records. For lines,
   /// slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may
   /// have more lines.
   std::uint64_t slot_bytes = 0;
-  /// The number of slots: up to two for each lane that sorts, and one for each run that stays in the arena. A CPU lane
-  /// that only merges needs no slot.
+  /// The number of slots: up to two for each lane that sorts, and one for each sorted run that stays in the arena. A
+  /// CPU lane that only merges needs no slot.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
   std::uint64_t batch_lines = 0;  ///< the maximum number of lines of a CPU batch; 0 means SlotRecords()
-  bool grows = false;  ///< whether the CPU backend accepts a line longer than a slot, as a batch by itself
+  bool grows = false;             ///< whether the CPU backend accepts a line longer than a slot, as a batch by itself
 };
 
-/// One block of the bytes of a batch, in host memory, on loan: the destructor returns the buffer to its owner. All
-/// blocks of a batch together contain whole records. A fixed record never crosses a block border; a line may.
+/// One block of the bytes of a batch, in host memory. The destructor returns the memory to its owner. All blocks of a
+/// batch together contain whole records. A fixed record never crosses the border between two blocks; a line may.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
   virtual std::span<const std::byte> bytes() const = 0;
 };
 
-/// The blocks of one batch, in input order. Next() returns null at the end of the batch.
+/// The blocks of one batch (the records that are sorted together), in input order. Next() returns null at the end of
+/// the batch.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual std::unique_ptr<InputBlock> Next() = 0;
 };
 
-/// The sorted records of one batch, in the slot where a lane left them. The destructor frees the slot.
+/// The sorted records of one batch, in the slot (part of the backend's memory) where a lane left them. The destructor
+/// frees the slot.
 class SortedRecords {
  public:
   virtual ~SortedRecords() = default;
-  virtual const std::byte* data() const = 0;  ///< the address of the first record, in the memory of device()
+  virtual const std::byte* data() const = 0;      ///< the address of the first record, in the memory of device()
   virtual int device() const { return kOnHost; }  ///< the CUDA ordinal of a GPU, or kOnHost
   bool on_device() const { return device() != kOnHost; }
   virtual std::uint64_t bytes() const = 0;
@@ -126,7 +130,8 @@ class SortedRecords {
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records that own their memory (a slot or a host buffer). The records start at the first byte of that memory.
+/// Sorted records that own their memory, which is a slot of the backend or a buffer. The records start at the first
+/// byte of that memory.
 template <typename Memory>
 class OwnedRecords : public SortedRecords {
  public:
@@ -155,7 +160,7 @@ class OwnedRecords : public SortedRecords {
 using HostRecords = OwnedRecords<HostBuffer>;
 
 /// An input of Lane::Merge: consecutive whole records of a sorted run. In a list of pieces, the pieces of one run must
-/// be neighbours, in the order of the run. The runs must ascend by `run`.
+/// be neighbours, in the order of the run. The numbers `run` must ascend in the list.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -176,7 +181,7 @@ struct DeviceTimes {
   }
 };
 
-/// One worker of a backend, with its own workspace. Only one thread at a time may use a lane, but lanes work in
+/// One worker of a backend, with memory of its own. Only one thread at a time may use a lane, but lanes work in
 /// parallel. Sort and Merge throw three errors. After Error(kOutOfMemory) the backend is still usable. After
 /// Error(kGpuLost) no memory of the device can be read. Error(kCancelled) follows Backend::Cancel.
 class Lane {
@@ -188,7 +193,8 @@ class Lane {
   /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
   /// to host memory at `out`, which must not overlap any piece. The result has at most slot_bytes bytes.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
-  /// Returns the device times of all calls of Sort and Merge since the last TakeTimes. All times are 0 on the CPU.
+  /// Returns the device times, in seconds, of all calls of Sort and Merge since the last TakeTimes. On the CPU all
+  /// times are 0.
   virtual DeviceTimes TakeTimes() { return {}; }
   /// Returns the CUDA ordinal of the GPU that the lane works on, or kOnHost.
   virtual int device() const { return kOnHost; }
@@ -197,22 +203,23 @@ class Lane {
 /// The maximum size of the pinned host memory that the arena of a GPU takes, in bytes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
-/// A request to copy bytes of a slot to host memory.
+/// A request to copy bytes from a slot (part of the backend's memory) to host memory.
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
   int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
-/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`.
+/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore counts the bytes of
+/// the records that come before a given record, the cut.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< true: records with the same key as the cut count as before the cut
+  bool inclusive = false;  ///< true: records whose key equals the key of the cut count, too
   int device = kOnHost;    ///< the GPU whose memory holds the records, or kOnHost
 };
 
-/// Finds a cut that divides sorted runs of lines into two parts, neither of them empty. The cut is the line at the
+/// Finds a line that divides sorted runs of lines into two parts, neither of them empty. This line, the cut, is in the
 /// middle of the longest run. Returns for each run how many of its bytes come before the cut, in the order of (key,
 /// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. read(begin, span) must copy the bytes from
 /// offset `begin` on into the span. `before` must do the work of Backend::BytesBefore on ranges of `data`.
@@ -253,13 +260,13 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const BackendLimits& limits() const = 0;
-  /// Returns how many bytes a lane needs in addition to slots: device memory on a GPU, host memory on the CPU.
+  /// Returns how many bytes one lane needs in addition to slots: device memory on a GPU, host memory on the CPU.
   virtual std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const = 0;
-  /// Allocates the arena, or replaces the old arena. The caller must first destroy all lanes and all records of the old
-  /// arena. Throws Error(kOutOfMemory) if the arena does not fit.
+  /// Allocates the arena, which is the memory for slots and lanes, or replaces the old arena. The caller must first
+  /// destroy all lanes and all records of the old arena. Throws Error(kOutOfMemory) if the arena does not fit.
   virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
   virtual std::unique_ptr<Lane> OpenLane() = 0;
-  /// Returns how many slots neither a lane nor a SortedRecords uses.
+  /// Returns how many slots are free, that is, used neither by a lane nor by a SortedRecords.
   virtual std::uint32_t free_slots() const = 0;
   /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
@@ -267,7 +274,7 @@ class Backend {
   /// Ends the pinning that Pin(data) began. Returns false if a lost GPU keeps the memory pinned. The caller must then
   /// never unmap the memory: GPUs would use its pages even after new memory got the same address.
   virtual bool Unpin(void* data) = 0;
-  /// Returns for each range the size in bytes of its records before `cut_record`, which is in host memory.
+  /// Returns for each range the size in bytes of its records that come before `cut_record`, which is in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Does all copies of `reads` at once. On a GPU many short copies take about as long as one copy.
   virtual void Read(std::span<const SlotRead> reads) {
@@ -303,11 +310,11 @@ std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeou
 /// Returns one backend that works on all `gpus`, in this order. A single GPU is returned unchanged. Enables direct
 /// copies between the GPUs if the machine allows them.
 std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
-/// Called on another thread, with the message for the user, if a call into the driver of a GPU does not return. Nothing
-/// can end such a call, so the handler must end the process, and not return.
+/// The type of a function for the case that a call into the driver of a GPU does not return. Another thread calls the
+/// function with the message for the user. The stuck call cannot be ended, so the function must end the process.
 using StuckDriverHandler = void (*)(const std::string& why);
-/// Sets the handler. Call this before a backend is opened. Without a handler, a job whose driver is stuck waits for
-/// ever.
+/// Sets the handler of a stuck driver. Call this before a backend is opened. Without a handler, a job whose driver is
+/// stuck waits for ever.
 void OnStuckDriver(StuckDriverHandler handler);
 /// Returns true if a GPU has not answered within the timeout and may still be working. The process must then exit
 /// without waiting for the GPU.

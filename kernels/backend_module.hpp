@@ -18,11 +18,11 @@ struct CudaModule {
   /// Does the work of OpenCudaBackend. `handler` is the handler that was given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
   int (*count)(std::chrono::seconds timeout);  ///< does the work of CountGpus
-  bool (*a_gpu_hangs)();  ///< does the work of AGpuHangs
+  bool (*a_gpu_hangs)();                       ///< does the work of AGpuHangs
 };
 
 }  // namespace gpusort
 
-/// Returns the functions of the CUDA module, which exports no other name. A program that is linked with this function
-/// does not load the module.
+/// The only function that the CUDA module exports. It returns the module's table of functions. If this function is
+/// linked into the program, the program does not load the module.
 extern "C" __attribute__((visibility("default"))) const gpusort::CudaModule* gpusort_cuda_module();

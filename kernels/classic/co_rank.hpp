@@ -1,7 +1,7 @@
-// Three searches for a co-rank: the number of items from a among the first k items of the stable merge of a[0, m) and
-// b[0, n). All three return the same number after O(log min(m, n)) steps. TextbookCoRank moves two cursors and checks
-// both sides, BranchFreeCoRank selects instead of branching, and WideCoRank lets many lanes of a warp compare at the
-// same time. Index is the unsigned type of the arithmetic; 32 bits are enough in a tile. Sources: Hwu, Kirk and El
+// Three searches for a co-rank: the number of items from list a among the first k items of the stable merge of a[0, m)
+// and b[0, n). All three return the same number after O(log min(m, n)) steps. TextbookCoRank moves two cursors and
+// checks both sides, BranchFreeCoRank selects instead of branching, and WideCoRank lets many lanes of a warp compare at
+// the same time. Index is the unsigned type of the arithmetic; 32 bits are enough in a tile. Sources: Hwu, Kirk and El
 // Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for
 // Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace gpusort::classic {
 
-/// Finds the co-rank as the textbook of Hwu, Kirk and El Hajj does. A cut (i, j) with i + j = k is right if a[i - 1] <=
-/// b[j] and b[j - 1] < a[i]. The search starts with the largest possible i. While a condition fails, i moves half of
-/// the way to its lower or upper bound. Takes at most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1
-/// steps, rounded up.
+/// Finds the co-rank of k as the textbook of Hwu, Kirk and El Hajj does. The co-rank is the i for which the first k
+/// merged items are i items of a and j = k - i items of b. Then a[i - 1] <= b[j] and b[j - 1] < a[i]. The search starts
+/// with the largest possible i. While a condition fails, i moves half of the way to its lower or upper bound. Takes at
+/// most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1 steps, rounded up.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index i = k < m ? k : m;
@@ -39,8 +39,8 @@ GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB 
   }
 }
 
-/// Finds the co-rank with one comparison a step. The number of steps does not depend on the keys. Threads of a warp
-/// that search lists of the same length therefore stay together. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n,
+/// Finds the co-rank of k with one comparison a step. The number of steps does not depend on the keys, so the threads
+/// of a warp that search lists of the same length stay together. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n,
 /// m + n - k) > 0.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
@@ -49,31 +49,34 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   while (count > 0) {
     const Index half = (count + 1) / 2;
     const Index i = low + half - 1;
-    // If a[i] is among the first k items, so are all items of a before a[i]. Otherwise the first half stays, which may
-    // be one item longer than necessary.
+    // If a[i] is among the first k items, all items of a before a[i] are, too. Otherwise the search goes on in the
+    // first half, which may be one item longer than necessary.
     low += less(b[k - 1 - i], a[i]) ? 0 : half;
     count -= half;
   }
   return low;
 }
 
-/// Returns the candidate that one lane of WideCoRank compares. The candidates of all kWide lanes cut `count` unknown
-/// items into kWide + 1 equal parts. If there are no more items than lanes, every item is a candidate.
+/// Returns the index, below `count`, of the item that one lane (thread of a warp) compares in a step of WideCoRank. The
+/// kWide lanes cut `count` items into kWide + 1 equal parts. If there are no more items than lanes, a lane compares
+/// each item.
 template <unsigned kWide, typename Index>
 GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
-/// Finds the co-rank as Green, McColl and Bader do: the kWide candidates of each step leave one of kWide + 1 parts, so
-/// a warp of 32 lanes needs a fifth of the steps. count_lanes(probe) must call probe(lane) for every lane in [0, kWide)
-/// and return how many calls were true. (kWide + 1) times k, m and n must fit Index.
+/// Finds the co-rank of k as Green, McColl and Bader do. In each step kWide lanes of a warp compare one item each,
+/// which leaves one of kWide + 1 parts of the list. A warp of 32 lanes needs a fifth of the steps of a search by
+/// halves. count_lanes(probe) must call probe(lane) for every lane in [0, kWide) and return how many calls were true.
+/// (kWide + 1) times k, m and n must fit Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {
   Index low = k > n ? k - n : 0;
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
-    // The candidates ascend: if t candidates are among the first k items, they are the candidates of the first t lanes.
+    // Later lanes compare later items: if t of these items are among the first k, they are the items of the first t
+    // lanes.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);
@@ -86,7 +89,7 @@ GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, I
   return low;
 }
 
-/// Runs WideCoRank with a loop over the lanes.
+/// Runs WideCoRank on one thread, with a loop instead of the lanes of a warp.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   return WideCoRank<kWide>(k, a, m, b, n, less, [](auto probe) {

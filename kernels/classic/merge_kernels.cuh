@@ -1,7 +1,7 @@
 // The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each function queues
 // the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No function allocates or waits.
 // Items must be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its
-// key. BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep windows of the lists in
+// key. BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep parts of the lists in
 // shared memory. The work of a block is in merge_phases.hpp. Start at the functions at the end of this file. Sources:
 // Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
 // Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
@@ -20,7 +20,7 @@
 namespace gpusort::classic {
 namespace detail {
 
-/// The Team (see merge_phases.hpp) that consists of the threads of a GPU block.
+/// The threads of a GPU block, as the Team that merge_phases.hpp describes.
 struct BlockTeam {
   template <typename Phase>
   __device__ __forceinline__ void Each(Phase phase) {
@@ -116,8 +116,8 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory: each thread finds one co-rank and merges one share of the output. If kConfig.blocks is 0,
-/// each thread merges a single share. Otherwise a block takes every kConfig.blocks-th tile.
+/// Merges in global memory: each thread finds one co-rank and merges one part of the output. If kConfig.blocks is 0,
+/// each thread merges a single part. Otherwise a block merges every kConfig.blocks-th tile.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -130,9 +130,10 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory: loads a tile of each list for each tile of output, and uses half of the loaded items.
-/// Each block merges one share of the output, tile by tile. If kConfig.blocks is 0, there are as many blocks as the GPU
-/// can run at the same time. Needs 2 tiles of shared memory, or 3 if the output is staged.
+/// Merges through shared memory. For each tile of output (threads * items_per_thread items), a block loads a tile of
+/// each list and uses half of the loaded items. Each block merges one range of the output, tile by tile. If
+/// kConfig.blocks is 0, there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles,
+/// or for 3 with stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -147,8 +148,9 @@ cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as CircularMerge does, with two tiles of each list, and loads a whole tile when less than one tile is left.
-/// Every item is loaded once, in half as many rounds. Needs 4 tiles of shared memory, or 5 if the output is staged.
+/// Merges as CircularMerge does, but keeps up to two tiles of each list in shared memory. Loads a whole tile when less
+/// than one tile is left, so there are half as many rounds of loading. Needs shared memory for 4 tiles, or for 5 with
+/// stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

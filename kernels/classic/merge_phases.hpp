@@ -22,18 +22,20 @@
 
 namespace gpusort::classic {
 
-/// The way in which a textbook merge divides its work, and the known improvements that it uses.
+/// The way in which a textbook merge divides its work among threads, and the known improvements that it uses.
 struct MergeConfig {
-  int blocks = 0;  ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
-  int threads = 256;         ///< threads of a block
+  int blocks = 0;     ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
+  int threads = 256;  ///< threads of a block
   int items_per_thread = 8;  ///< outputs of a thread in one tile (thread coarsening)
-  /// Each thread searches only the end of its share and takes the start from its neighbour. This halves the searches.
+  /// Whether each thread searches only the end of its part of the output and takes the start from its neighbour, which
+  /// halves the number of searches.
   bool share_co_ranks = false;
-  bool branch_free = false;     ///< uses BranchFreeCoRank and BranchFreeMerge
-  bool wide_partition = false;  ///< whole warps find a block's part of the lists (WideCoRank); not for BasicMerge
-  bool stage_output = false;    ///< writes a tile through shared memory, coalesced; not for BasicMerge
+  bool branch_free = false;  ///< whether to use BranchFreeCoRank and BranchFreeMerge
+  /// Whether whole warps find a block's part of the lists (WideCoRank); not for BasicMerge.
+  bool wide_partition = false;
+  bool stage_output = false;  ///< whether a tile is written through shared memory, coalesced; not for BasicMerge
 
-  /// The number of outputs of a block in one round.
+  /// The number of items that a block writes in one round.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
 };
 
@@ -49,8 +51,9 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// A circular view of a buffer of kCapacity items: [i] is buffer[(start + i) mod kCapacity], so that co-rank and merge
-/// see contiguous indices. Index -1 wraps around, too, so a cut before the first item of b needs no special case.
+/// A circular view of a buffer of kCapacity items: [i] is buffer[(start + i) mod kCapacity]. Searches and merges
+/// therefore see contiguous indices. Index -1 wraps around, too, so a search may look at the item before the first
+/// item.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
   using value_type = Item;
@@ -68,7 +71,8 @@ struct CircularView {
 };
 
 /// The part of one sorted list that a block keeps in shared memory. Every thread has an equal copy of this struct; only
-/// Load differs between threads. The unused items of the list are `held` items in the buffer, then list[next, end).
+/// Load differs between threads. The items of the list that are not merged yet are `held` items in the buffer, then
+/// list[next, end).
 template <Buffering kBuffering, std::uint32_t kTile>
 struct ListWindow {
   static constexpr std::uint32_t kCapacity = kBuffering == Buffering::kDouble ? 2 * kTile : kTile;
@@ -78,13 +82,14 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads: as many as fill the buffer up to a tile, or the rest of the list.
+  /// Returns how many items the next Load reads: as many as fill the buffer up to one tile, or the rest of the list.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
   }
-  /// Loads this thread's part of the Wanted() items. Neighbouring threads load neighbouring items.
+  /// Loads this thread's part of the items that the block loads together (see Wanted()). Neighbouring threads load
+  /// neighbouring items.
   template <std::uint32_t kThreads, typename Iterator, typename Item>
   GPUSORT_HD void Load(std::uint32_t thread, Iterator list, Item* buffer) const {
     constexpr int kSteps = static_cast<int>((kCapacity + kThreads - 1) / kThreads);
@@ -111,7 +116,7 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns a view of the unused items in the buffer. The items of a single buffer never wrap around.
+  /// Returns a view of the items in the buffer that are not merged yet. The items of a single buffer never wrap around.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -135,7 +140,7 @@ struct ListWindow {
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
 };
 
-/// The layout of a block's shared memory in BufferedMergeBlock.
+/// The layout of the shared memory of a block that runs BufferedMergeBlock.
 template <MergeConfig kConfig, Buffering kBuffering, typename Item>
 struct BlockMemory {
   static_assert(alignof(Item) <= 16);
@@ -147,11 +152,13 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  std::uint64_t* block_co_ranks;  ///< the co-ranks of the start and the end of the block's outputs
+  /// The co-ranks of the block's first and last output rank: the numbers of items of list a before these ranks.
+  std::uint64_t* block_co_ranks;
   Item* a;
   Item* b;
-  Item* staged;             ///< one tile of output, if the output is staged
-  std::uint32_t* co_ranks;  ///< [t + 1] is the co-rank of the end of thread t's share of the tile
+  Item* staged;  ///< one tile of output, used only with stage_output
+  /// [t + 1] is the co-rank of the end of thread t's part of the tile: the items of list a before that end.
+  std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.
   GPUSORT_HD explicit BlockMemory(void* memory)
@@ -162,7 +169,8 @@ struct BlockMemory {
         co_ranks(reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCoRanksBegin)) {}
 };
 
-/// A thread's share of the output: the ranks [begin, end), and their co-ranks `first` and `last`.
+/// A thread's part of the output: the ranks [begin, end). The co-ranks `first` and `last` are the numbers of items of
+/// list a before these ranks.
 template <typename Index>
 struct ThreadShare {
   Index begin = 0, end = 0;
@@ -178,8 +186,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// Phase: finds the thread's share of the outputs [tile_begin, tile_end). If co-ranks are shared, also stores the
-/// co-rank in `co_ranks`.
+/// A phase of a block: finds the part of the outputs [tile_begin, tile_end) that the thread writes. If co-ranks are
+/// shared, also stores the co-rank of the part's end in `co_ranks`.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -193,7 +201,7 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
-/// Does the work of SerialMerge without a branch that depends on the keys, until a list ends: the comparison selects
+/// Merges as SerialMerge does, but without a branch that depends on the keys until a list ends: the comparison selects
 /// the item to write and the cursor to move. The threads of a warp stay together, and a CPU has no branch to predict.
 /// Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
@@ -212,7 +220,7 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// Phase: merges the share that CutShare has found to out[share.begin, share.end).
+/// A phase of a block: merges the part of the output that CutShare has found to out[share.begin, share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -228,9 +236,9 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs one block of the basic merge: every thread finds the co-ranks of its share and merges it from list to list.
-/// Block number `block` takes every blocks-th tile, beginning with tile `block`. `co_ranks` has kConfig.threads + 1
-/// numbers, which are used only if co-ranks are shared.
+/// Runs one block of the basic merge: every thread finds its part of the lists and merges it from list to list. Block
+/// number `block` merges tile `block` and then every blocks-th tile. `co_ranks` has kConfig.threads + 1 numbers, which
+/// are used only if co-ranks are shared.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -249,7 +257,7 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// Phase: finds the co-ranks of the start and the end of a block's outputs.
+/// A phase of a block: finds the co-ranks of the first and last rank that the block writes.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -272,7 +280,8 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
 }
 
 /// Runs one block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and b[0,
-/// n). Cuts the lists once. Then, for each tile, loads items to shared memory, cuts the tile, and merges it.
+/// n). First finds the parts of the lists that it needs. Then, for each tile, loads items to shared memory, cuts the
+/// tile into one part for each thread, and merges it.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(
@@ -298,7 +307,7 @@ GPUSORT_HD inline void BufferedMergeBlock(
     window_b.Loaded();
     team.Barrier();
 
-    // The last tile may be short.
+    // The last tile may have fewer items.
     const std::uint32_t items = static_cast<std::uint32_t>(Least<std::uint64_t>(kTile, end - begin));
     const auto view_a = window_a.View(memory.a);
     const auto view_b = window_b.View(memory.b);

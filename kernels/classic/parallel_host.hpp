@@ -13,11 +13,11 @@
 
 namespace gpusort::classic {
 
-/// The smallest share of the output for which another thread saves time. Starting a thread takes about 20 us. Merging
+/// The smallest part of the output for which another thread saves time. Starting a thread takes about 20 us. Merging
 /// 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
-/// Returns how many threads save time for `items` outputs, from 1 to `threads`.
+/// Returns the number of threads, from 1 to `threads`, with which a merge of `items` outputs is fastest.
 inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
   return static_cast<unsigned>(
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
@@ -31,7 +31,7 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Less
   SerialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 
-/// Merges a[0, m) and b[0, n) to out[0, m + n) in up to executor.workers() shares of equal length.
+/// Merges a[0, m) and b[0, n) to out[0, m + n). Cuts the output into up to executor.workers() parts of equal length.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT, HostExecutor Executor>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    const Executor& executor) {

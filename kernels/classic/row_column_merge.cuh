@@ -43,8 +43,8 @@ inline unsigned RowBlocks(std::uint64_t threads) {
 
 }  // namespace detail
 
-/// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`, which is stored as matrix.Merged().
-/// `in` must have matrix.slots() slots, and `out` matrix.Merged().slots().
+/// Runs one pass: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`, whose shape is matrix.Merged(). `in`
+/// must have room for matrix.slots() items, and `out` for matrix.Merged().slots() items.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
@@ -54,7 +54,7 @@ cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output ou
   return cudaGetLastError();
 }
 
-/// Sorts each row_items neighbouring items of the list in[0, matrix.items) to one row of `out`, one row a thread.
+/// Sorts the list in[0, matrix.items) to rows of `out`. Each thread sorts row_items neighbouring items to one row.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                      cudaStream_t stream = nullptr) {
@@ -64,8 +64,8 @@ cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, Le
 }
 
 /// Sorts in[0, items) to out[0, items): SortRows, then MergeRowPairs until one row is left. `out` and `spare` must be
-/// device lists of RowMergeSortSlots<kStorage>(items, row_items) slots. `in` must be a different list and is not
-/// changed.
+/// device lists with room for RowMergeSortSlots<kStorage>(items, row_items) items. `in` must be a different list and is
+/// not changed.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 cudaError_t RowMergeSort(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less,
                          cudaStream_t stream = nullptr) {

@@ -49,7 +49,7 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
 enum class RowStorage { kRowMajor, kColumnMajor };
 
 /// The shape of a list of `items` items in rows of `row_items` (> 0) items. The last row may be shorter. In a
-/// transposed matrix a short last row leaves unused slots, so that slots() >= items.
+/// transposed matrix a short last row leaves unused places, so the list needs room for slots() >= items items.
 template <RowStorage kStorage>
 struct RowMatrix {
   std::uint64_t items = 0;
@@ -57,7 +57,7 @@ struct RowMatrix {
 
   GPUSORT_HD std::uint64_t rows() const { return items / row_items + (items % row_items != 0); }
   GPUSORT_HD std::uint64_t pairs() const { return (rows() + 1) / 2; }
-  /// Returns the number of items in a row; 0 after the last row.
+  /// Returns the number of items in row number `row`; 0 after the last row.
   GPUSORT_HD std::uint64_t length(std::uint64_t row) const {
     const std::uint64_t begin = row * row_items;
     return begin >= items ? 0 : items - begin < row_items ? items - begin : row_items;
@@ -65,16 +65,16 @@ struct RowMatrix {
   GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
     return kStorage == RowStorage::kRowMajor ? row * row_items : row;
   }
-  /// The distance in slots from an item of a row to the next item.
+  /// Returns the distance from an item of a row to the next item of that row, in items of the list.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
   }
-  /// Returns the shape of the matrix after one pass of merging.
+  /// Returns the shape of the matrix after one pass, which merges rows pairwise.
   GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
 };
 
-/// The work of one thread in a pass: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair` of `out`.
+/// Does the work of one thread in a pass: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair` of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint64_t pair, Input in, Output out,
                                     LessT less) {
@@ -86,8 +86,8 @@ GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// The work of one thread in the first pass: sorts items [row * row_items, (row + 1) * row_items) of the list `in` to a
-/// row of `out`, by insertion.
+/// Does the work of one thread in the first pass: sorts items [row * row_items, (row + 1) * row_items) of the list `in`
+/// to a row of `out`, by insertion.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;
@@ -104,8 +104,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many slots each of the two lists of a RowMergeSort needs: the maximum of all passes, less than 2 *
-/// items.
+/// Returns how many items each of the two lists of a RowMergeSort must have room for: the maximum of all passes, less
+/// than 2 * items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -116,7 +116,7 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
 }
 
 /// Runs a merge sort whose result is in out[0, items): calls sort(matrix, to) once, and merge(matrix, from, to) until
-/// one row is left. `out` and `spare` must have RowMergeSortSlots() slots.
+/// one row is left. `out` and `spare` must have room for RowMergeSortSlots() items.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
@@ -135,7 +135,8 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Runs a RowMergeSort on one host thread, in a loop over the threads. Yang's figures for the host are of this sort.
+/// Runs a RowMergeSort on one host thread, in a loop instead of many threads. Yang's figures for the host are of this
+/// sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(
