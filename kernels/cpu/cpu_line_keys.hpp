@@ -1,4 +1,5 @@
-// Reads and compares the encoded keys of lines on the CPU backend, and finds their common prefixes. Start at LineKeys.
+// Reads and compares the encoded keys of lines on the CPU backend, and finds their common prefixes. The encoded key of
+// a line is a string of bytes that sorts as the line does. Start at LineKeys.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 bytes of one line's encoded key. Lines whose entries are equal are compared by these copies, because
-/// finding the keys in the lines again would take longer.
+/// A copy of 56 bytes of one line's encoded key. If the first bytes of two lines, which the sort moves, are equal, the
+/// sort compares these copies, because finding the keys in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
-  Byte bytes[kBytes];  ///< padded as the chunks of EncodeChunk are
+  Byte bytes[kBytes];  ///< filled up at the end of the key, as the chunks of EncodeChunk are
   std::uint32_t row;
   std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };
@@ -25,8 +26,8 @@ struct WideKey {
 /// Collects the bytes of a WideKey, in the same way as ChunkWriter collects a chunk of twelve bytes.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. Only the first `wanted` of these bytes must be
-  /// written.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller may write only the first `wanted` of
+  /// them.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -42,7 +43,7 @@ class WideWriter {
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
-    // Stores eight bytes at once. Later bytes overwrite those after the first `bytes`, and Finish sets the rest.
+    // Stores eight bytes at once. Later bytes overwrite the bytes that do not count, and Finish sets the rest.
     if (at_ >= skip_) {
       if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
     } else if (skip_ - at_ < bytes) {
@@ -84,8 +85,8 @@ class WideWriter {
 };
 static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
 
-/// Reads the encoded keys of lines: as chunks, as wide keys, or, if keys are plain (see plain()), as a range of the
-/// line.
+/// Reads the encoded key of a line in one of three forms: a chunk (twelve bytes), a WideKey (56 bytes) or, if plain()
+/// is true, a range of the line's own bytes.
 class LineKeys {
  public:
   explicit LineKeys(const LineOrderView& order)
@@ -93,14 +94,15 @@ class LineKeys {
         plain_(IsPlain(order)),
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
-  /// Returns the first position in [begin, end) at which the plain keys of a and b differ, or the end of that range or
-  /// of the shorter key. Call this only if plain().
+  /// Returns the first position in [begin, end) at which the plain keys of a and b differ. If they do not differ there,
+  /// returns `end` or the length of the shorter key, whichever is smaller. Call this only if plain() is true.
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
     return FirstDifference(x.data(), y.data(), begin,
                            std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
-  /// Returns the chunk of the line's encoded key that begins at byte `skip`. `line` must not include its delimiter.
+  /// Returns the chunk (twelve bytes) of the line's encoded key that begins at byte `skip`. `line` must not include its
+  /// delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
@@ -120,7 +122,7 @@ class LineKeys {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
-  /// has no byte after the first `wanted` of these bytes. `line` must not include its delimiter.
+  /// has no more bytes than the first `wanted` of these. `line` must not include its delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -135,9 +137,9 @@ class LineKeys {
     writer.Finish(row);
     return key.ended != 0;
   }
-  /// Returns true if every encoded key is a range of the bytes of its line, possibly complemented.
+  /// Returns true if every encoded key is a plain key: a range of the bytes of its line, or their complements.
   bool plain() const { return plain_; }
-  /// Returns the bytes of the line that are its plain key, not complemented.
+  /// Returns the bytes of the line that are its plain key, without complementing them.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -166,12 +168,14 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first field of a keyed line, which is the whole encoded key: the next key has no encoding.
+  /// Returns the first field of a keyed line. The field is the whole encoded key, because the key after it has no
+  /// encoding.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Sets to[0, room) to `field` without its first `skip` bytes, padded with zeros. A field contains no zero byte.
+  /// Sets to[0, room) to the bytes of `field` from byte `skip` on, and the rest to zeros. A field contains no zero
+  /// byte.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);
@@ -183,8 +187,8 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Finds how many leading bytes are equal in the encoded keys of a first line and of other lines. Also returns chunks,
-/// because a chunk costs little once the keys of a line have been found.
+/// Counts the leading bytes that the encoded keys of a first line and another line have in common. Also returns chunks
+/// (twelve bytes of a key), because a chunk costs little once the key of a line has been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -198,7 +202,8 @@ class CommonKey {
   /// Returns the longest common prefix, in bytes, that this object can measure.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes are equal in the encoded keys of `line` and the first line; at most `most`.
+  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line. The result is at
+  /// most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -208,8 +213,8 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns the chunk of `line` that begins at byte `skip`. Lowers `common` to the length of the common prefix of the
-  /// encoded keys of `line` and the first line.
+  /// Returns the chunk (twelve bytes of the encoded key) of `line` that begins at byte `skip`. Lowers `common` to the
+  /// number of leading bytes that are equal in the encoded keys of `line` and of the first line.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.plain()) {
@@ -245,12 +250,12 @@ inline void Prefetch(RecordSpan line) {
   __builtin_prefetch(line.data() + 64);
 }
 
-/// Compares lines by their wide keys. Caches the wide keys of the last lines, because the next comparison of a merge
-/// uses one of the two lines again.
+/// Compares lines by their wide keys (56 bytes of an encoded key). Caches the wide keys of the last lines, because the
+/// next comparison of a merge uses one of the two lines again.
 template <typename Lines>
 class WideCompare {
  public:
-  /// `next` is the first byte in which the encoded keys may differ. `memory` need not be initialized.
+  /// `next` is the first byte in which the encoded keys may differ. `memory` is the cache and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
@@ -285,7 +290,8 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders the entries of lines by their twelve bytes. If these are equal, compare(row, row) decides.
+/// Orders the entries of lines by the twelve key bytes in each entry. If these are equal, compare(row, row) decides,
+/// and then the row, which is the line's number.
 template <typename Compare>
 struct LineEntryLess {
   Compare* compare;

@@ -18,8 +18,8 @@
 
 namespace gpusort::detail {
 
-/// Merges sorted pieces of lines. Cuts all pieces at the same line, again and again, until the parts are tiles. Only
-/// the lines of one tile are indexed at a time, in the worker's memory.
+/// Merges sorted pieces of lines. Divides all pieces at the same line, again and again, until the parts are tiles (at
+/// most kTileBytes). Only the lines of one tile are indexed at a time, in the worker's memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -30,7 +30,7 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First cuts the pieces into shares, several for each worker. Then the workers cut the shares into tiles.
+    // First divides the pieces into shares, several for each worker. Then the workers divide the shares into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
@@ -62,13 +62,15 @@ class LineMerger {
     std::uint64_t bytes = 0;
     std::byte* out = nullptr;
   };
-  /// The maximum size of a tile's lines. Lines and entries of a tile stay in a second-level cache of 1 MiB.
+  /// The maximum size of a tile's lines, in bytes. The lines and entries of a tile stay in a second-level cache of 1
+  /// MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Splits `node` (at least two pieces): leaves the earlier part in `node` and returns the later part. Neither part is
-  /// empty. The cut is just before the weighted median of the pieces' middle lines, in the order (key, piece).
+  /// Divides `node`, which must have at least two pieces. Leaves the lines that come first in `node` and returns the
+  /// other lines; neither part is empty. The parts meet just before the weighted median of the pieces' middle lines, in
+  /// the order (key, piece).
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;
@@ -98,7 +100,7 @@ class LineMerger {
       cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
       left.bytes += cuts[i];
     }
-    // The pivot is the first of all lines, so it alone becomes the earlier part.
+    // The pivot is the first line of all, so the first part is the pivot alone.
     if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
       const RecordSpan piece = node.pieces[i];
@@ -111,7 +113,7 @@ class LineMerger {
     return right;
   }
 
-  /// Merges one tile. Returns false and writes nothing if the lines of the tile do not fit the worker's memory.
+  /// Merges one tile. If the lines of the tile do not fit the worker's memory, writes nothing and returns false.
   bool MergeTile(const Node& node, unsigned worker) const {
     auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
     Entry* const unsorted = Tile(worker, 0);
@@ -130,7 +132,8 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // Pieces are sorted: if their first and last keys begin with the same bytes, so do all keys between them.
+    // Pieces are sorted: if the first and the last key of each piece begin with the same bytes, all keys between them
+    // do, too.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {

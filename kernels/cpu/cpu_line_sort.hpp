@@ -1,6 +1,6 @@
-// Sorts a batch of lines on the CPU backend. The sort moves entries: twelve bytes of a line's encoded key and its row,
-// the line's number in the batch. Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
-// LineSorter::Sort.
+// Sorts a batch of lines on the CPU backend. The sort moves entries instead of lines. An entry is twelve bytes of a
+// line's encoded key (a string of bytes that sorts as the line does) and its row, the line's number in the batch. Lines
+// with the same twelve bytes are sorted by later bytes of their keys. Start at LineSorter::Sort.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace gpusort::detail {
 
-/// The division of a lane's memory, in bytes: entries and an index for the lines of a slot, then scratch memory for
+/// The division of a lane's memory, in bytes: entries and an index for the lines of a batch, then scratch memory for
 /// each worker.
 struct LineShape {
   std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
@@ -47,23 +47,24 @@ struct LineShape {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the room for wide keys of a worker that merges: the memory after its tiles and its index of lines.
+  /// Returns memory for wide keys (56 key bytes of a line) while a worker merges: its memory after tiles and index of
+  /// lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the room for wide keys of a worker that sorts: all its scratch memory.
+  /// Returns memory for wide keys (56 key bytes of a line) while a worker sorts: all scratch memory of the worker.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts entries with the same twelve bytes by the rest of their keys, from the most significant bytes to the least,
-/// with a list of groups instead of recursion. Skips bytes that all keys of a group share. If all lines of a group are
-/// equal in a key that only the host compares, the sort goes on with the encoding of later keys.
+/// Sorts entries with the same twelve key bytes by the rest of their keys. Goes from the most significant bytes to the
+/// least, with a list of groups instead of recursion. Skips bytes that are equal in all keys of a group. If all lines
+/// of a group are equal in a key that only the host compares, the sort goes on with the encoding of later keys.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys, at most 2^32 of them.
+  /// `memory` is scratch memory for wide keys (56 key bytes of a line), at most 2^32 of them.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -77,7 +78,7 @@ class LineRefiner {
   }
 
   /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of an encoded key
-  /// after the twelve bytes of its entry. On return the entries are in the final order, with unchanged content.
+  /// that no entry contains. On return the entries are in the final order, with unchanged content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
@@ -106,17 +107,17 @@ class LineRefiner {
     Entry* entries;
     std::uint64_t size;
     std::uint64_t next;
-    bool fresh;         ///< true if the group was split off by the bytes just before `next`
+    bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A key that only the host compares, and the keys after it.
+  /// A key that only the host can compare, and the keys after it.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
   };
   /// The largest group that is sorted by comparing whole lines. For three lines it is faster to encode each line once.
   static constexpr std::uint64_t kPair = 2;
-  /// The largest group that is sorted by std::sort. For fewer entries vqsort takes longer to start.
+  /// The largest group that is sorted by std::sort. For so few entries vqsort takes longer to start.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -136,8 +137,9 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Sorts a group whose encoded keys are equal up to their padding. The lines may still differ in NULs. Equal lines
-  /// already are in order, because equal entries are in the order of their rows.
+  /// Handles a group of lines whose encoded keys are equal, except that keys may end in NULs. Sorts the lines by
+  /// comparing them if they differ. Equal lines are in order already, because equal entries are in the order of their
+  /// rows.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -186,7 +188,7 @@ class LineRefiner {
     RefineBy(keys, group, next);
   }
 
-  /// Sorts a group by twelve bytes of the encoded keys, from `next` on.
+  /// Sorts a group by the twelve bytes of its encoded keys that begin at byte group.next.
   void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
@@ -211,8 +213,8 @@ class LineRefiner {
     }
   }
 
-  /// Continues with a group of lines whose encoded keys agree in all bytes before group.next. With `ended`, the keys
-  /// have no further bytes.
+  /// Decides how to go on with a group of lines whose encoded keys agree in all bytes before group.next. If `ended` is
+  /// true, the keys have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -235,8 +237,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group whose wide keys agree before byte `at`. The rows of the entries are indexes of wide_ at first. On
-  /// return they are the rows of the lines.
+  /// Sorts a group whose wide keys (56 key bytes of a line) agree before byte `at`. At first, the rows of the entries
+  /// are indexes of wide_. On return they are the rows of the lines.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -262,7 +264,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the first byte, from `at` on, in which the wide keys of the entries differ, or kBytes.
+  /// Returns the first byte, from byte `at` on, in which the wide keys of the entries differ. Returns kBytes if all are
+  /// equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -282,7 +285,7 @@ class LineRefiner {
   std::vector<Group> groups_;
 };
 
-/// Sorts a batch of lines that is in a slot.
+/// Sorts the lines of one batch, which are in a slot.
 class LineSorter {
  public:
   LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -301,8 +304,9 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // Entries leave out the leading bytes that all encoded keys share. A sample estimates their number, and SortParts
-    // checks the number with all lines. In the rare case that the number is too large, SortParts runs again.
+    // Entries leave out the leading bytes that are equal in all encoded keys. A sample estimates the number of these
+    // bytes, and SortParts checks it with all lines. In the rare case that the number is too large, SortParts runs
+    // again.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -332,7 +336,7 @@ class LineSorter {
   std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Sets starts()[0..n] to the start of each line and the end of the last line. Returns n, the number of lines.
+  /// Sets starts()[0..n] to the offset of each line and the end of the last line. Returns n, the number of lines.
   std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
     const std::uint64_t chunk =
         std::max<std::uint64_t>(DivideUp(bytes, 4 * std::uint64_t{executor.workers()}), 1 << 16);
@@ -371,9 +375,9 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part by its encoded keys from byte `skip` on. Sets `exact` to true if entries alone decide the order.
-  /// Returns how many leading bytes all keys share, at most `skip`. If the result is less than `skip`, nothing is
-  /// sorted, and the caller must call again with the result as `skip`.
+  /// Sorts each part by its encoded keys from byte `skip` on. Sets `exact` to true if the entries alone decide the
+  /// order. Returns how many leading bytes are equal in all keys, at most `skip`. If the result is less than `skip`,
+  /// nothing is sorted, and the caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
@@ -403,7 +407,7 @@ class LineSorter {
     return common;
   }
 
-  /// Returns the length of the common prefix of the encoded keys of a sample of lines.
+  /// Estimates how many leading bytes are equal in the encoded keys of all lines, from a sample of the lines.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
@@ -415,7 +419,7 @@ class LineSorter {
   }
 
   /// Merges the parts and copies the lines to `out` in order. merge(slices, size, worker) must leave its result in the
-  /// worker's first tile. All tiles are cut and measured first, because the place of a tile's lines in `out` depends on
+  /// worker's first tile. First divides and measures all tiles, because the place of a tile's lines in `out` depends on
   /// the lengths of all lines before the tile.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
@@ -452,7 +456,7 @@ class LineSorter {
         merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
         merged = Tile(worker, 0);
       }
-      // Rows are in random order, so each line costs a few cache misses. Prefetches lines well before their copy.
+      // Rows are in random order, so each line costs a few cache misses. Prefetches each line well before it is copied.
       constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
       const auto prefetch = [&](std::uint64_t i) {
         const std::uint32_t row = merged[i].row();

@@ -18,11 +18,12 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A tile of numbers with at least this many slices is sorted, which is faster than merging (data/bench/NOTES.md).
+/// A tile is merged from parts of sorted runs (slices). If there are at least this many slices, sorting the tile is
+/// faster than merging it (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with functions for both directions of `map`. The functions do not test map.swap, so that the
+/// Calls f(map, unmap) with functions that apply `map` and its inverse. The functions do not test map.swap, so that the
 /// compiler can vectorize loops that call them.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
@@ -214,7 +215,8 @@ class NumberSorter final : public SlotSorter {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the slices, or sorts them if there are many. The result is the same, because equal numbers are identical.
+  /// Merges the slices (parts of sorted runs), or sorts them if there are many. The result is the same, because equal
+  /// numbers are identical.
   void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
     if (slices.size() < kSlicesToSort<U>) {
       MergeTree<U>(slices, size, to, scratch, Less());

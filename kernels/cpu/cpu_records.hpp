@@ -1,6 +1,6 @@
-// Sorts and merges fixed records on the CPU backend, through entries: twelve key bytes of a record and its row, the
-// record's number in the batch. Tiles of entries are merged in the cache, and each record is moved once. Start at
-// RecordSorter.
+// Sorts and merges fixed records on the CPU backend. The sort moves entries instead of records: an entry is twelve
+// bytes of a record's key and its row, the record's number in the batch. Tiles of entries are merged in the cache, and
+// each record is moved once. Start at RecordSorter.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,11 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// The largest group of equal entries that is sorted by comparing records. Larger groups are sorted by more bytes.
+/// The largest group of entries with the same twelve key bytes that is sorted by comparing records. Larger groups are
+/// sorted by the next key bytes.
 constexpr std::uint64_t kSmallGroup = 48;
 
-/// Returns words of a normalized key, as KeyWord does. A key of one field of bytes takes only one load.
+/// Returns words of a normalized key, as KeyWord does. If the key is a single field of bytes, a word is one load.
 class KeyReader {
  public:
   KeyReader(const RecordLayout& layout)
@@ -47,7 +48,8 @@ class KeyReader {
     const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
     return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
   }
-  /// Returns the first byte in [begin, end) in which the normalized keys of records a and b differ, or `end`.
+  /// Returns the first byte in [begin, end) in which the normalized keys of records a and b differ. Returns `end` if
+  /// these bytes are equal.
   std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t at = begin; at < end; at += 8) {
       const std::uint64_t differ = Word(a, at) ^ Word(b, at);
@@ -62,7 +64,7 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries as PrefixEntryLess does. The rows of the entries are indexes of a table of record addresses.
+/// Orders entries as PrefixEntryLess does, but the row of an entry is an index of `records`, a table of addresses.
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -83,15 +85,15 @@ inline void SetKeyBytes(Entry& entry, const Entry& from) {
   entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
 }
 
-/// Sorts entries with the same twelve bytes by the rest of their keys.
+/// Sorts entries with the same twelve key bytes by the rest of their keys.
 class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
   /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of a normalized key
-  /// after the twelve bytes of its entry. On return the entries are in the order (key, row), with unchanged content.
-  /// The sort goes from the most significant bytes to the least, with a list of groups instead of recursion. A group
-  /// skips the bytes that all its keys share, which bounds the number of reads of each key byte.
+  /// that no entry contains. On return the entries are in the order (key, row), with unchanged content. The sort goes
+  /// from the most significant bytes to the least, with a list of groups instead of recursion. It skips the bytes that
+  /// are equal in all keys of a group, which bounds the number of reads of each key byte.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -202,7 +204,8 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
 /// Copies the records of `n` entries to `to`, one after the other. record_of(row) must return the address of a record.
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
-  // Rows are in random order, so each record costs a cache miss or two. Prefetches records well before their copy.
+  // Rows are in random order, so each record costs a cache miss or two. Prefetches each record well before it is
+  // copied.
   constexpr std::uint64_t kAhead = 16;
   const auto prefetch = [&](std::uint64_t i) {
     const Byte* record = record_of(entries[i].row());
@@ -230,8 +233,8 @@ class RecordSorter final : public SlotSorter {
     const std::uint64_t stride = layout_.stride, n = bytes / stride;
     Entry* const entries = reinterpret_cast<Entry*>(memory);
     const Byte* const records = AsBytes(in);
-    // Reads keys to learn whether the batch is in order and how many leading bytes all keys share. Stops once both
-    // answers are known.
+    // Reads keys to learn whether the batch is in order and how many leading bytes are equal in all keys. Stops once
+    // both answers are known.
     std::atomic<bool> sorted{true};
     std::atomic<std::uint64_t> common{layout_.key_bytes};
     const std::uint64_t chunk = DivideUp(n, 4 * std::uint64_t{executor.workers()});
@@ -305,7 +308,8 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // Slices are sorted: if their first and last keys begin with the same bytes, so do all keys between them.
+          // Slices are sorted: if the first and the last key of each slice begin with the same bytes, all keys between
+          // them do, too.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {
@@ -351,7 +355,7 @@ class RecordSorter final : public SlotSorter {
 
   const RecordLayout& layout_;
   const KeyReader keys_;
-  const std::uint64_t records_;  ///< the number of records that fit a slot
+  const std::uint64_t records_;  ///< the maximum number of records in a slot
   /// The number of records in a tile. Large records have smaller tiles, so that threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));

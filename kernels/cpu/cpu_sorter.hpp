@@ -1,5 +1,5 @@
-// The interface between the CPU backend and the sorters of one kind of records: numbers, fixed records or lines. The
-// arena chooses its SlotSorter once. Start at SlotSorter.
+// The interface between the CPU backend and its three sorters: for numbers, for fixed records and for lines. A backend
+// chooses its SlotSorter once, for all its slots and lanes. Start at SlotSorter.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@
 
 namespace gpusort::detail {
 
-/// Sorts a slot of records and merges sorted pieces. All lanes of an arena share one SlotSorter and may call it at the
-/// same time. `memory` is the scratch memory of the calling lane, at least LaneBytes(executor.workers()) bytes.
+/// Sorts a slot of records and merges sorted pieces. All lanes (workers of the backend) share one SlotSorter and may
+/// call it at the same time. `memory` is the scratch memory of the calling lane, at least LaneBytes(executor.workers())
+/// bytes.
 class SlotSorter {
  public:
   struct Sorted {
@@ -24,7 +25,7 @@ class SlotSorter {
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the records of the slot [in, in + bytes). The result is in the same slot or in the slot `out`.
+  /// Sorts the records of the slot [in, in + bytes). Leaves the result in the same slot or in the slot `out`.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
   /// Merges `pieces` to `out`. There must be at least two pieces, and none of them may be empty.
@@ -32,8 +33,8 @@ class SlotSorter {
                      const TeamExecutor& executor) const = 0;
 };
 
-/// The number of entries that one call of vqsort sorts. A larger sort would leave the cache, where a level of quicksort
-/// costs more than a level of merging in the cache (see data/bench/NOTES.md).
+/// The number of entries that one call of vqsort sorts. A larger sort would leave the cache. A level of quicksort
+/// outside the cache costs more than a level of merging in the cache (see data/bench/NOTES.md).
 constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }

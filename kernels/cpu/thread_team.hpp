@@ -1,6 +1,6 @@
-// The threads of the CPU backend, which its lanes share. Start at TeamExecutor. If the system refuses threads (ulimit
-// -u, pids.max), the team continues with fewer threads. With oneTBB 2021.8 the call that asked for work would throw,
-// and later calls would wait for ever.
+// The threads of the CPU backend, which all its lanes share. Start at TeamExecutor. If the system refuses threads
+// (ulimit -u, pids.max), the team continues with fewer threads. In that case oneTBB 2021.8 would throw, and later calls
+// would wait for ever.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace gpusort::detail {
 
 class ThreadTeam {
  public:
-  /// At most `threads` threads, including callers, are inside Run at the same time. The threads of the team start at
-  /// the first Run and end with the team. Under a limit on threads the team therefore gets its threads before later
-  /// stages of the job.
+  /// At most `threads` threads, including callers, are inside Run at the same time. The first Run starts the threads of
+  /// the team, and the destructor ends them. If the system limits threads, the team therefore gets its threads before
+  /// later stages of the job start theirs.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -41,8 +41,8 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. `run` must not return while work is left: no thread joins
-  /// after the first return. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
+  /// `most`. Returns when all these calls have returned. `run` must not return while work is left, because no thread
+  /// joins after the first return. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);
@@ -101,18 +101,18 @@ class ThreadTeam {
   const unsigned size_;
   mutable std::mutex mutex_;
   std::condition_variable work_;   ///< signals a new call or the end of the team
-  std::condition_variable place_;  ///< signals that a thread has left a call
+  std::condition_variable place_;  ///< signals that a thread has returned from a call
   std::vector<Call*> calls_;       ///< the calls that more threads may join, oldest first
-  unsigned running_ = 0;           ///< the number of threads inside calls
+  unsigned running_ = 0;           ///< the number of threads inside calls of all callers
   bool started_ = false, ending_ = false;
   Threads threads_;
 };
 
-/// Runs tasks on a ThreadTeam. After an exception no further task begins.
+/// Runs tasks on a ThreadTeam. After a task throws, no further task begins.
 class TeamExecutor {
  public:
   explicit TeamExecutor(ThreadTeam& team) : TeamExecutor(team, team.size()) {}
-  /// With one worker, the calling thread does all tasks.
+  /// If `workers` is 1, the calling thread does all tasks.
   TeamExecutor(ThreadTeam& team, unsigned workers) : team_(team), workers_(workers) {}
   unsigned workers() const { return workers_; }
 
