@@ -27,7 +27,8 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
 
-  /// The state after a byte. kStart is the beginning of a record, and if fields may be quoted, of any field.
+  /// The place of the scan in a record, after a byte was read. kStart is the beginning of a record. If fields may be
+  /// quoted, kStart is also the beginning of any other field.
   enum Mode : unsigned {
     kStart,
     kPlain,
@@ -41,26 +42,30 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Scans rows from `p` in `mode`. Stops at `end` or after the line that ends the data, and returns that place. Adds
-  /// the ends of the rows, as offsets from `begin`, to `ends`.
+  /// Scans the bytes [p, end) for the ends of records. `mode` is the state at `p`, and is replaced by the state after
+  /// the scanned bytes. Adds the ends, as offsets from `begin`, to `ends`. Stops at `end` or after the line that ends
+  /// the data, and returns that place.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
-  /// Writes the keys of the row at `begin`: the values of the columns `wanted`. If `wanted` is empty, writes all
-  /// columns with PutWhole. Returns the end of the row.
+  /// Writes the sort keys of the record that begins at `begin`, and returns the end of the record. `wanted` lists the
+  /// key columns. If `wanted` is empty, every column is a key and is written by PutWhole().
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   const Byte* RowEnd(const Byte* p, const Byte* end) const;
-  /// Returns the end of the unquoted field at `p`: a delimiter, a newline, or `end`. Sets `escaped` to the byte after
-  /// the last escaped byte of the field, or to null if no byte is escaped.
+  /// Returns the end of the unquoted field that begins at `p`: a pointer to the next delimiter or newline, or `end`.
+  /// Sets `escaped` to the byte after the last escape sequence of the field, or to null if the field has no escape
+  /// sequence.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// ReadField and ReadQuoted read the field at `p` and return its end. `field` may refer to `scratch`.
+  /// ReadField and ReadQuoted set `field` to the value of the field that begins at `p`, and return the end of the
+  /// field. The text of `field` can lie in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends the meaning of an escape sequence to `text`. Moves `p` from after the backslash to after the sequence.
+  /// Appends the bytes that an escape sequence stands for to `text`. The caller passes `p` after the backslash, and
+  /// gets it back after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

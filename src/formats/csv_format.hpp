@@ -15,7 +15,7 @@ class CsvFormat : public TableFormat {
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
-  /// Returns CR LF instead of a newline if the header ends so.
+  /// Returns the line end that the last line lacks: CR LF if the header ends with CR LF, otherwise a newline.
   std::string Ending(RecordSpan header, RecordSpan tail) const override;
   /// Returns the column names: the fields of the last record in `header`, or none if `header` is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
@@ -33,31 +33,34 @@ class CsvFormat : public TableFormat {
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
 
-  /// Scans from `p` in `mode`, and changes `mode`. Returns the end of the record and sets `ended` to true. If the
-  /// record does not end in [p, end), returns `end`.
+  /// Finds the end of the record that contains the byte at `p`. `mode` is the state at `p`, and is replaced by the
+  /// state at the returned place. If the record ends in [p, end), sets `ended` to true and returns the end of the
+  /// record. Otherwise returns `end`.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Returns true if CsvMarks can find the ends of fields and records. This needs a format without escape bytes.
+  /// Returns true if the fast search of CsvMarks can find the ends of fields and records. It cannot if the format has
+  /// an escape byte.
   bool marks() const { return escape_ < 0; }
   /// Returns a pointer to the next quote or escape byte, or `end`.
   const Byte* FindQuote(const Byte* p, const Byte* end) const;
   /// Returns the end of the comment lines that begin at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;
-  /// The text after the closing quote of a field.
+  /// The text between the closing quote of a field and the next delimiter, as `xyz` in "abc"xyz.
   struct Trailing {
-    const Byte* text = nullptr;  ///< null: the field has no such text
+    const Byte* text = nullptr;  ///< null: there is no text after the closing quote
     bool newlines = false;       ///< true: the quoted part of the field contains newlines
   };
-  /// Returns the end of the field that begins at `p`: a delimiter, or the end of the line.
+  /// Returns the end of the field that begins at `p`: a pointer to the delimiter, or to the end of the line.
   const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
-  /// Counts a record of `width` columns if the header has another number of columns. With --strict, throws BadRecord.
+  /// Checks the number of columns of a record. If it differs from the header's, counts the record in `tally`; with
+  /// --strict, throws BadRecord.
   void CheckWidth(std::uint64_t width, KeyTally& tally) const {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
   /// Sets `field` to the bytes [p, stop), which contain no quotes. `begin` is the beginning of the record.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
-  /// Reads the field that begins at `p` in the record at `begin`. Returns the end of the field: a delimiter, or the end
-  /// of the line. `field` may refer to `scratch`.
+  /// Sets `field` to the value of the field that begins at `p`, in the record that begins at `begin`. Returns the end
+  /// of the field: a pointer to the delimiter, or to the end of the line. The text of `field` can lie in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
                         Trailing& trailing) const;
 

@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// A carriage return before the newline of a line belongs to no field.
+/// The format of plain lines with typed keys. A carriage return at the end of a line belongs to no field.
 class FieldsFormat : public TableFormat {
  public:
   /// Throws Error(kUsage) if a regular expression is invalid.
@@ -35,7 +35,8 @@ class FieldsFormat : public TableFormat {
   const PlainFormat lines_;
 };
 
-/// Returns a hint for the error "no record has" the value of a key. `key` is ColumnKey::column.
+/// Returns a text that is appended to the error message about a key for which no record has a value. `key` is
+/// ColumnKey::column: the text of the key. `record` is one of the records.
 std::string LineHint(const std::string& key, const std::string& record);
 
 }  // namespace gpusort

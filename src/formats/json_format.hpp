@@ -23,7 +23,8 @@ class JsonFormat : public TableFormat {
   std::vector<JsonPath> paths_;
 };
 
-/// Returns a hint for the error "no record has `path`": the paths in `record`, the most similar first.
+/// Returns a text that is appended to the error message about the path of a key that no record has. The text lists the
+/// paths in `record`, the most similar to `path` first.
 std::string PathHint(const std::string& path, const std::string& record);
 
 }  // namespace gpusort

@@ -39,7 +39,8 @@ struct JsonValue {
   enum class Kind : std::uint8_t { kMissing, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kMissing;
-  std::string_view text;  ///< the content of a string in UTF-8, without escapes, or the JSON text of another kind
+  /// For a string: its content in UTF-8, without quotes and escapes; for any other kind: the JSON text.
+  std::string_view text;
 };
 
 /// Thrown for a line that is not one JSON value. The caller knows the file and the line.
@@ -60,23 +61,24 @@ class JsonRecords {
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
-  /// Sets `values` to the values of the paths, in the order of the paths. The values refer to `line` and to buffers
-  /// that the next call overwrites. A delimiter and blanks around the JSON value are allowed. In an empty line every
-  /// value is missing. If several members have the same name, the first one is used. A \u escape of half a surrogate
-  /// pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value, or begins with a byte order mark.
+  /// Sets `values` to the values of the paths in `line`, in the order of the paths. The texts of the values lie in
+  /// `line` and in buffers that the next call overwrites. `line` may end with a newline and may have blanks around the
+  /// JSON value. In an empty line every value is missing. If several members have the same name, the first one is used.
+  /// A \u escape of half a surrogate pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value, or
+  /// begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// A range of paths: order_[begin] to order_[end - 1].
+  /// A set of paths, as a range of order_: order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
   };
-  /// An array or object that the parser is inside of.
+  /// An array or object that the parser has entered and not yet left.
   struct Level {
     const char* begin;
     std::uint64_t element;  ///< the index of the next element, if the level is an array
-    Paths paths;            ///< the paths into this value whose next step was not found yet
+    Paths paths;  ///< the paths that lead into this value, without those whose next member or element was already found
     bool object;
   };
   class Scanner;

@@ -13,7 +13,7 @@
 
 namespace gpusort {
 
-/// Makes keyed records out of records. Only one thread at a time may use an encoder.
+/// Makes keyed records, which are records with their sort key in front. Only one thread at a time may use an encoder.
 class KeyEncoder {
  public:
   KeyEncoder() = default;
@@ -21,15 +21,17 @@ class KeyEncoder {
   KeyEncoder& operator=(const KeyEncoder&) = delete;
   virtual ~KeyEncoder() = default;
 
-  /// Appends the first record of `records` to `out` as a keyed record, or appends nothing if the job leaves the record
-  /// out. Returns the size of that record in `records`, which must contain only whole records. `state` is the format's
-  /// state before the record, and is replaced by the state after it. Throws BadRecord.
+  /// Reads the first record of `records`, makes its key, and appends key and record to `out`. Appends nothing if the
+  /// job leaves the record out. Returns the size of the record in `records`, which must contain only whole records.
+  /// `state` is the format's state before the record, and is replaced by the state after it. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
-  /// Returns the bytes that the last Append() has put before the record. They are part of the record in the output.
+  /// Returns the text that the last Append() has inserted at the beginning of the record (--prefix-name). The text is
+  /// part of the record in the output.
   virtual RecordSpan prefix() const { return {}; }
 };
 
-/// The rules by which records get keys. Call the functions that are not const before the first record is encoded.
+/// The rules by which the sort keys of records are made. Call the functions that are not const before the first record
+/// is encoded.
 class KeyScheme {
  public:
   virtual ~KeyScheme() = default;
@@ -37,9 +39,10 @@ class KeyScheme {
   virtual RecordLayout layout() const = 0;
   /// Returns the largest number of bytes that the keys and escapes can add to a record of `bytes` bytes.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
-  /// Limits the total size of a record's keys. An encoder cuts off longer keys, and the caller refuses the record.
+  /// Sets the limit on the total size of a record's keys in bytes. An encoder cuts off keys at the limit, and its
+  /// caller then reports the record as an error.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses the sizes of keys from a sample of whole records.
+  /// Chooses how many bytes of a value become part of a key. `records` is a sample of whole records of the input.
   virtual void Tune(RecordSpan) {}
   /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}

@@ -8,11 +8,12 @@
 
 namespace gpusort {
 
-/// The records of a log inside and outside of the window of --since and --until. Zeros if there is no window.
+/// Counts of the records inside and outside of the time window that --since and --until give. All counts are 0 if there
+/// is no window.
 struct WindowTally {
   std::uint64_t inside = 0, outside = 0;
-  std::uint64_t timeless = 0;  ///< how many of the records outside have no time
-  /// The earliest and the latest time of the other records outside, in whole seconds since 1970.
+  std::uint64_t timeless = 0;  ///< how many of the `outside` records have no time at all
+  /// The earliest and the latest time of the `outside` records that have a time, in whole seconds since 1970.
   std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   std::int64_t latest = std::numeric_limits<std::int64_t>::min();
 
@@ -20,7 +21,7 @@ struct WindowTally {
 };
 
 struct KeyTally {
-  /// The number of records with some irregularity, and the place of the first one.
+  /// Counts records with one kind of irregularity, and remembers the place of the first such record.
   struct Seen {
     std::uint64_t count = 0;
     std::uint32_t input = 0;
@@ -32,31 +33,34 @@ struct KeyTally {
       input = tally.input;
       record = tally.record;
     }
-    /// Adds the count of a later part of the input. `before` is the number of records of this input before that part.
+    /// Adds the counts of a later part of the same input. `before` is the number of records of the input before that
+    /// part.
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
     Seen bad;   ///< values that the column's type cannot read
-    Seen days;  ///< digits that look like a date but were read as seconds since 1970
-    /// The number of null values, including the columns that a record lacks (`missing`).
+    Seen days;  ///< values such as 20260101, which look like a date but were read as seconds since 1970
+    /// The number of null values. The columns that a record lacks count as null values too; `missing` counts them
+    /// alone.
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
     bool any = false;  ///< at least one value is of the column's type
-    /// Some bad values, or for a key without a type, some values from which the type is guessed.
+    /// Some of the bad values. For a key without a type: some of the values from which a type is guessed.
     std::vector<std::string> samples;
     std::string day;            ///< the first value that `days` counts
     std::uint64_t values = 0;   ///< the number of values from which the type is guessed
-    unsigned looks_like = ~0u;  ///< a bit for each type that can read all of these values
+    unsigned looks_like = ~0u;  ///< one bit per ValueType: set if the type can read all of these values
   };
   std::vector<Column> columns;
-  std::uint64_t short_records = 0;  ///< how often a record lacked the column of a key
+  std::uint64_t short_records = 0;  ///< the number of cases in which a record had no column for a key
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
   bool lacks_year = false;          ///< some time of a log had no year
   WindowTally window;
-  /// The number of lines of a log with a time, and without one that do not begin with a blank; the first of the latter.
+  /// Lines of a log: `timed_lines` have a time. `untimed_lines` have no time and do not begin with a blank, and
+  /// `untimed_line` is the first of them.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// Lines of a log, and the first one.
+  /// The number of lines of one kind in a log, and the beginning of the first such line.
   struct Lines {
     std::uint64_t count = 0;
     std::string first;
@@ -70,21 +74,24 @@ struct KeyTally {
       count += later.count;
     }
   };
-  Lines impossible_lines;  ///< lines whose time does not exist, among some of the lines without a time
-  Lines other_form_lines;  ///< lines that begin with a time of another form, among some of the lines without a time
-  std::string log_note;  ///< an input whose lines show the order of day and month, and that order; empty: there is none
-  Seen other_width;      ///< records that have more or fewer columns than the header
-  std::uint64_t first_width = 0;  ///< the number of columns of the first such record
-  /// Records that probably are several records, joined by a mistake in the input. FormatRow::glued describes them.
+  Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
+  Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
+  /// The name of an input and the order of day and month that its lines show; empty: no such input.
+  std::string log_note;
+  Seen other_width;               ///< records whose number of columns differs from the header's
+  std::uint64_t first_width = 0;  ///< the number of columns of the first record that `other_width` counts
+  /// Records that are probably several records in one, because of a mistake in the input. FormatRow::glued tells the
+  /// mistake.
   Seen glued;
-  std::string example;  ///< a record that lacks the column of a key
-  /// The probable delimiter of the file, set if the delimiter in use does not divide the header. 0 if not set.
+  std::string example;  ///< an example of a record without the column of a key, for messages
+  /// The delimiter that the file probably uses, if the chosen one does not occur in the header. 0: no such guess.
   unsigned char delimiter = 0;
-  /// The place of the current record. In a sum of tallies, `record` is the record count of the last input.
+  /// The place of the current record: the number of its input, its number in the input, and its offset in bytes. After
+  /// Add(), `record` is the number of records counted in the last input.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Adds the tally of the part of the input that follows this tally's part.
+  /// Adds the counts of the next part of the input. The parts must be added in their order in the input.
   void Add(const KeyTally& later);
 };
 

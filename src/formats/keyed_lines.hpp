@@ -17,25 +17,27 @@
 
 namespace gpusort {
 
-/// An order of lines that must be computed, field by field. Compare() compares whole lines.
+/// An order of lines for which keys are computed, field by field. Compare() compares two whole lines without keys.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
   /// Returns the number of key fields: 1 to kMaxFields.
   virtual std::size_t fields() const = 0;
-  /// Writes the key field number `field` of `line`. If two lines get different bytes, the order of the bytes must be
-  /// the order of the lines by ties(field). Any thread may call this.
+  /// Writes key field number `field` of `line` to `out`. If the bytes written for two lines differ, the order of the
+  /// bytes must be the order in which ties(field) puts the two lines. Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns the order of lines by the field number `field` alone. Compare() compares by all fields, in sequence.
+  /// Returns an order that compares lines by key field number `field` alone. Compare() compares by all fields, one
+  /// after the other.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
 };
 
-/// Makes keyed lines by the fields of a KeyMaker, and provides the order of keyed lines and of lines without keys.
+/// Puts a computed sort key in front of each line, and provides the order of the resulting keyed lines. A KeyMaker
+/// computes the fields of the key.
 class KeyedOrder : public KeyScheme {
  public:
-  /// Makes the order of lines that end with `delimiter`, by the keys of `maker`. `maker` must outlive this object.
+  /// The lines end with `delimiter`, and `maker` computes their keys. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
   /// Returns the order of lines without keys, which is KeyMaker::Compare.
@@ -45,17 +47,19 @@ class KeyedOrder : public KeyScheme {
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses the limit of the first field from a sample of the lines.
+  /// Chooses how many bytes the first key field may have, from a sample of the lines.
   void Tune(RecordSpan lines) override;
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  private:
   class Encoder;
 
-  /// FieldBit() returns the bit that is set in a keyed line's first byte if `field` is exact, or 0 if there is no bit.
+  /// FieldBit() returns the bit that is set in the first byte of a keyed line if key field number `field` is exact, or
+  /// 0 if there is no bit for the field. A field is exact if equal bytes mean equal values.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares keyed lines by KeyMaker::ties of one field. Called if the lines have equal bytes in that field.
+  /// Compares two lines that have equal bytes in one key field, by KeyMaker::ties of that field. Settled() returns true
+  /// if the field is exact, so that the values are equal and need no comparison.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -68,8 +72,9 @@ class KeyedOrder : public KeyScheme {
     const unsigned bit_;
   };
 
-  /// Limits of key fields in bytes. The first field ends kBehindCommon bytes after the prefix that all sampled lines
-  /// share, so that the field distinguishes nearly all lines. Ties are slow to compare, and long keys take memory.
+  /// The greatest sizes of key fields in bytes. The first field ends kBehindCommon bytes after the prefix that all
+  /// sampled lines have in common, so that it differs between nearly all lines. Longer keys take memory; shorter ones
+  /// leave more lines to compare in full.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

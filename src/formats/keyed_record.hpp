@@ -17,11 +17,12 @@
 
 namespace gpusort {
 
-/// The bit that is set in the first byte of every keyed record. Key schemes use the other bits except kEscapedBody.
+/// A bit that is always set in the first byte of a keyed record. The bit kEscapedBody has its own meaning. Each
+/// KeyScheme uses the other bits for its purposes.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Writes one key field of a keyed record, up to a limit. Writes two bytes instead of a byte that would end a field or
-/// a line. These escapes do not change the order of keys.
+/// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
+/// line is written as an escape of two bytes. Escapes do not change the order of keys.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
@@ -30,7 +31,7 @@ class FieldWriter {
     flip_ = 0;
     exact_ = false;
   }
-  /// Marks the field as exact: two exact fields with equal bytes stand for equal values.
+  /// Marks the field as exact: if two exact fields have equal bytes, their values are equal.
   void SetExact() { exact_ = true; }
   /// Makes later Put() calls write the complement of each byte, which reverses the order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
@@ -60,12 +61,12 @@ class FieldWriter {
       size -= chunk;
     }
   }
-  /// Appends bytes that need no escape. Ignores set_reverse().
+  /// Appends bytes of which none needs an escape. The bytes are not complemented, even if reverse() is true.
   void PutPlain(const unsigned char* bytes, std::size_t size) {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
   }
-  /// The one or two bytes that are written for one byte of a key.
+  /// A byte of a key in escaped form: one or two bytes.
   struct Escaped {
     unsigned char bytes[2];
     unsigned char size;
@@ -77,7 +78,8 @@ class FieldWriter {
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// The bytes that PutWords() writes for one byte: escaped, and complemented if reverse() is true.
+  /// The bytes that PutWords() writes for one byte of a text: already escaped, and complemented if the order is
+  /// reversed.
   struct Word {
     unsigned char bytes[15];
     unsigned char size;
@@ -104,9 +106,10 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. detail::PutKeys passes the bytes of the last-resort comparison, which a field does not contain.
+  /// Does nothing: a key field does not contain the bytes of the last-resort comparison, which detail::PutKeys passes
+  /// here.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  /// Ends the field. Returns true if the field is exact and was not cut off at the limit.
+  /// Writes the byte that ends the field. Returns true if the field is exact and was not cut off at the limit.
   bool End() {
     const bool cut = full();
     out_.push_back(static_cast<std::byte>(kKeyEnd));
@@ -124,24 +127,26 @@ class FieldWriter {
   bool exact_ = false;
 };
 
-/// The bit that is set in the first byte of a keyed record if its body is stored with escapes.
+/// A bit of the first byte of a keyed record. It is set if the record after the key is stored with escapes.
 inline constexpr unsigned kEscapedBody = 0x80;
 
-/// Appends `record` to the key that begins at offset `begin` of `out`. Escapes newlines inside the record, so that the
-/// only newline of the keyed record is its last byte.
+/// Completes a keyed record: appends `record` to its key, which begins at offset `begin` of `out`. Escapes newlines
+/// inside `record`, so that the only newline of the keyed record is its last byte.
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
 
-/// Returns the bytes of a whole record of `layout` as they were in the input: without key and escapes. If the record
-/// had escapes, the result points into `scratch`.
+/// Returns the original bytes of `record`, a whole record of `layout`: without the key and without escapes. If `record`
+/// has escapes, the result lies in `scratch`.
 RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
 
-/// Decodes an escaped body that arrives in parts. Calls put(bytes) with the decoded bytes.
+/// Removes the escapes from the body of a keyed record, which may arrive in several parts. Calls put(bytes) with the
+/// decoded bytes.
 class BodyUnescaper {
  public:
   static constexpr std::byte kEscape{0x1D};
-  /// The bytes after kEscape: for a newline, for kEscape itself, and for the end of a body without a newline.
+  /// The byte after kEscape tells what the escape stands for: a newline, kEscape itself, or the end of a body that has
+  /// no newline at its end.
   static constexpr std::byte kNewlineCode{'n'}, kEscapeCode{'e'}, kNoNewlineCode{'.'};
 
   template <typename Put>
@@ -168,8 +173,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Replaces the keyed records in `records`, which must be whole, by the records without keys. Works in place, and
-/// returns the part of the span that contains the result.
+/// Replaces each keyed record in `records` by the record without its key. `records` must contain whole records. Works
+/// in place: the result is at the beginning or inside of `records`, and is returned.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 }  // namespace gpusort

@@ -14,8 +14,8 @@
 
 namespace gpusort {
 
-/// Makes the environment's locale the current one if the job needs it: with --locale, or with a key of type locale.
-/// Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the locale.
+/// Sets the process's locale to that of the environment if the job needs it: with --locale, or with a key of type
+/// locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the locale.
 void UseLocale(const JobSpec& spec);
 
 /// Returns the name of the locale that UseLocale set, with the version of the C library. Before UseLocale: "C".
@@ -25,14 +25,15 @@ std::string LocaleName();
 struct LocaleNumbers {
   int decimal_point;        ///< '.' if the locale's decimal point is not a single byte
   int thousands_separator;  ///< -1 if the locale's separator is not a single byte
-  bool separator_too_long;  ///< the locale's separator has several bytes
+  bool separator_too_long;  ///< the locale has a thousands separator of several bytes, which cannot be used
 };
 LocaleNumbers FindLocaleNumbers();
 
-/// Returns true if text is ordered by strcoll: the current locale is not C or POSIX.
+/// Returns true if text must be compared with strcoll, because the current locale is neither C nor POSIX.
 bool CollatesByLocale();
 
-/// Texts for the functions of the C library, which want a NUL at the end. Short texts need no memory of the heap.
+/// A copy of a text that ends with a NUL byte, for functions of the C library. Copies of up to 512 bytes need no heap
+/// memory.
 using TextBuffer = boost::container::small_vector<char, 512>;
 inline TextBuffer EndedText(std::string_view text) {
   TextBuffer ended(text.begin(), text.end());
@@ -40,13 +41,15 @@ inline TextBuffer EndedText(std::string_view text) {
   return ended;
 }
 
-/// Returns the size of the blanks and the month name at the front of `text`, or 0 if no month is there.
+/// Returns how many bytes the month name at the front of `text` takes, with the blanks before it. Returns 0 if `text`
+/// does not begin with a month name.
 std::size_t MonthBytes(std::string_view text);
 
-/// Makes the keys for the current locale. Returns null if lines are ordered as in C. `order` must outlive the result.
+/// Returns an object that makes the sort keys of lines in the current locale. Returns null if the locale orders lines
+/// as C does. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Makes the keys for the C locale. Returns null if keys would not make comparisons faster. `gpu` is true if a GPU may
-/// compare lines. The data that `order` refers to must outlive the result.
+/// Returns an object that makes the sort keys of lines in the C locale. Returns null if keys would not make comparisons
+/// faster. `gpu` is true if a GPU may compare lines. The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

@@ -16,9 +16,10 @@
 
 namespace gpusort {
 
-/// Finds the values of the keys of a job in one record after the other. One thread at a time may use an object.
+/// Finds the values of a job's keys in the records of logs. Begin() is called for each record, then Find() for each
+/// key. One thread at a time may use an object.
 ///
-/// The fields by name are:
+/// These fields can be named:
 /// * Access logs of web servers: host (also client), ident, user, request, method, path, protocol, status, bytes,
 ///   referer, agent, and vhost if the line begins with it. Such a line has a request in quotes after a time in
 ///   brackets.
@@ -34,24 +35,25 @@ class LogKeys {
   /// Throws Error(kUsage) if a key is invalid. `table` must outlive this object.
   explicit LogKeys(const TableOptions& table);
 
-  /// Returns true if the key is the time of a record, which this class does not find.
+  /// Returns true if the key is the time of a record. LogTimeReader reads the time, not this class.
   static bool IsTime(const ColumnKey& key);
-  /// Returns true if some key is another field than the time.
+  /// Returns true if the job has a key other than the time.
   bool any() const { return any_; }
-  /// Returns true if some key is looked for in the whole record instead of its line with the time.
+  /// Returns true if some key is searched in all lines of a record, instead of only in the line that has the time.
   bool in_record() const { return in_record_; }
 
-  /// Goes to the next record. `line` is the line with its time. If in_record() is true, `record` is the whole record.
+  /// Sets the record that Find() searches. `line` is the line with the record's time. `record` is the whole record; it
+  /// is used only if in_record() is true.
   void Begin(const LogTimes& log, std::string_view line, std::string_view record);
   /// Returns the names of the fields of the current line, unless it is JSON.
   std::vector<std::string> Names();
-  /// Returns the value of key number `key` in the record, or std::nullopt if there is none. The value may lie in this
-  /// object until the next call of Begin(). It is empty for a null value of JSON and for "-" in the log of a server.
+  /// Returns the value of key number `key` in the record, or std::nullopt if there is none. The text is valid until the
+  /// next call of Begin(). It is empty for a JSON null, and for "-" in the log of a web server.
   std::optional<std::string_view> Find(std::size_t key);
 
  private:
   enum Form : std::uint8_t { kUnread, kJson, kWeb, kSyslog, kLogfmt, kOther };
-  /// The names of fields. The fields of access logs come first.
+  /// The fields that have a name in this class. The fields of access logs come first.
   enum Name : std::uint8_t {
     kVhost,
     kHost,
@@ -75,7 +77,7 @@ class LogKeys {
     kLevel,
     kAnother,
   };
-  /// The paths of the keys in JSON. Key number K has the paths all[first[K]] to all[first[K + 1] - 1].
+  /// The JSON paths to try for each key. Key number K has the paths all[first[K]] to all[first[K + 1] - 1].
   struct Paths {
     std::vector<JsonPath> all;
     std::vector<std::size_t> first;
@@ -83,13 +85,14 @@ class LogKeys {
   static Name NameOf(std::string_view name);
   static Paths PathsOf(const TableOptions& table);
 
-  /// Sets form_, and found_ or values_, for the current line.
+  /// Finds the form of the current line and the values in it: sets form_, and found_ or, for JSON, values_.
   void ReadLine();
   void ReadJson();
-  /// Sets the fields of a line of a web server. `time_end` is the end of its time. Returns false for any other line.
+  /// Sets found_ if the line is from the log of a web server, otherwise returns false. `time_end` is the offset of the
+  /// end of the line's time.
   bool ReadWeb(std::size_t time_end);
-  /// Sets the fields of a line of syslog. `rest` is the text after its time. If `always` is false, the line may be one
-  /// of another program.
+  /// Sets found_ for a line of syslog. `rest` is the text after the line's time. `always` is true if the line is
+  /// certainly from syslog; otherwise the fields are set only if the line looks like syslog.
   void ReadSyslog(std::string_view rest, bool always);
   void ReadLogcat(std::string_view rest);
   std::optional<std::string_view> FindMember(std::size_t key) const;
@@ -97,18 +100,20 @@ class LogKeys {
   const TableOptions& table_;
   const TextKeys text_;
   bool any_ = false, in_record_ = false;
-  std::vector<Name> names_;  ///< by the number of the key
+  std::vector<Name> names_;  ///< the field of each key
   const Paths paths_;
   JsonRecords json_;
-  std::vector<JsonValue> values_;  ///< of paths_
+  std::vector<JsonValue> values_;  ///< the values of paths_.all in the current line
 
   const LogTimes* log_ = nullptr;
   std::string_view line_, record_;
   Form form_ = kUnread;
-  std::optional<std::string_view> found_[kAnother];  ///< the fields of a line that is no JSON
+  /// The values of the fields of the current line, by Name, unless the line is JSON.
+  std::optional<std::string_view> found_[kAnother];
 };
 
-/// Returns a hint for the error "no record has" the value of a key: the fields that `record`, a line of a log, has.
+/// Returns a text that is appended to the error message about a key that no record has. The text lists the fields of
+/// `record`, a line of a log.
 std::string LogHint(const std::string& key, const std::string& record);
 
 }  // namespace gpusort

@@ -10,38 +10,42 @@
 
 namespace gpusort {
 
-/// A form of times that logs have.
+/// A way to write a time in logs, such as that of syslog: "Feb  5 17:32:18".
 struct TimeForm {
   const char* name;
-  const char* format;             ///< for TakeLogTime()
-  const char* refusal = nullptr;  ///< why times of the form cannot be used, and what to do; null: they can
-  /// Forms of one group read the same texts, such as day/month and month/day. A form of a group is used only if some
-  /// text is no time in the others. 0: no group.
+  const char* format;  ///< the format of the time, in the letters of TakeLogTime()
+  /// Null: times of this form can be used. Otherwise the error message: why they cannot, and what to do.
+  const char* refusal = nullptr;
+  /// Forms that can read the same texts, such as day/month and month/day, are one group. A form of a group is used only
+  /// if some text of the log is no time in the other forms of the group. 0: no group.
   unsigned group = 0;
 };
 
 /// Returns all known forms.
 std::span<const TimeForm> KnownForms();
 
-/// Returns true if a form of KnownForms() lacks the date, or counts seconds since 1970.
+/// IsClock() returns true if the times of a form have no date. IsCount() returns true if they are seconds since 1970.
+/// `form` must be one of KnownForms().
 bool IsClock(const TimeForm& form);
 bool IsCount(const TimeForm& form);
 
-/// The bytes with which times of a form begin.
+/// The bytes with which the times of one form can begin. Other lines need not be parsed.
 struct FormFront {
-  std::uint32_t runs = 0;  ///< bit N is set if N digits, followed by `next`, can begin a time; 0: it begins otherwise
-  char next = '\0';        ///< the byte after the digits; '\0': any byte
-  bool month = false;      ///< the time can begin with the name of a month
-  bool weekday = false;    ///< the time can begin with the name of a weekday
-  bool zone = false;       ///< the time begins with the name of a zone
-  bool capital = false;    ///< the time begins with a capital letter and a digit
-  bool blank = false;      ///< the time can begin with a blank
-  bool tai = false;        ///< the time begins with '@'
+  /// Bit N is set if a time can begin with exactly N digits and then `next`; 0: times do not begin with digits.
+  std::uint32_t runs = 0;
+  char next = '\0';      ///< the byte after the digits; '\0': any byte
+  bool month = false;    ///< the time can begin with the name of a month
+  bool weekday = false;  ///< the time can begin with the name of a weekday
+  bool zone = false;     ///< the time begins with the name of a zone
+  bool capital = false;  ///< the time begins with a capital letter and a digit
+  bool blank = false;    ///< the time can begin with a blank
+  bool tai = false;      ///< the time begins with '@'
 };
 FormFront FrontOf(std::string_view format);
 
-/// Reads a time by the format of a TimeForm at the front of `reader` and skips it. Returns false if the text does not
-/// match. `reader` and `parts` are undefined then. The formats are described in log_forms.cpp.
+/// Reads a time that begins at the front of `reader`, and moves `reader` after it. `format` is TimeForm::format.
+/// Returns false if the text does not match; `reader` and `parts` are then undefined. The letters of formats are
+/// described in log_forms.cpp.
 bool TakeLogTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
 }  // namespace gpusort

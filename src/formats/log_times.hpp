@@ -18,147 +18,155 @@
 
 namespace gpusort {
 
-/// A form of times, and the place in a line where a time of this form stands.
+/// A form of times, and the place of the time in each line: all that is needed to find and read the times of a log.
 struct LogShape {
   enum Kind : std::uint8_t {
-    kKnown,  ///< `format` is for TakeLogTime()
-    kGiven,  ///< `format` is for TakeTime()
-    kJson,   ///< the lines are JSON
-    kParts,  ///< the named groups of `pattern` are the parts of the time
+    kKnown,  ///< the form is one of KnownForms(); `format` is for TakeLogTime()
+    kGiven,  ///< the user gave the form (--time); `format` is for TakeTime()
+    kJson,   ///< the lines are JSON, and the time is one of their members
+    kParts,  ///< the named groups of the regular expression `pattern` are the parts of the time
   };
   enum Place : std::uint8_t {
-    kWord,      ///< after `count` words with blanks between them, and `lead`
-    kColumn,    ///< after `count` bytes `separator`, and `lead`
-    kLabel,     ///< after `lead`, with which the line begins
-    kAnywhere,  ///< after the first `lead` that has a time after it; if `lead` is empty, at the front of a word
+    kWord,      ///< after `count` words that end with blanks, and then the text `lead`
+    kColumn,    ///< after `count` times the byte `separator`, and then the text `lead`
+    kLabel,     ///< after the text `lead` at the beginning of the line
+    /// After the first text `lead` that a time follows; empty `lead`: the first word that begins with a time.
+    kAnywhere,
   };
-  std::string name;  ///< the form of the time, for people: "syslog"
+  std::string name;  ///< the name of the form in messages: "syslog"
   Kind kind = kKnown;
-  std::string format;  ///< the form of the time; of a member: empty if ParseInstant() reads it
-  std::string member;  ///< the path of the member that holds the time, if the lines are JSON
+  std::string format;  ///< the format of the time, as `kind` says; for JSON, empty: a text that ParseInstant() reads
+  std::string member;  ///< for JSON: the path of the member that holds the time
   Place place = kWord;
   unsigned count = 0;
   char separator = '\0';
   std::string lead;
-  /// The regular expression that finds the time, for TimePattern. Unless `kind` is kParts, its first group is the text
-  /// in which the time has its place. Empty: the line is that text.
+  /// A regular expression for TimePattern, or empty. If `kind` is kParts, its named groups are the parts of the time.
+  /// Otherwise its first group is the text in which `place` tells the place of the time. Without an expression, that
+  /// text is the whole line.
   std::string pattern;
-  bool indented = false;  ///< lines with a time may begin with a blank
-  bool utc = false;       ///< times without a zone are in UTC
+  bool indented = false;  ///< true: lines with a time may begin with a blank
+  bool utc = false;       ///< true: a time without a zone is in UTC
 
   friend bool operator==(const LogShape&, const LogShape&) = default;
 };
 
 std::uint64_t NewLogId();
 
-/// The forms of the times of one input, as its first lines show them.
+/// The forms of the times in one input, learnt from its first lines.
 struct LogTimes {
-  /// Differs from the ID of every other log that was learnt or loaded, also if that object is gone. Never 0.
+  /// A number that no other LogTimes of this process has or had. Never 0.
   std::uint64_t id = NewLogId();
-  std::vector<LogShape> shapes;  ///< more than one if the input is a mixture, such as logs that were merged
-  std::int64_t latest = 0;       ///< no time of the input is later: seconds since 1970, in local time
-  std::uint64_t looked = 0;      ///< the number of lines that were looked at, without those that begin with a blank
-  std::uint64_t matched = 0;     ///< how many of these lines have a time
-  std::string note;              ///< how the order of day and month is known; empty: the form says it
+  std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
+  /// The latest time that a line can have: seconds since 1970, in local time; used to find missing years.
+  std::int64_t latest = 0;
+  std::uint64_t looked = 0;      ///< the number of lines that were examined, without lines that begin with a blank
+  std::uint64_t matched = 0;     ///< the number of examined lines that have a time
+  std::string note;              ///< how the order of day and month was found out; empty: it needed no finding out
 };
 
-/// The forms of times that the user allows.
+/// The options of the user about the times of logs.
 struct LogForms {
-  std::vector<std::string> times{};  ///< forms of CheckedTimeFormat(); empty: all known forms
-  std::vector<std::string> patterns{};  ///< regular expressions for TimePattern; empty: times have a fixed place
-  bool dated = false;                ///< the user gives the date, so times of day without a date can be used
+  /// The formats of --time, as CheckedTimeFormat() returns them; empty: all known forms are tried.
+  std::vector<std::string> times{};
+  /// The regular expressions of --time-regex, for TimePattern; empty: the place of the time in a line is found.
+  std::vector<std::string> patterns{};
+  bool dated = false;  ///< true: the user gives the date (--date), so that times without a date can be used
 };
 
-/// Learns the forms of the times in `front`, the first bytes of an input. `latest` is LogTimes::latest. Throws
-/// BadRecord if too few lines have a time, or if the time is ambiguous. Half of the lines are enough, or one in ten if
-/// the first line has a time. With LogForms::times or LogForms::patterns, a single line is enough.
+/// Finds out how times are written in `front`, the first bytes of an input. `latest` is LogTimes::latest. Throws
+/// BadRecord if too few lines have a time, or if a time could be read in two ways. Half of the lines must have a time,
+/// or one in ten if the first line has one. With LogForms::times or LogForms::patterns, a single line is enough.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
-/// Reads the time of a line, which ends without its newline. Returns the end of the time in the line, or null if there
-/// is no time at the place of `shape`. `shape` must not be JSON, and must have no regular expression.
+/// Reads the time of `line`, which is without its newline, at the place that `shape` tells. Returns the end of the time
+/// in the line, or null if there is no time at that place. `shape` must be neither JSON nor have a regular expression.
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
-/// A line that begins no record although it looks as if it did.
+/// Why a line without a usable time looks as if it began a record.
 enum class LookAlike : std::uint8_t {
-  kNone,        ///< the line does not look so
-  kImpossible,  ///< the time at the place of the times does not exist: February 30, or 25:00:00
-  kOtherForm,   ///< a time of another form stands at the front of the line
+  kNone,        ///< the line does not look like the beginning of a record
+  kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place
+  kOtherForm,   ///< the line begins with a time of another form than the times of this log
 };
-/// Looks at a line that begins no record.
+/// Tells whether `line`, which begins no record, looks as if it did, and why.
 LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 
-/// Skips a byte order mark, colours, and the priority of syslog ("<34>") with its version ("1 ").
+/// Skips what may stand before the text of a log line: a byte order mark, escape sequences of terminal colours, and the
+/// priority of syslog ("<34>") with its version ("1 ").
 void SkipFront(TextReader& reader);
-/// Skips sequences that set colours.
+/// Skips escape sequences that set terminal colours.
 void SkipColours(TextReader& reader);
-/// Takes a time of a known or given form that is no part of a longer number or word.
+/// Reads a time at the front of `reader` and moves `reader` after it. Returns false if there is no time, or if it is
+/// part of a longer number or word. `kind` is kKnown or kGiven, and `format` is as for that kind.
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
-/// The greatest number of words before a time.
+/// The greatest number of words that may stand before the time of a line.
 inline constexpr unsigned kMostWords = 16;
-/// Returns the instant of the parts. A year that they lack is the last one in which the instant is not after `latest`.
+/// Returns the point in time that `parts` describe, or std::nullopt if it does not exist. If they have no year, takes
+/// the last year in which the time is not after `latest`.
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);
 
-/// Returns what LearnLog() found as text, for another process. The text holds any bytes.
+/// Returns the object `log` as text, for another process. The text can contain any bytes.
 std::string SaveLog(const LogTimes& log);
-/// Returns the object that SaveLog() was called with. Throws Error(kIntegrity) for any other text.
+/// Returns the object that SaveLog() turned into the text `saved`. Throws Error(kIntegrity) if `saved` is no such text.
 std::shared_ptr<const LogTimes> LoadLog(std::string_view saved);
 
-/// The time of a line that begins a record.
+/// The time that was read from a line that begins a record.
 struct LogTime {
-  /// The time, as local time if `lacks_zone` is true. No value: the line is JSON and lacks the member, or the member is
-  /// no time.
+  /// The time: local time if `lacks_zone` is true, otherwise UTC. No value: a line of JSON without the member for the
+  /// time, or with one that is no time.
   std::optional<Instant> instant;
-  bool lacks_zone = false;  ///< the text names no zone
-  std::int64_t east = 0;    ///< local time minus UTC in seconds, if the text gives it as an offset
-  bool lacks_year = false;  ///< the text names no year
-  bool lacks_date = false;  ///< the text is a time of day: `instant` is that of 1970-01-01
+  bool lacks_zone = false;  ///< true: the text has no time zone
+  std::int64_t east = 0;    ///< local time minus UTC in seconds, if the text gives an offset such as +0100
+  bool lacks_year = false;  ///< true: the text has no year
+  bool lacks_date = false;  ///< true: the text is only a time of day; `instant` is that time on 1970-01-01
 };
 
-/// Reads the times of lines. One thread at a time may use a reader.
+/// Finds and reads the times of lines. One thread at a time may use a reader.
 class LogTimeReader {
  public:
   /// Returns true if the line begins a record.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false); }
-  /// Returns the time of a line that begins a record. The fraction of the instant lies in this object.
+  /// Returns the time of a line for which Begins() is true. The text of the fraction lies in this object.
   LogTime Read(const LogTimes& log, std::string_view line);
 
  private:
-  /// Returns true if the line has a time, and sets time_ to it. `needs` is false if the caller does not need the time.
-  /// If all lines of the log are JSON, the line is not parsed then, and time_ has no instant.
+  /// Returns true if the line has a time, and stores the time in time_. If `needs` is false, the caller only wants to
+  /// know whether there is one. Lines of a log that is all JSON are then not parsed, and time_ has no instant.
   bool Find(const LogTimes& log, std::string_view line, bool needs);
   bool FindMember(const LogTimes& log, std::string_view line);
   bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line);
   bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line);
-  /// Keeps the time of the parts in time_. Returns false if they are no time.
+  /// Stores the point in time that `parts` describe in time_. Returns false if it does not exist.
   bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape);
   void KeepInstant(Instant instant);
   std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
-  /// A zone that a line names.
+  /// A time zone that some line names, with data to convert times quickly.
   struct Place {
     explicit Place(const std::string& name) : zone(name) {}
     const Zone zone;
-    Zone::Span span;  ///< of the last time in this zone
+    Zone::Span span;  ///< the range around the last time in this zone, in which the distance to UTC is the same
   };
   std::map<std::string, Place, std::less<>> places_;
   std::map<std::string, TimePattern> patterns_;
-  std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log whose members `parser_` finds
+  std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log for whose JSON members `parser_` was made; 0: none
   std::optional<JsonRecords> parser_;
   std::vector<JsonValue> values_;
   LogTime time_;
   std::string fraction_;
-  /// The last date, because most lines have the date of the line before.
+  /// The date of the last line and its first second. Most lines have the date of the line before.
   struct {
     unsigned year = 0, month = 0, day = 0;
     std::int64_t midnight = 0;  ///< seconds since 1970
     std::int64_t latest = 0;
   } date_;
-  // The front of the last line in which Find() found a time, up to some bytes after the time. Every line with this
-  // front has the same time. The line that shows the end of a record is therefore not parsed again as the first line
-  // of the next record.
+  // The beginning of the last line in which Find() found a time, up to some bytes after the time. Any line that begins
+  // with these bytes has the same time. This saves work, because the first line of a record is parsed twice: it shows
+  // the end of the record before, and then it begins its own.
   std::string front_;
-  bool whole_ = false;  ///< front_ is the whole line
-  std::uint64_t of_ = 0;  ///< the LogTimes::id of the log that front_ is from; 0: there is no such line
+  bool whole_ = false;  ///< true: front_ is the whole line
+  std::uint64_t of_ = 0;  ///< the LogTimes::id of the log that front_ is from; 0: no line was read yet
 };
 
 }  // namespace gpusort

@@ -31,19 +31,19 @@ class LogsFormat : public TableFormat {
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  /// Returns a state with the forms of all inputs.
+  /// Returns a state that knows the forms of the times of all inputs.
   ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
-  /// Buffers of one thread.
+  /// The buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    LogTimeReader ahead;                ///< for the lines after the next record's first line
-    std::optional<LogKeys> keys;        ///< only for PutKeys()
-    Zone::Span span;                    ///< of the last time
-    std::unique_ptr<LogScratch> alone;  ///< for RequireAlone()
+    LogTimeReader ahead;  ///< a second reader, for the lines that are read in advance to find the end of a record
+    std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
+    Zone::Span span;                    ///< the range around the last time, in which the distance to UTC is the same
+    std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
   };
-  /// ScanState::mode.
+  /// The values of ScanState::mode: where in the input a byte is.
   enum Mode : unsigned {
     kHead,    ///< at the front of a line, before the first time of the input
     kInHead,  ///< inside a line before the first time of the input
@@ -53,34 +53,38 @@ class LogsFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
-  /// Returns the latest time, as local time, that a record of the input can have: a day after the file was changed.
+  /// Returns the latest time that a record of input number `input` can have, in local seconds since 1970: one day after
+  /// the file was last changed.
   std::int64_t LatestOf(std::uint64_t input) const;
-  /// Returns true if the line begins a record. A line before the first time of an input does not.
+  /// Returns true if the line begins a record. The caller must know that a line with a time came before, because lines
+  /// before the first time of an input begin no record.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const;
-  /// Returns true if the front of a line is enough to tell whether the line begins a record.
+  /// Returns true if `line`, the beginning of a line, is long enough to tell whether the whole line begins a record.
   bool IsEnough(std::string_view line) const;
-  /// Completes the time of the next record: its year, its day and its zone. The record begins with `line`. `place` is
-  /// the place before the record, and is replaced by the place after it.
+  /// Reads the time of a record that begins with `line`, and completes it: a missing year, day or zone is taken from
+  /// the records before and from the options. `place` is the state before the record, and is replaced by the state
+  /// after it.
   LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const;
-  /// Sets the date of a time without a day, or without a year if --year is given. `place` is the place before the
-  /// record; its day and year are replaced. Returns false if the day does not exist.
+  /// Completes a time without a day, or a time without a year if --year is given. `place` is the state before the
+  /// record; its day and year are updated. Returns false if the resulting day does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
-  /// Sets the local time of `place` to that of `utc`, the time of a record with a zone.
+  /// Stores `utc`, the time of a record that has a time zone, as local time in `place`.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
-  /// Returns the UTC time of `local`, the time of the next record.
+  /// Converts `local`, the time of the next record, to UTC, and stores it in `place`.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
-  /// Does what TakeTime() does for each record that begins in [begin, end), which begins at the front of a line.
+  /// Calls TakeTime() for each record that begins in [begin, end), to bring `place` up to date. `begin` must be the
+  /// beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const;
 
-  /// Throws BadRecord unless `record`, which has the time `time`, is the same record with the same time if it is read
-  /// with the forms of all inputs.
+  /// Checks a record that was read together with the records before it. Throws BadRecord if reading it alone, with the
+  /// forms of all inputs, would give another end of the record or a time other than `time`.
   void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;
   const Zone zone_;
   const TimeWindow window_;
-  ScanState alone_;   ///< TableOptions::alone
-  const bool walks_;  ///< the time of a record depends on all records before it
+  ScanState alone_;   ///< the state for reading a record alone, from TableOptions::alone
+  const bool walks_;  ///< true: the time of a record can depend on all records before it
 };
 
 }  // namespace gpusort

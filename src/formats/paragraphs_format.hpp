@@ -30,7 +30,7 @@ class ParagraphsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no blank line ends this record"; }
 
  private:
-  /// The place of a byte in the input. The first three places are before the first line of a record.
+  /// The place of the scan in a paragraph. In the first three modes, the record has no line yet.
   enum Mode : unsigned {
     kFront,         ///< at the beginning of a line
     kFrontReturn,   ///< after a CR at the beginning of a line
@@ -38,23 +38,26 @@ class ParagraphsFormat : public TableFormat {
     kLine,          ///< in a line of the record
     kStart,         ///< at the beginning of a line after a line of the record
     kReturn,        ///< after a CR in the mode kStart
-    /// At the beginning of a line after a blank line. The record ends here unless another blank line follows.
+    /// At the beginning of a line after a blank line. The record ends here, unless this line is blank too.
     kBlank,
     kBlankReturn,  ///< after a CR in the mode kBlank
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
-  /// Scans from `p` in `mode`, and changes `mode`. Returns the end of the record, and sets `mode` to kFront. If the
-  /// record does not end in [p, end), returns `end`. Throws BadRecord.
+  /// Finds the end of the record that contains the byte at `p`. `mode` is the state at `p`, and is replaced by the
+  /// state at the returned place. Returns the end of the record, and sets `mode` to kFront. If the record does not end
+  /// in [p, end), returns `end`. Throws BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);
-  /// Finds the values of fields_ in a record. Counts a record in which a name occurs twice as KeyTally::glued.
+  /// Finds the values of the key fields, which fields_ lists, in the record [begin, end), and stores them in `scratch`.
+  /// Counts a record in which a field name occurs twice as KeyTally::glued.
   void FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const;
 
   std::vector<std::string> fields_;        ///< the names of all fields that are keys, in lower case, without repetition
-  std::vector<std::size_t> field_of_key_;  ///< the position of each key's name in fields_
+  std::vector<std::size_t> field_of_key_;  ///< for each key: the index of its name in fields_
 };
 
-/// Returns a hint for the error "no record has the field `name`": the names in `record`, the most similar first.
+/// Returns a text that is appended to the error message about the field of a key that no record has. The text lists the
+/// field names in `record`, the most similar to `name` first.
 std::string FieldHint(const std::string& name, const std::string& record);
 
 }  // namespace gpusort

@@ -31,7 +31,8 @@ class PgCopyBinaryFormat : public TableFormat {
   bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const override;
 
  private:
-  unsigned oids_ = 0;  ///< the number of fields before the first column: 1 if the header says that rows have OIDs
+  /// The number of fields of a row before its first column: 1 if the header says that rows have OIDs, otherwise 0.
+  unsigned oids_ = 0;
 };
 
 }  // namespace gpusort

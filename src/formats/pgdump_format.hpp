@@ -33,7 +33,7 @@ class PgDumpFormat : public CopyFormat {
 
  private:
   struct Name {
-    std::string schema, table, column;  ///< `schema` is empty if the user gave none
+    std::string schema, table, column;  ///< empty `schema`: the key names only table and column
   };
   struct Copy {
     std::string schema, table;
@@ -42,16 +42,19 @@ class PgDumpFormat : public CopyFormat {
   };
   static Name ParseName(const ColumnKey& key);
   enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
-  /// Returns the kind of the statement that `text` begins with. For kCopy, sets `copy` to its table and columns.
+  /// Returns the kind of the SQL statement at the beginning of `text`. For kCopy, sets `copy` to the statement's table
+  /// and columns.
   static Statement ParseCopy(std::string_view text, Copy& copy);
-  /// Advances `state` over one line of SQL. Throws BadRecord at offset `at` for a COPY that cannot be parsed.
+  /// Updates `state` for one line of SQL. Throws BadRecord at offset `at` if the line completes a COPY statement that
+  /// cannot be parsed.
   void TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   void BeginRows(const Copy& copy, ScanState& state) const;
   static void EndRows(ScanState& state);
 
   std::vector<Name> names_;  ///< one per key
   const std::string input_;  ///< the name of the dump, for error messages
-  const bool force_;         ///< true: a statement that cannot be parsed counts as other SQL and is no error
+  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL, instead of an error.
+  const bool force_;
 };
 
 }  // namespace gpusort

@@ -18,31 +18,34 @@ namespace gpusort {
 struct DumpPlace;
 struct LogTimes;
 
-/// The place in a log, after some of its records: see formats/logs_format.hpp.
+/// The state of reading a log between two records: what the earlier records tell about the time of the next one.
 struct LogPlace {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
-  bool alone = false;                     ///< each record is read without the others: see RecordFormat::Alone()
-  bool local = false;                     ///< the last record had a time, and `at` is that time
-  bool second_pass = false;               ///< `at` is in the second occurrence of an hour that occurs twice
-  std::int64_t at = 0;                    ///< seconds since 1970-01-01 00:00:00 local time
-  std::int64_t year = 0;                  ///< with --year: the year of the last time without a year
-  std::int64_t day = 0;                   ///< with --date: the day of the last time without a day, days since 1970
-  // The time of the last record that has one, for records without a time (--multiline). No time: `seconds` is kNoTime.
+  bool alone = false;  ///< true: no earlier record is used to complete the time of a record (see RecordFormat::Alone)
+  bool local = false;  ///< true: the last record had a time, which is `at`
+  bool second_pass = false;  ///< true: `at` is in the second of the two equal hours when clocks are set back in autumn
+  std::int64_t at = 0;       ///< the time of the last record: seconds since 1970-01-01 00:00:00 local time
+  std::int64_t year = 0;     ///< with --year: the year of the last time without a year
+  std::int64_t day = 0;      ///< with --date: the day of the last time without a day, days since 1970
+  // With --multiline: the time of the last record that has a time. A record without a time gets this time. If no record
+  // had a time yet, `seconds` is kNoTime.
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
   std::string fraction;
 };
 
-/// The state of a format's scan at a byte of an input. A ScanState{} is the state at the beginning of an input.
+/// The state of the search for record ends at one byte of an input. ScanState{} is the state at the beginning of an
+/// input.
 struct ScanState {
-  unsigned mode = 0;  ///< each format gives `mode` and `count` its own meaning
+  unsigned mode = 0;  ///< the meaning of `mode` and `count` differs between the formats
   std::uint64_t count = 0;
-  std::string held;                       ///< the beginning of a token that ends after the scanned bytes
+  std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
   std::shared_ptr<const DumpPlace> dump;  ///< only for dumps: see formats/pgdump_format.cpp
   LogPlace log{};                         ///< only for logs
 };
 
-/// Thrown for a record that cannot be read. The caller throws an Error with the record's place instead.
+/// Thrown for a record that cannot be read. It knows only an offset; the caller throws an Error with the name of the
+/// input and the number of the record instead.
 class BadRecord : public Error {
  public:
   BadRecord(std::uint64_t at, const std::string& why) : Error(ErrorCode::kBadInput, why), at_(at) {}
@@ -68,33 +71,35 @@ class RecordFormat {
   RecordFormat& operator=(const RecordFormat&) = delete;
   virtual ~RecordFormat() = default;
 
-  /// Returns true if an input may begin with bytes that are no record.
+  /// Returns true if an input may begin with a header, which is bytes before the first record.
   virtual bool has_header() const { return false; }
-  /// Returns the size of the header. `front` is the beginning of an input, or the whole input if the second argument is
-  /// true. Returns std::nullopt if more bytes are needed. Throws BadRecord.
+  /// Returns the size of the header in bytes, or std::nullopt if more bytes are needed to tell. `front` is the
+  /// beginning of an input, or the whole input if the second argument is true. Throws BadRecord.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
-  /// Returns the number of lines of a header if none of its fields contains a newline, or 0 if the number can vary.
+  /// Returns the number of lines of every header, if it is always the same. Returns 0 if the number can vary, because a
+  /// field of a header can contain newlines.
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }
-  /// Returns true if a newline must be added to a header that does not end with a newline.
+  /// Returns true if a header without a newline at its end must get one.
   virtual bool ends_header(RecordSpan) const { return true; }
 
-  /// Returns the part of `header` that must be equal in all inputs. The default leaves out a byte order mark.
+  /// Returns the part of `header` that must be equal in all inputs. The default is all of it but a byte order mark.
   virtual RecordSpan HeaderText(RecordSpan header) const;
 
   /// Returns true if every record ends with a delimiter. Messages can then count lines.
   virtual bool newlines() const { return true; }
   /// The largest number of bytes at the end of an input that Ending() looks at.
   static constexpr std::size_t kTailBytes = 4;
-  /// Returns the bytes that must be added to an input to complete its last record, or an empty string. `tail` is the
-  /// last kTailBytes bytes of the input, or the whole input if it is shorter.
+  /// Returns the bytes that must be added to the end of an input to complete its last record, or an empty string.
+  /// `tail` is the last kTailBytes bytes of the input, or the whole input if it is shorter.
   virtual std::string Ending(RecordSpan header, RecordSpan tail) const = 0;
 
   struct Ends {
-    std::uint64_t first = 0, last = 0;  ///< offsets of the ends of the first and last record in the bytes; 0: none
-    ScanState state{};                  ///< the state at `last`, or before the bytes if `last` is 0
-    /// True if the bytes show that a record ended directly before them. The state at that place is ScanState{}.
+    /// Offsets of the ends of the first and of the last record that end in the scanned bytes; 0: no record ends there.
+    std::uint64_t first = 0, last = 0;
+    ScanState state{};  ///< the state at offset `last`; if no record ends in the bytes, the state before the bytes
+    /// True if the scanned bytes show that a record ended directly before them. The state at that place is ScanState{}.
     bool at_front = false;
     /// Adds the end of the next record.
     void Add(std::ptrdiff_t end) {
@@ -103,46 +108,48 @@ class RecordFormat {
     }
     bool none() const { return last == 0 && !at_front; }
   };
-  /// Finds the ends of records in `bytes`. The caller passes the state before the bytes in `state`. Scan replaces it by
-  /// the state after the bytes. Throws BadRecord.
+  /// Finds the ends of records in `bytes`. `state` is the state before the bytes, and is replaced by the state after
+  /// them. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
-  /// Learns the format of input number `input` from its first bytes, and stores it in `state`, the state at the
-  /// beginning of the input. `front` has at least kFrontBytes bytes, unless the input is shorter. Throws
+  /// Learns how the records of input number `input` are written, and stores that in `state`, the state at the beginning
+  /// of the input. `front` is the first bytes of the input: at least kFrontBytes, unless the input is shorter. Throws
   /// Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
-  /// Describes the format of an input for --explain, if inputs of this format can differ. The arguments are those of
-  /// BeginInput(), which the caller has called. Returns an empty text if there is nothing to say.
+  /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are those
+  /// of BeginInput(), which must have been called. Returns an empty text if there is nothing to say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
   /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// Returns true if the end of the input would make the bytes after the last complete record one more record. Returns
-  /// false for formats in which the last byte of a record shows that the record ends.
+  /// Returns true if the bytes after the last complete record are a complete record too if the input ends after them.
+  /// Returns false for formats in which every record has a byte that ends it.
   virtual bool ends_in(const ScanState&) const { return false; }
   /// Handles the end of an input. `open` is the bytes after the last complete record, and the second argument is the
-  /// state after `open`. Returns the size of one more record at the beginning of `open`, or 0. The remaining bytes are
-  /// the output's trailer. Throws BadRecord.
+  /// state after `open`. If `open` begins with one more record, returns the size of that record, otherwise 0. The bytes
+  /// after that record are the trailer of the output. Throws BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
-  /// Returns true if the output ends with the trailers of all inputs, false if all inputs must have the same trailer.
+  /// Returns true if the trailers of all inputs are written at the end of the output. Returns false if all inputs must
+  /// have the same trailer, which is written once.
   virtual bool joins_trailers() const { return false; }
-  /// Returns the number of values of ScanState::mode. 1: every delimiter ends a record. 0: the mode does not describe
-  /// the state completely. Records are then found only by a scan from the beginning of an input.
+  /// Returns the number of values that ScanState::mode can have. 1: every delimiter ends a record. 0: `mode` alone does
+  /// not describe the state, so records can only be found by a scan from the beginning of the input.
   virtual unsigned modes() const { return 1; }
-  /// SaveState returns the state between two records as text for another process. LoadState reads the text. An empty
-  /// text stands for ScanState{}.
+  /// SaveState() returns a state between two records as text, for another process. LoadState() turns the text into the
+  /// state again. An empty text stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns the state in which each record can be read without the records before it, in any order of the records. For
-  /// formats that know no such state, returns ScanState{}. `fronts` are the states at the beginnings of all inputs.
+  /// Returns a state with which a single record can be read without the records before it. Returns ScanState{} for
+  /// formats that cannot do this. `fronts` are the states at the beginnings of all inputs.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
-  /// Returns the reason why a record goes on in the given state, for the error "record too long". Empty: no reason.
+  /// Returns why a record has not ended yet in the given state, for the error "record too long". Returns an empty text
+  /// if there is no special reason.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 
-  /// The result of a scan that begins at the first newline of a block and assumes that a record ends there. This needs
-  /// no earlier bytes, so several threads can scan blocks at the same time.
+  /// The result of a scan of one block that does not know the bytes before the block. The scan begins at the block's
+  /// first newline and assumes that a record ends there. Several threads can therefore scan blocks at the same time.
   struct Guess {
     std::uint64_t from = 0;  ///< offset of the byte after the newline; 0: no guess is possible
     std::uint64_t last = 0;  ///< offset of the end of the last record in the block; 0: no record ends after `from`
@@ -151,7 +158,7 @@ class RecordFormat {
   virtual Guess LookAhead(RecordSpan) const { return {}; }
 };
 
-/// The format of lines and of fixed records. The first `header_lines` lines of an input are its header.
+/// The format of lines and of records of a fixed size. The first `header_lines` lines of an input are its header.
 class PlainFormat : public RecordFormat {
  public:
   /// `layout` is the layout of the records in the input.

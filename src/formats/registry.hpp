@@ -22,7 +22,7 @@
 
 namespace gpusort {
 
-/// The options that only some formats accept, one bit each.
+/// Groups of options that only some formats accept, one bit per group.
 enum FormatOption : unsigned {
   kTakesDelimiter = 1,
   kTakesQuote = 2,  ///< the options --quote and --escape
@@ -33,21 +33,22 @@ enum FormatOption : unsigned {
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
   kTakesTime = 256,    ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
-  kTakesFields = 512,  ///< keys of text (~RE, N:TYPE) and the option -t
+  kTakesFields = 512,  ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
   kTakesLines = 1024,  ///< the options -s and -z
 };
 
-/// How the user names a column in a key, for example by the header or by a number.
+/// How the user names a column in a key: by its name in the header, by a number, by a JSON path, and so on.
 enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
-/// The kind of input that a job expects. KindCheck refuses an input that seems to be of another kind.
+/// The kind of input that a job expects. A job ends with an error if its input seems to be of another kind (KindCheck).
 enum Reads : unsigned {
   kReadsLines = 1,
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  kReadsOtherCsv = 16,  ///< other dialects of CSV, such as TSV. Fields may be JSON, so KindCheck accepts JSON
-  kReadsRows = 32,      ///< text in which a record may begin with any byte
+  /// Other dialects of CSV, such as TSV; a file of JSON lines is not refused, because a field may hold JSON.
+  kReadsOtherCsv = 16,
+  kReadsRows = 32,      ///< text of which the first bytes do not show the format
   kReadsJson = 64,
   kReadsBinaryRows = 128,
   kReadsDump = 256,
@@ -60,21 +61,25 @@ struct FormatRow {
   Reads reads;
   ColumnNames names;
   unsigned takes;  ///< the accepted options, as bits of FormatOption
-  /// The defaults of the table options. `null` is the default of --null: the text of fields that are null values.
+  /// The defaults of the options --delimiter, --quote, --escape, --header and --null. Quote and escape: -1 means none.
+  /// `null` is the text of a field that is a null value.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// Returns a hint for the error "no record has the column". `record` is an example. Null if the format has no hints.
+  /// Returns a text that is appended to the error about a column that no record has. `record` is an example of a
+  /// record. Null: the format adds no text.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// The warning about a record that is probably several records: what the record has, and what the user can do.
+  /// Parts of the warning about a record that is probably several records: what was found in the record, and what the
+  /// user can do.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
-  const char* key = "";  ///< the key of a job without -k, a timestamp; empty: all columns as text
-  /// True if the keys of records can be made again from the output alone, as --verify-output does.
+  /// The column that is the key of a job without -k, read as a timestamp; empty: such a job uses all columns as text.
+  const char* key = "";
+  /// True if --verify-output is possible: the keys of the records can be computed from the output alone.
   bool again = true;
-  /// True if a record without the value of a key is unusual. A warning counts such records.
+  /// True if it is unusual that a record lacks the value of a key. A warning then counts such records.
   bool warns_missing = false;
 };
 
@@ -107,23 +112,26 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
-/// The format of lines whose keys are typed. Lines with the keys of sort, and lines without keys, are no table.
+/// The format of lines with typed keys, such as -k 2:int. Lines that are sorted by the keys of GNU sort, or without
+/// keys, do not use this table.
 inline constexpr FormatRow kTypedLines = {.name = "lines", .extensions = "", .reads = kReadsLines,
                                           .names = ColumnNames::kFields,
                                           .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines,
                                           .delimiter = 0, .quote = -1, .escape = -1, .header = 0, .null = "",
                                           .make = MakeFormat<FieldsFormat>, .hint = LineHint, .warns_missing = true};
 
-/// Returns the format with the name `name`, or null if there is no such format. kTypedLines is none.
+/// Returns the format with the name `name`, or null if there is no such format. kTypedLines has no name here and is
+/// never returned.
 const FormatRow* FindFormat(std::string_view name);
-/// Returns the format whose extension the file name `path` has, in any case, or null if there is none.
+/// Returns the format of a file by the extension of its name `path`, in upper or lower case. Returns null if no format
+/// has the extension.
 const FormatRow* FormatOfFile(std::string_view path);
 /// Returns the format that `table` names. Throws Error(kInternal) if there is none.
 const FormatRow& RowOf(const TableOptions& table);
-/// Returns the word for a column in messages about this format: "column", "path" or "field".
+/// Returns the word that messages use for a column of this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
-/// A text that is put together at compile time.
+/// A text that is built at compile time.
 struct StaticText {
   char text[512] = {};
   std::size_t size = 0;
@@ -132,7 +140,7 @@ struct StaticText {
     for (const char c : more) text[size++] = c;
     return *this;
   }
-  /// Appends the given member of every row of kFormatRows, each after a blank. Leaves out empty members.
+  /// Appends one member of every row of kFormatRows, each after a blank. Leaves out empty members.
   constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
       if (*(row.*member) != '\0') Add(" ").Add(row.*member);

@@ -27,12 +27,13 @@ struct KeyColumns {
     std::size_t key;
   };
   std::vector<Wanted> by_column;
-  std::vector<std::size_t> keys;  ///< the numbers of the keys, in the order in which the keys are written
+  /// The numbers of the keys (-k options), in the order in which the keys are written.
+  std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
 };
 
-/// The base class of a format with columns. A derived class finds the records and implements PutKeys().
+/// The base class of formats with columns. A derived class finds the ends of records and implements PutKeys().
 class TableFormat : public RecordFormat, public KeyScheme {
  public:
   /// `spec.source.table` must be set, and `spec` must outlive this object.
@@ -42,7 +43,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys + longest_prefix_; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
-  /// Returns the newline that the last line lacks.
+  /// Returns a newline if `tail` does not end with one, otherwise an empty string.
   std::string Ending(RecordSpan, RecordSpan tail) const override {
     return tail.empty() || tail.back() == std::byte{'\n'} ? "" : "\n";
   }
@@ -57,55 +58,61 @@ class TableFormat : public RecordFormat, public KeyScheme {
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
     std::uint64_t at = 0;  ///< offset of the field in the record
   };
-  /// Buffers for the fields of one record, and for the texts that Field::text refers to.
+  /// Buffers of one thread for reading a record: its fields, and the texts that Field::text refers to.
   struct Scratch {
     virtual ~Scratch() = default;
     std::vector<Field> fields;
     std::vector<std::string> texts;
     std::string text;
-    bool left_out = false;  ///< PutKeys() sets this if the job leaves the record out
+    bool left_out = false;  ///< PutKeys() sets this if the record shall not be part of the output
   };
 
   /// Returns the buffers that one thread passes to PutKeys().
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
-  /// Writes the keys of the first record of `records` with PutKey(), or sets Scratch::left_out. Returns the size of
-  /// that record. `state` and errors are as for KeyEncoder::Append. Any number of threads may call this at once, each
-  /// with its own `scratch`.
+  /// Writes the keys of the first record of `records` to `out`, or sets Scratch::left_out. Returns the size of that
+  /// record. `state` and errors are as for KeyEncoder::Append. Any number of threads may call this at once, each with
+  /// its own `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
-  /// Writes key number `key` for the value in `field`. Writes a null if the field is missing, null or invalid.
+  /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
+  /// counts it in `tally`. With --strict, throws BadRecord if it is missing or invalid.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes key number `key` for a value that was found in a record, or a null if `value` is empty. std::nullopt means
-  /// that the record lacks the value. Messages have the place of `value`, if it lies in `record`.
+  /// Writes key number `key` with the value `value`, or a null if `value` is the text of a null value. std::nullopt
+  /// means that the record lacks the value. If `value` lies in `record`, its offset there is reported in error
+  /// messages.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
-  /// Writes the key of `field` by the rule of the key number `key`. Returns false and writes nothing if the field is no
-  /// value of the key's type. The default reads the field as text.
+  /// Writes the value of `field` by the type of key number `key`. Returns false and writes nothing if the field is not
+  /// a value of that type. The default reads the field as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes a column as text. A job without keys calls this for every column.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
-  /// Finds the columns of the keys by name in `names`, the column names of the header. Throws Error(kUsage), which
-  /// lists the names, if a column is missing.
+  /// Finds the key columns by their names. `names` are the column names of the header. If a column is missing, throws
+  /// Error(kUsage) with a list of the names.
   void Resolve(const std::vector<std::string>& names);
-  /// Throws Error(kUsage) about a key.
+  /// Throws Error(kUsage). The message names the key `key` and says why it is wrong.
   [[noreturn]] static void FailKey(const ColumnKey& key, const std::string& why);
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  KeyColumns wanted_;  ///< the columns that the keys give by number, or that Resolve() has found
+  /// The columns of the keys: those that a key names by number, and those that Resolve() has found by name.
+  KeyColumns wanted_;
 
  private:
-  /// Notes which types a value may have, for a key without a type. A message names the likely type later.
+  /// For a key without a type: notes in `seen` which types could read the value `text`. A message suggests one of them
+  /// later.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 
-  /// The probable delimiter of the file, set if the delimiter in use does not divide the header. 0 if not set.
+  /// The delimiter that the file probably uses, if the chosen one does not occur in the header. 0: no such guess.
   unsigned char delimiter_ = 0;
 
-  std::vector<std::string> prefixes_;  ///< the text before each record, by the number of the input; may be empty
+  /// The text that is written before each record of an input, one per input (--prefix-name); no texts without that
+  /// option.
+  std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
@@ -117,14 +124,16 @@ class TableFormat : public RecordFormat, public KeyScheme {
   LineOrderView view_;
 };
 
-/// Makes the format that `spec.source.table` names. Throws Error(kUsage) if the format does not support a key.
+/// Returns a new object for the format that `spec.source.table` names. Throws Error(kUsage) if the format does not
+/// support a key.
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
-/// Returns the warnings at the end of a job, about values of a wrong type and records that do not match the header.
+/// Returns the warnings that a job prints at its end: values that are not of a key's type, and records that do not
+/// match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
 
-/// Throws Error(kBadInput) if no record has a value for one of the keys. `tally` must count all records. The cause is
-/// nearly always a wrong key, and such a sort would not change the order.
+/// Throws Error(kBadInput) if no record has a value for one of the keys: the key is probably wrong, and the sort would
+/// not change the order. `tally` must count all records.
 void RefuseNoValues(const JobSpec& spec, const KeyTally& tally);
 
 }  // namespace gpusort

@@ -56,7 +56,7 @@ struct TextReader {
     at += lower.size();
     return true;
   }
-  /// Skips a '-' or '+', if there is one. Returns true if it was '-'.
+  /// Skips a '-' or '+' at the front of the text, if there is one. Returns true if it was '-'.
   bool TakeSign() { return Take('-') || (Take('+') && false); }
   bool SkipSpace() {
     const char* const begin = at;
@@ -69,7 +69,8 @@ struct TextReader {
     while (c != end && IsDigit(*c)) ++c;
     return static_cast<std::size_t>(c - at);
   }
-  /// Skips the next `count` digits, at most 18, and returns the number that they form. The digits must exist.
+  /// Skips the next `count` digits and returns their number. The caller has made sure that the digits are there.
+  /// `count` is at most 18.
   std::int64_t TakeNumber(std::size_t count) {
     std::int64_t number = 0;
     for (; count > 0; --count) number = number * 10 + (*at++ - '0');

@@ -14,8 +14,9 @@ class RE2;
 
 namespace gpusort {
 
-/// A regular expression whose first group is a time, or whose named groups are the parts of a time: year, month, day,
-/// hour, minute, second, fraction, ampm and zone. One thread at a time may use an object.
+/// A regular expression that finds a time in a line. Either its first group is the time, or its named groups are the
+/// parts of the time: year, month, day, hour, minute, second, fraction, ampm and zone. One thread at a time may use an
+/// object.
 class TimePattern {
  public:
   /// Throws Error(kUsage) if `pattern` is no regular expression, has no group, or lacks a part that a time needs. A
@@ -24,19 +25,21 @@ class TimePattern {
   ~TimePattern();
   TimePattern(TimePattern&&) noexcept;
 
-  /// True: the groups are the parts of a time, for Take(). False: the first group is a time, for Find().
+  /// True: the expression has named groups for the parts of a time; use Take(). False: the first group is a time; use
+  /// Find().
   bool named() const { return !parts_.empty(); }
-  /// Returns the first group of the first match in the line. Returns a text without data if there is no match.
+  /// Returns the text of the first group where the expression matches `line` first. If there is no match, the result is
+  /// a text whose data() is null.
   std::string_view Find(std::string_view line) const;
-  /// Reads the named groups of the first match in the line. Returns false if there is no match, or if a group is not
-  /// what its name says.
+  /// Reads the parts of the time from the named groups, where the expression matches `line` first. Returns false if
+  /// there is no match, or if the text of a group is not the part that its name says, such as a month "13".
   bool Take(std::string_view line, TimeParts& parts) const;
 
  private:
   using Setter = bool (*)(std::string_view text, TimeParts& parts);
 
   std::unique_ptr<re2::RE2> pattern_;
-  std::vector<std::pair<int, Setter>> parts_;  ///< the number of each named group, and what reads it
+  std::vector<std::pair<int, Setter>> parts_;  ///< the number of each named group, and the function that reads its text
 };
 
 }  // namespace gpusort

@@ -12,8 +12,8 @@
 
 namespace gpusort {
 
-/// Skips one of `names` at the front of `reader`, in full or its first three letters, in any case. Returns the index of
-/// the name, or -1 if there is none.
+/// Skips a name of a month or weekday at the front of `reader`, written in full or with its first three letters, in any
+/// case. Returns the index of the name in `names`, or -1 if `reader` begins with none of them.
 template <std::size_t kNames>
 int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
   for (std::size_t i = 0; i < kNames; ++i) {
@@ -28,26 +28,27 @@ inline constexpr std::string_view kMonths[] = {"january", "february", "march",  
                                                "july",    "august",   "september", "october", "november", "december"};
 inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
                                                  "thursday", "friday", "saturday"};
-/// Skips the letters at the front of `reader` if they are the name of a time zone, in any case. Returns the zone's
-/// seconds east of UTC, or std::nullopt if they are no name.
+/// Skips the name of a time zone at the front of `reader`, in any case. Returns its distance from UTC in seconds,
+/// positive in the east, or std::nullopt if the letters there are no such name.
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
-/// Skips a zone at the front, if there is one: a name, Z, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets `offset` to the zone's
-/// seconds east of UTC. Returns false for a zone that is damaged.
+/// Skips a time zone at the front of `reader`, if there is one: a name, Z, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets
+/// `offset` to its distance from UTC in seconds, positive in the east. Returns false if a zone begins there but is not
+/// valid.
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset);
 
-/// A day, or one of the two infinities, which are before and after all days.
+/// A day of the calendar, or one of the values -infinity and infinity, which are before and after all days.
 struct Day {
-  int infinite = 0;       ///< 0: a day; -1 or 1: before or after all days
+  int infinite = 0;       ///< 0: a day; -1: before all days; 1: after all days
   std::int64_t days = 0;  ///< days since 1970-01-01
 };
 
 /// An exact point in time, with a fraction of any length.
 struct Instant {
-  int infinite = 0;           ///< 0: an instant; -1 or 1: before or after all instants
+  int infinite = 0;           ///< 0: a point in time; -1: before all points in time; 1: after all of them
   std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
   std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
-  bool from_next = false;     ///< true: the instant is `seconds` + 1 minus the fraction
-  bool zoned = true;          ///< the text has a time zone; otherwise it is read as UTC
+  bool from_next = false;     ///< true: the instant is `seconds` + 1 minus the fraction, as for times before 1970
+  bool zoned = true;          ///< true: the text had a time zone; false: it was read as UTC
 };
 
 /// Parses YYYY-MM-DD (years of 4 to 7 digits, with a sign or " BC"; year 0 is 1 BC), YYYY/MM/DD, YYYYMMDD, infinity and
@@ -64,39 +65,40 @@ std::optional<Day> ParseDay(std::string_view text);
 /// * infinity, -infinity.
 std::optional<Instant> ParseInstant(std::string_view text);
 
-/// Checks `format` and returns it in the form that ParseInstantBy takes. Throws Error(kUsage) for an unknown letter.
-/// The letters are strptime's %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F %R %n %t %%, and %f
-/// (fraction).
+/// Checks a format of times in the letters of strptime, and returns it in the form that ParseInstantBy takes. Throws
+/// Error(kUsage) for an unknown letter. The letters are %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F
+/// %R %n %t %%, and %f for the fraction of a second.
 std::string CheckedTimeFormat(std::string_view format);
 
-/// The parts of a time as a text gives them. A number is 0 if the text does not give it, unless its comment says
+/// The parts of a time that were read from a text. A number is 0 if the text does not have it, unless its comment says
 /// otherwise.
 struct TimeParts {
   static constexpr unsigned kNoYear = ~0u;
   unsigned year = kNoYear;
   unsigned month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
-  unsigned week = 0, day_of_week = 0;  ///< of ISO 8601
-  unsigned nanoseconds = 0;            ///< the fraction of a second if `fraction` is empty; instant() ignores it
-  bool afternoon = false;              ///< `hour_of_half` is after noon
-  std::string_view fraction;           ///< digits of the fraction of a second
+  unsigned week = 0, day_of_week = 0;  ///< the week of the year and the day of the week, as in ISO 8601
+  unsigned nanoseconds = 0;            ///< the fraction of a second, if `fraction` is empty; instant() ignores it
+  bool afternoon = false;              ///< true: `hour_of_half` is in the afternoon (PM)
+  std::string_view fraction;           ///< the digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
-  std::string_view zone;  ///< the name of a zone that only the IANA database has, and that exists: "Europe/Berlin"
-  std::optional<std::int64_t> count;   ///< seconds since 1970, which replace all other parts but the fraction
-  bool minus = false;                  ///< `count` and `fraction` are subtracted from 1970-01-01
+  std::string_view zone;  ///< the name of an existing zone of the IANA database, such as "Europe/Berlin"; empty: none
+  std::optional<std::int64_t> count;   ///< seconds since 1970; if set, all other parts but the fraction are ignored
+  bool minus = false;                  ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
   bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && week == 0 && !count; }
-  /// Returns the instant, in UTC if there is no offset. A year that is missing is 1972, a leap year, and a missing
-  /// month or day is 1. Returns std::nullopt for a date that does not exist.
+  /// Returns the point in time, or std::nullopt if the date does not exist. Without `offset` it is in UTC. A missing
+  /// year is 1972, which is a leap year, and a missing month or day is 1.
   std::optional<Instant> instant() const;
 };
 
-/// Reads a time by `format`, which CheckedTimeFormat() returned, at the front of `reader` and skips it. Returns false
-/// if the text does not match. `reader` and `parts` are undefined then.
+/// Reads a time that begins at the front of `reader`, and moves `reader` after it. `format` is a result of
+/// CheckedTimeFormat(). Returns false if the text does not match; `reader` and `parts` are then undefined.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
-/// Parses all of `text` by `format`. Names are English, %Z is the name of a zone, and the weekday is ignored.
-/// Parts that the format lacks are taken from 1972-01-01 00:00:00. 1972 is a leap year, so February 29 exists.
+/// Parses `text` by `format`. Returns std::nullopt unless all of `text` matches. Names are English, %Z is the name of a
+/// zone, and the weekday is ignored. Parts that the format lacks are taken from 1972-01-01 00:00:00; in the leap year
+/// 1972, February 29 exists.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 
 }  // namespace gpusort

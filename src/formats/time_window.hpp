@@ -12,28 +12,28 @@
 
 namespace gpusort {
 
-/// Returns `text` if it is a time for TimeWindow: @ and a count of seconds since 1970, or a day or a time as
-/// ParseInstant() reads them. Throws Error(kUsage) for any other text. Digits alone are refused, because they could be
-/// a day or a count of seconds.
+/// Checks the operand of --since or --until and returns it. It must be @ and a count of seconds since 1970, or a day or
+/// time that ParseInstant() reads. Throws Error(kUsage) for any other text. Digits alone are refused, because they
+/// could be a day or a count of seconds.
 std::string CheckedWindowTime(const std::string& text);
 
 class TimeWindow {
  public:
-  /// The window begins with `since` and ends before `until`, texts that CheckedWindowTime() accepts. An empty text
-  /// means no bound. A text without a zone is a time of `zone`. The texts must outlive this object. Throws
-  /// Error(kUsage) if the window has no time in it.
+  /// The window contains the times from `since` up to, but without, `until`. Both are texts that CheckedWindowTime()
+  /// accepts, and must outlive this object. An empty text means that the window has no such bound. A text without a
+  /// time zone is a time of `zone`. Throws Error(kUsage) if no time can be in the window.
   TimeWindow(std::string_view since, std::string_view until, const Zone& zone);
 
-  /// Returns true if records with this time are in the window. A record without a time is only in a window without
-  /// bounds. Counts the record in `tally` if there is a bound. Any thread may call this.
+  /// Returns true if a record with the time `time` is in the window. A record without a time is in the window only if
+  /// the window has no bounds. Counts the record in `tally` if there is a bound. Any thread may call this.
   bool Takes(const std::optional<Instant>& time, WindowTally& tally) const;
 
  private:
   std::optional<Instant> since_, until_;
 };
 
-/// Returns the warnings about the records that a window left out: that they have no time, or that all are outside of
-/// the window. Shows times in `zone`.
+/// Returns warnings about the records outside of a time window: how many have no time, or that no record is in the
+/// window. Shows times in `zone`.
 std::vector<std::string> DescribeWindow(std::string_view since, std::string_view until, const Zone& zone,
                                         const WindowTally& tally);
 

@@ -22,16 +22,16 @@ std::optional<ValueType> FindValueType(std::string_view name);
 /// Returns the names of all types, "text, nocase, ...", for messages.
 std::string ValueTypeNames();
 
-/// Returns the type that `text` looks like, for hints in messages: kInt, kDecimal, kTimestamp, kDate, kUuid or kIp.
-/// Returns std::nullopt in doubt, for example for a number with leading zeros.
+/// Returns the type that `text` probably has, for hints in messages: kInt, kDecimal, kTimestamp, kDate, kUuid or kIp.
+/// Returns std::nullopt if that is uncertain, for example for a number with leading zeros.
 std::optional<ValueType> LooksLike(std::string_view text);
 
-/// Writes the normalized keys of the values of one column. Any thread may call the functions. Each function writes one
-/// whole key to `out`. After each call, out.reverse() is false.
+/// Writes sort keys for the values of one column. Any thread may call the functions. Each function writes one whole key
+/// to `out`. After each call, out.reverse() is false.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the time format is invalid or not allowed for the type, or if the number separators are
-  /// ambiguous.
+  /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for its type, or if its characters for
+  /// the decimal point and thousands are ambiguous.
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
@@ -57,29 +57,33 @@ class ValueKey {
 
   // The following functions take values that need no parsing. Each writes the key that Put() would write if the value
   // were text of the named type. All values of a column must be written with the same type.
-  void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key of an int or decimal
-  /// Writes the key of a decimal or a whole int, given as PostgreSQL's binary numeric in the host's byte order.
-  /// `digits` are in base 10000; the first is multiplied by 10000^weight. Returns false for an invalid numeric.
+  void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key that an int or a decimal gets
+  /// Writes the key that a decimal gets, or an int if the value is whole. The value is given as PostgreSQL stores a
+  /// numeric, in the byte order of this machine: `digits` are in base 10000, and the first one is multiplied by
+  /// 10000^weight. Returns false if the numeric is invalid.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
-  /// Writes the key of a float. A NaN of any sign counts as nan, because PostgreSQL writes every NaN without a sign.
+  /// Writes the key that a float gets. Every NaN is written as a positive one, as PostgreSQL does.
   void PutFloat(double value, FieldWriter& out) const;
   void PutBool(bool value, FieldWriter& out) const;
-  /// Writes the key of a timestamp, given in microseconds since `epoch` (seconds since 1970; PostgreSQL: 946684800).
-  /// The smallest number means -infinity, and the largest one infinity.
+  /// Writes the key that a timestamp gets. `micros` is a count of microseconds from `epoch`, and `epoch` is given in
+  /// seconds since 1970 (946684800 for PostgreSQL). The smallest number stands for -infinity, and the largest one for
+  /// infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
-  /// Writes the key of a timestamp.
+  /// Writes the key that a timestamp gets.
   void PutInstant(const Instant& instant, FieldWriter& out) const;
-  /// Writes the key of a date, given in days since 1970-01-01. The smallest and largest numbers are the infinities.
+  /// Writes the key that a date gets, given in days since 1970-01-01. The smallest number stands for -infinity, and the
+  /// largest one for infinity.
   void PutDays(std::int32_t days, FieldWriter& out) const;
-  /// Writes the key of `bytes` by the rules of nocase, natural and locale, or by unsigned bytes for any other type.
+  /// Writes the key of a text that is `bytes`. If the rule's type is nocase, natural or locale, the key follows that
+  /// type's rules. For any other type, the order is that of unsigned bytes.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }
 
  private:
   const ValueRule rule_;
-  std::string time_format_;  ///< in the form that ParseInstantBy takes
-  bool collates_;            ///< strxfrm changes the order of text in this locale
+  std::string time_format_;  ///< the time format in the form that ParseInstantBy takes
+  bool collates_;            ///< true: in this locale, texts are not ordered by their bytes, so that strxfrm is needed
 };
 
 }  // namespace gpusort

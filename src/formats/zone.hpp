@@ -15,30 +15,32 @@ class Zone {
   /// the environment variable TZ, otherwise the machine's. Throws Error(kUsage) if there is no zone `name`.
   explicit Zone(const std::string& name);
 
-  /// A range of local times that all have one distance to UTC.
+  /// A range of local times in which the distance to UTC does not change.
   struct Span {
-    std::int64_t begin = 0, end = 0;  ///< local times, as for ToUtc(); no time is in a range with equal ends
-    std::int64_t east = 0;            ///< local time minus UTC, in seconds
+    /// The first local time of the range, and the one after the last: seconds as for ToUtc(); equal: the range is
+    /// empty.
+    std::int64_t begin = 0, end = 0;
+    std::int64_t east = 0;  ///< local time minus UTC, in seconds
 
     bool has(std::int64_t local) const { return local >= begin && local < end; }
   };
-  /// Returns the seconds since 1970 in UTC of a local time, which is given as the seconds since 1970-01-01 00:00:00
-  /// local time. An hour that occurs twice, in autumn, is taken for its first occurrence, or for its second one if
-  /// `second` is true. A time in the hour that is left out in spring is moved forward by an hour. Throws
+  /// Converts a local time to UTC. `local` is the seconds since 1970-01-01 00:00:00 local time; the result is the
+  /// seconds since 1970 in UTC. An hour that occurs twice, in autumn, is taken for its first occurrence, or for its
+  /// second one if `second` is true. A time in the hour that is left out in spring is moved forward by an hour. Throws
   /// Error(kUsage) if TZ names no zone.
   std::int64_t ToUtc(std::int64_t local, bool second = false) const;
-  /// Returns true if the local time occurs twice.
+  /// Returns true if the local time occurs twice, because clocks are set back in autumn.
   bool IsTwice(std::int64_t local) const;
-  /// Returns a range with `local`, which is as long as the zone's rules allow. The range is empty if the time occurs
-  /// twice or is left out. Throws Error(kUsage) if TZ names no zone.
+  /// Returns the longest range around `local` in which the distance to UTC does not change. The range is empty if the
+  /// time `local` occurs twice or is left out. Throws Error(kUsage) if TZ names no zone.
   Span SpanOf(std::int64_t local) const;
-  /// Returns the local time of `utc`.
+  /// Converts seconds since 1970 in UTC to local time, as for ToUtc().
   std::int64_t ToLocal(std::int64_t utc) const;
   /// Returns true if the IANA database has a zone of this name.
   static bool Exists(std::string_view name);
   /// Returns false if TZ or the machine names a zone that does not exist.
   bool known() const { return problem_.empty(); }
-  /// The name of the zone, with the place that it was taken from: "Europe/Berlin (the zone of this machine)".
+  /// The name of the zone, and where it comes from: "Europe/Berlin (the zone of this machine)".
   const std::string& name() const { return name_; }
 
  private:
