@@ -1,5 +1,5 @@
-// The device memory of a CUDA backend: one allocation with the slots, the workspaces of the lanes, and the memory for
-// searches. Start at Arena.
+// The device memory of a CUDA backend (the arena): one allocation with the slots for records, the working memory of the
+// lanes, and the memory for searches. Start at Arena.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,7 +25,7 @@ namespace gpusort::cuda {
 
 using namespace detail;
 
-/// The number of ranges that one launch of CountBeforeKernel takes. More ranges take several launches.
+/// The number of ranges of records that one launch of CountBeforeKernel searches. More ranges take several launches.
 inline constexpr std::uint64_t kSearchRanges = 1024;
 inline constexpr std::uint64_t kAlignment = 256;
 
@@ -36,14 +36,14 @@ inline constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-/// The layout of one lane's workspace in the arena. Offsets are in bytes.
+/// The layout of the working memory of one lane (a worker of the backend). Offsets are in bytes.
 struct LaneShape {
   std::uint64_t rows = 0;      ///< the maximum number of records in a slot
-  std::uint32_t max_runs = 0;  ///< the number of runs that one call of MergeRuns takes
+  std::uint32_t max_runs = 0;  ///< the maximum number of runs that one call of MergeRuns merges
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;
 
-  std::optional<LineSort> lines;  ///< the layout of the workspace if the records are lines
+  std::optional<LineSort> lines;  ///< the layout of the working memory if the records are lines
 
   LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes);
   std::uint64_t findings() const { return 0; }
@@ -52,15 +52,18 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// Short reads (up to kMostFetched bytes) are done by kernels, each for up to kFetchedTogether bytes in total.
+/// A read of up to kMostFetched bytes counts as short. Kernels do short reads, up to kFetchedTogether bytes in each
+/// launch.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// The longest cut (a line) that fits the common part of the arena. The search for a longer cut allocates memory.
+/// The longest line, in bytes, for which a search finds memory in the arena. The search for a longer line allocates
+/// memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The layout of the part of the arena that all lanes share: a RecordLayout, and memory for BytesBefore.
+/// The layout of the part of the arena that all lanes share: a RecordLayout, and memory for BytesBefore, which counts
+/// the bytes of the records before a given record (the cut).
 struct CommonShape {
-  std::uint64_t cut_bytes = 0;   ///< the size of a cut, the record that divides ranges
-  std::uint64_t keys_bytes = 0;  ///< the size of the keys of an order of lines
+  std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
+  std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines
 
   explicit CommonShape(const RecordLayout& record)
       : cut_bytes(record.fixed() ? record.stride : kCommonCut),
@@ -73,14 +76,14 @@ struct CommonShape {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The layout of the common part's pinned host memory: room for ranges, counts and fetched bytes.
+  // The layout of the shared part's pinned host memory: room for ranges, counts and fetched bytes.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
   static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kFetchedTogether;
 };
 
-/// The memory of a backend on one GPU: slots, then the workspaces of the lanes, then the common part.
+/// The memory of a backend on one GPU: slots, then the working memory of each lane, then the part that all lanes share.
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -91,12 +94,12 @@ class Arena : public SlotPool {
   const LaneShape& lane_shape() const { return lane_shape_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   StreamPool& streams() { return streams_; }
-  /// Returns the layout of the records, in device memory.
+  /// Returns the address of the layout of the records, in device memory.
   const RecordLayout* device_layout() const {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
 
-  /// Returns the order of lines. Its keys are in device memory.
+  /// Returns the order of the lines. Its keys are in device memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
@@ -116,8 +119,8 @@ class Arena : public SlotPool {
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Returns device memory for a cut of `bytes` bytes. Memory for long cuts is kept, because freeing would wait for all
-  /// lanes inside the driver.
+  /// Returns device memory for a cut (a record to search for) of `bytes` bytes. Keeps memory for long cuts, because
+  /// freeing it would wait for all lanes inside the driver.
   std::byte* CutMemory(std::uint64_t bytes);
 
   const DevicePtr device_;
@@ -126,16 +129,16 @@ class Arena : public SlotPool {
   const CommonShape common_shape_;
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
-  const DeviceMemory memory_;  ///< slots, then workspaces of lanes, then the common part
-  const PinnedMemory pinned_;  ///< memory for searches, then the findings of each lane
+  const DeviceMemory memory_;  ///< slots, then the working memory of each lane, then the part that all lanes share
+  const PinnedMemory pinned_;  ///< memory for searches, and after that one Findings for each lane
   StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< guards the common part (except the layout), its pinned memory, and the members below
+  std::mutex search_mutex_;  ///< guards the shared part (except the layout), its pinned memory, and the members below
   std::vector<std::unique_ptr<DeviceMemory>> long_cuts_;
-  std::uint64_t long_cut_bytes_ = 0;  ///< the size of the memory for the last long cut
+  std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// A lane's place in the arena: its number and its parts of the memory.
+/// The place of a lane (a worker of the backend) in the arena: its number and its memory.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}

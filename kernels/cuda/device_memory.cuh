@@ -1,5 +1,5 @@
 // The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
-// makes every call and turns its error into an Error. Tests inject faults there (CudaFaults). Waits poll with a
+// makes every call and throws an Error if the call fails. Tests inject faults there (CudaFaults). Waits poll and have a
 // deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
@@ -31,8 +31,8 @@ namespace gpusort::detail {
 ///
 /// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
 /// - sticky, or no KIND: no call is made from call N on. Each returns cudaErrorIllegalAddress.
-/// - hang: a kernel that never ends runs before the first kernel from call N on.
-/// - illegal: a kernel that writes to an invalid address runs before the first kernel from call N on. All later calls
+/// - hang: before the first kernel from call N on, a kernel runs that never ends.
+/// - illegal: before the first kernel from call N on, a kernel runs that writes to an invalid address. All later calls
 ///   really fail.
 /// - flip: the N-th copy to the host has one wrong bit. The bit is wrong in the source of the copy, too.
 class CudaFaults {
@@ -58,7 +58,8 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// Restarts the count at 1 and makes call number `call` fail (0: no call). No other thread may be making CUDA calls.
+  /// Starts to count calls at 1 again, and makes call number `call` fail (0: no call). No other thread may be making
+  /// CUDA calls.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;
@@ -77,7 +78,7 @@ class CudaFaults {
   }
   /// Returns true if a fault kernel of this kind must start before the next kernel. Returns true only once.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
-  /// Returns true for the copy to the host that must get a wrong bit.
+  /// Counts copies to the host. Returns true for the copy that must get a wrong bit.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
@@ -105,7 +106,7 @@ inline int GpuTwins() {
 /// Returns the CUDA ordinal of the real GPU for GPU number `device`, which may be a twin (see GpuTwins).
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
-/// The GPU that errors of this thread name. After the GPU is lost, CUDA cannot tell which GPU was current.
+/// The GPU that this thread works on, for error messages. After a GPU is lost, CUDA cannot tell which GPU it was.
 inline thread_local int entered_device = kOnHost;
 
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
@@ -114,11 +115,11 @@ inline thread_local int entered_device = kOnHost;
   throw GpuLost(entered_device, message);
 }
 
-/// The start times of the calls that are inside the driver. They reveal a call that does not return.
+/// The start times of the calls that are inside the driver. They show a call that does not return.
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Registers a call while the object lives.
+  /// Records the start of a call while the object lives.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -175,7 +176,7 @@ void CheckCuda(const char* what, Call&& call) {
 /// True once a device has not answered within the deadline. Never reset.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// Throws the error for a device that hangs. This is not a GpuLost, because other GPUs cannot continue: shared
+/// Throws the error for a device that hangs. The error is no GpuLost, because other GPUs cannot continue: shared
 /// resources (peer memory, registered host memory) are not freed before the hanging GPU has done its work.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
@@ -200,12 +201,12 @@ class CudaDevice {
     entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// Makes the device current in a destructor. Returns false if the destructor must not free memory, because this
-  /// device is lost or any device hangs.
+  /// Makes the device current in a destructor. Returns false if this device is lost or any device hangs. The destructor
+  /// must then not free memory.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
-  /// Register pins host memory, so that copies are fast; if pinning fails, copies are only slower. Unregister ends the
-  /// pinning, and returns false only if the memory stays pinned.
+  /// Register() pins host memory, which makes copies faster; if the system refuses, copies still work. Unregister()
+  /// ends the pinning. It returns false only if the memory stays pinned.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -215,15 +216,16 @@ class CudaDevice {
     cudaGetLastError();
     return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
   }
-  /// Returns true if the host memory at `data` is pinned. If not, a copy waits inside the driver, without a deadline,
-  /// for the work queued before it. The caller must therefore wait for its kernels before such a copy.
+  /// Returns true if the host memory at `data` is pinned. If it is not, a copy waits inside the driver, without a
+  /// deadline, for the work queued before it. The caller must therefore wait for its kernels before such a copy.
   static bool Registered(const void* data) {
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;
   }
 
-  /// Blocks until the stream has done all queued work. After the deadline the device counts as lost for ever.
+  /// Blocks until the stream has done all queued work. If that takes longer than the deadline, the device counts as
+  /// lost from then on.
   void Wait(cudaStream_t stream) const {
     WaitUntil([&] { return cudaStreamQuery(stream); });
   }
@@ -240,7 +242,8 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// Waits in a destructor until the stream has done its work, or until the device is lost: then nothing runs on it.
+  /// Waits in a destructor until the stream has done its work. Also returns once the device is lost, because then
+  /// nothing runs on it.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
@@ -255,8 +258,8 @@ class CudaDevice {
   }
 
   /// Polls until the query succeeds or fails, or the deadline passes. Spins at first, because most waits are short, and
-  /// then sleeps. On busy cores a thread that sleeps is woken before other threads have used up their time slices; a
-  /// thread that yields is not.
+  /// then sleeps. On busy cores the system wakes a sleeping thread before other threads have used up their time slices,
+  /// but not a thread that yields.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -301,7 +304,7 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Copies several ranges to `to`: block i of the grid copies reads[i] to offset reads[i].at.
+/// Copies several ranges to `to`: block number i of the kernel copies reads[i] to to[reads[i].at].
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];
@@ -320,7 +323,7 @@ __global__ void WriteByteKernel(volatile unsigned char* to, unsigned char flip) 
 
 class Event;
 
-/// A CUDA stream that does not wait for the default stream. It must be idle when it is destroyed.
+/// A CUDA stream that does not wait for the default stream. The stream must be idle when it is destroyed.
 class Stream {
  public:
   enum class Priority { kUsual, kHigh };
@@ -342,7 +345,7 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// Makes work that is queued from now on wait for `event`, which must have been recorded.
+  /// Makes work that is queued from now on wait for `event`. The event must have been recorded before.
   void WaitFor(const Event& event) const;
 
   /// Queues a copy. `kind` says which of `to` and `from` is host memory. Pinned host memory must stay valid until the
@@ -364,7 +367,8 @@ class Stream {
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
-  /// Fetches `count` (> 0) ranges with one kernel, each to its offset from `pinned`. `reads` must be pinned, too.
+  /// Copies `count` (> 0) ranges with one kernel, each to its offset from `pinned`. `reads` must also be in pinned
+  /// memory.
   void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
     MakeWrongIfAsked(reads[0].from, reads[0].bytes);
     Launch("FetchAllKernel", FetchAllKernel<>, count, kFetchThreads, static_cast<unsigned char*>(pinned), reads);
@@ -385,7 +389,7 @@ class Stream {
   }
 
  private:
-  /// Flips one bit at `from` if the fault injector asks for a wrong bit. Equal `bytes` give the same bit.
+  /// Flips one bit at `from` if the fault injector wants a wrong bit in this copy. The size `bytes` decides which bit.
   void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
     if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
     const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
@@ -397,8 +401,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Waits at the end of its scope, also after an exception, until the stream is idle. Host blocks and slots that were
-/// declared before this object are therefore destroyed only after the device has used them.
+/// The destructor waits until the stream is idle, also after an exception. Host blocks and slots that were declared
+/// before this object are therefore destroyed only after the device has used them.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
@@ -454,7 +458,7 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Returns the seconds between Start and Stop, or 0 if either is missing. The stream must have passed Stop.
+  /// Returns the seconds between Start and Stop, or 0 if either was not called. The stream must have passed Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
@@ -526,7 +530,8 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// A pool of streams for short copies, which any thread may borrow. It grows with the number of copying threads.
+/// A pool of streams for short copies, from which any thread may borrow. The pool grows with the number of threads that
+/// copy at the same time.
 class StreamPool {
  public:
   explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}

@@ -1,4 +1,5 @@
-// The common base of the lanes of numbers and of fixed records: inspection, sorts and merges in a lane's workspace.
+// The common base class of the lanes (workers of the backend) for numbers and for fixed records. It inspects, sorts and
+// merges records in a lane's memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,8 +16,8 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of a kernel that strides over records: enough to fill any device, and few enough
-/// that all blocks can stop early.
+/// The maximum number of thread blocks of a kernel in which each thread handles many records. They fill any device, and
+/// they are few enough that all blocks can stop early.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
@@ -30,7 +31,7 @@ class FixedLaneBase : public CudaLane {
     return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
   }
 
-  /// Launches a kernel that fills Findings, waits for the kernel, and returns the findings.
+  /// Launches a kernel that writes a Findings, waits for the kernel, and returns the Findings.
   template <typename LaunchInspect>
   Findings Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
@@ -49,7 +50,7 @@ class FixedLaneBase : public CudaLane {
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
   }
 
-  /// Merges any number of runs with as many calls of MergeRuns as needed. Leaves the result in keys.current.
+  /// Merges any number of runs, with as many calls of MergeRuns as needed. Leaves the result in keys.current.
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {

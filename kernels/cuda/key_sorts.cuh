@@ -12,8 +12,9 @@
 
 namespace gpusort::detail {
 
-/// The sort and merge of `Key` in the order `LessT`. These pairs exist: 32-bit and 64-bit numbers with Less
-/// (sort_u32.cu, sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and PrefixEntryLess (sort_long_keys.cu).
+/// The sort and merge of keys of type `Key` in the order `LessT`. These pairs exist: 32-bit and 64-bit numbers with
+/// Less (sort_u32.cu, sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and PrefixEntryLess
+/// (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {
   /// Calls gpusort::SortKeys.

@@ -1,8 +1,8 @@
-// A lane of the CUDA backend: the pipeline of one thread, with two CUDA streams and a workspace. Sort copies a batch to
-// the device block by block, sorts the batch in a slot and leaves the result there. Merge copies pieces to the device
-// (or between devices), merges them and copies the result to the host. Several lanes overlap; the steps of one call run
-// one after the other. CudaLane does the copies. Each kind of record has a derived class: numbers.cu, fixed.cu,
-// lines.cu. Start at CudaLane.
+// A lane (worker) of the CUDA backend, driven by one thread, with two CUDA streams and memory of its own. Sort copies a
+// batch to the device block by block, sorts the batch in a slot and leaves the result there. Merge copies pieces to the
+// device (or between devices), merges them and copies the result to the host. The steps of one call run one after the
+// other; several lanes work at the same time. CudaLane does the copies. Each kind of record has a derived class:
+// numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace gpusort::cuda {
 
-/// The number of blocks of a batch that a lane may be copying when it requests the next block. A BatchSource must
-/// therefore have more blocks than this.
+/// The number of blocks of a batch that a lane may still be copying when it requests the next block. A BatchSource must
+/// therefore allow more blocks than this to be in use.
 inline constexpr std::size_t kBlocksInFlight = 2;
 
 class CudaLane : public Lane {
@@ -41,13 +41,17 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    const std::byte* data;  ///< the result, in one of the two slots; null: see `cuts`
-    /// If `data` is null, the runs are too large to merge at once. `cuts` then has the bytes of each run's first part.
+    /// The merged records, in one of the two slots; null if the runs are too large to merge at once.
+    const std::byte* data;
+    /// Used only if `data` is null: the size in bytes of the first part of each run. The caller merges these parts
+    /// first, and then the rest.
     std::vector<std::uint64_t> cuts = {};
   };
-  /// Sorts the records of the slot [in, in + bytes). `out` is another slot. The work may still be queued on stream().
+  /// Sorts the records of the slot [in, in + bytes). `out` is another slot. On return the work may still be queued on
+  /// stream().
   virtual Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) = 0;
-  /// Merges sorted runs in the slot `in`. Run r is [bounds[r], bounds[r + 1]), in records or, for lines, bytes.
+  /// Merges sorted runs that are in the slot `in`. Run r is [bounds[r], bounds[r + 1]), counted in records or, for
+  /// lines, in bytes.
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }
@@ -56,7 +60,7 @@ class CudaLane : public Lane {
   const Stream& stream() const { return stream_; }
 
  private:
-  /// Marks the end of a block's copy and measures its time.
+  /// The end of the copy of one block: an event in the stream, and the time that the copy took.
   struct Copied {
     Event event;
     Stopwatch time;
@@ -89,7 +93,7 @@ class CudaLane : public Lane {
   DeviceTimes times_;
 };
 
-/// Each function makes a lane for one kind of record: single numbers, fixed records, or lines.
+/// Each of these functions makes a lane for one kind of record: single numbers, fixed records, or lines.
 std::unique_ptr<Lane> MakeNumberLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeFixedLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena);

@@ -16,7 +16,7 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// How many bytes of text one thread, and one block of threads, searches for line ends.
+/// The sizes in bytes of the text that one thread, and one block of threads, searches for line ends.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 
@@ -30,19 +30,22 @@ struct DeviceLines {
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// Calls CompareLines. Not inlined, because a sort would otherwise contain hundreds of copies of CompareLines.
+/// Calls CompareLines for the lines number a and b. Not inlined, because a sort would otherwise contain hundreds of
+/// copies of CompareLines.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
   return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
 }
 
-/// Calls EncodeChunk. Not inlined for the same reason as CompareRows.
+/// Calls EncodeChunk for the line number `row`. Not inlined, because a sort would otherwise contain hundreds of copies
+/// of EncodeChunk.
 __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& lines, std::uint32_t row,
                                                             const LineOrderView& view, std::uint64_t skip) {
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Special results of KeyDifference: the lines are equal, or they differ but all their chunks are equal.
+/// Special results of KeyDifference. kNoDifference: the lines are equal. kHiddenDifference: the lines differ, but all
+/// chunks (pieces of twelve bytes) of their encoded keys are equal.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
@@ -51,7 +54,7 @@ inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Does the work of KeyDifference by comparing chunks, for keys that cannot be compared faster.
+/// Returns the result of KeyDifference by comparing chunks, for keys that cannot be compared faster.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -68,7 +71,7 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts a position in an encoded key to 32 bits. The result is at most 2^31, where the rounds of the sort end.
+/// Converts a position in an encoded key to 32 bits. Returns at most 2^31, where the rounds of the sort end.
 __device__ inline std::uint32_t Place(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
@@ -76,8 +79,9 @@ __device__ inline std::uint32_t Place(std::uint64_t at) {
 
 /// The common prefix of two texts.
 struct CommonFront {
-  std::uint64_t bytes;    ///< the bytes up to the first difference or the end of the shorter text
-  /// The number of these bytes that are escaped: they take two bytes in an encoded key that another key follows.
+  std::uint64_t bytes;    ///< the number of bytes before the first difference or the end of the shorter text
+  /// How many of these equal bytes have the value 0 or 1. Such a byte takes two bytes in an encoded key, unless the key
+  /// is the last one.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -96,7 +100,8 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Does the work of KeyDifference for the plain ends `a` and `b` of encoded keys, after `front` equal bytes.
+/// Returns the result of KeyDifference for encoded keys that end in the plain texts `a` and `b`, after `front` equal
+/// bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -113,9 +118,9 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return Place(front + at);
 }
 
-/// Compares the encoded keys of lines a and b, which must agree in their first `from` bytes. Returns kNoDifference,
-/// kHiddenDifference, or a number of leading bytes that the keys share. The eight bytes after these differ, unless the
-/// comparison gave up, at kFarEncoded or 2^31 bytes.
+/// Compares the encoded keys of lines a and b, whose first `from` bytes must be equal. Returns a number of leading
+/// bytes that are equal. The eight bytes after these differ, unless the comparison gave up, at kFarEncoded or 2^31
+/// bytes. Returns kNoDifference or kHiddenDifference if no chunk of the keys differs.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -141,13 +146,16 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line in a round of the sort: its place in the order, and the place of the first line that is equal so far.
+/// A line in a round of the sort. `place` is its place in the order so far. `group` is the place of the first line that
+/// cannot be distinguished from it so far.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
 };
 
 // ---- Kernels. They are templates so that several files of a program may include this header.
+//
+// Counts the delimiters in each tile (kScanTile bytes) of the text.
 
 /// Counts the delimiters in each tile of the text.
 template <typename = void>
@@ -173,7 +181,8 @@ __global__ void __launch_bounds__(kLineThreads)
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-/// Sets starts[k + 1] to the position after delimiter k. before[t] is the number of delimiters before tile t.
+/// Sets starts[k + 1] to the position after delimiter k. before[t] is the number of delimiters before tile t of the
+/// text.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
                                                                  const std::uint32_t* before, std::uint32_t* starts) {
@@ -208,8 +217,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the length of the common prefix of the encoded keys of rows a and b. `skip` is the lowest
-/// value that this thread has found.
+/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of rows a and b. `skip` is
+/// the lowest number that this thread has found.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -220,8 +229,8 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
   if (skip < seen->skip) atomicMin(&findings->skip, skip);
 }
 
-/// Finds out whether the lines are in order and which leading bytes all encoded keys share. Stops when more lines
-/// cannot change the findings.
+/// Finds out whether the lines are in order and how many leading bytes are equal in all encoded keys. Stops when more
+/// lines cannot change the findings.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
@@ -239,8 +248,8 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 /// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. If the first and the last key of a
-/// run begin with the same bytes, so do all keys of the run. If the text is not made of sorted runs, because the input
-/// was rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
+/// run begin with the same bytes, all keys of the run do. If the text is not made of sorted runs, because the input was
+/// rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -280,8 +289,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after a round, and the starts of the groups of equal lines. heads[j] is the place of
-/// the round's line j if that line differs from line j - 1, and 0 otherwise. With a null `active` all lines take part.
+/// Stores the order of the lines after a round of the sort, and where the groups of equal lines begin. heads[j] is the
+/// place of the round's line j if that line differs from line j - 1, and 0 otherwise. If `active` is null, all lines
+/// take part in the round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -294,9 +304,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets skips[group], for each group of lines that are equal so far, to the length of their common prefix, or leaves
-/// kNoDifference if the lines are equal. groups[j] is the place of the first line of line j's group. All lines of a
-/// group share at least `known` bytes or, with `active`, 8 bytes more than known_skips[their group in the last round].
+/// Handles each group of lines that are equal so far. Sets skips[group] to the number of leading bytes that are equal
+/// in all keys of the group. If the lines are equal, leaves kNoDifference there. groups[j] is the place of the first
+/// line of line j's group. The first `known` bytes are known to be equal or, with `active`, 8 bytes more than
+/// known_skips[the group in the last round].
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -345,7 +356,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if the line of row a comes before the line of row b.
+/// Returns true if the line number a comes before the line number b.
 __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
   const int order = CompareRows(lines, a, b, view);
   return order != 0 ? order < 0 : a < b;
@@ -373,7 +384,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Merges neighbouring runs of `run` rows, a multiple of kExactItems, with CompareLines.
+/// Merges neighbouring runs pairwise with CompareLines. A run has `run` rows, a multiple of kExactItems.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -406,7 +417,7 @@ struct Greatest {
   __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
-/// Returns the size of the line at place j of the order, including its delimiter.
+/// Returns the size in bytes of the line at place j of the order, including its delimiter.
 struct LineBytes {
   const std::uint32_t* starts;
   const std::uint32_t* order;
@@ -432,10 +443,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the size of the sorted lines of ranges[i] that come before the line `cut`, by key. In an
-/// `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes. All lines except
-/// `cut` end with the delimiter. One block searches one range: each of its eight warps looks at one line, so that a
-/// ninth of the range is left after each step.
+/// Sets bytes[i] to the size of the lines of ranges[i] that come before the line `cut`, by key. The lines of a range
+/// are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes.
+/// All lines except `cut` end with the delimiter. One block searches one range. Each of its eight warps looks at one
+/// line, so that a ninth of the range is left after each step.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,

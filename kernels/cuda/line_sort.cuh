@@ -1,7 +1,8 @@
-// Sorts text lines on the device: finds the starts of the lines, sorts entries of twelve key bytes and a row, sorts
-// lines that are still equal by eight more bytes in each round, and copies the lines once. Every round first finds how
-// many bytes the lines of a group share, and skips these bytes. CompareLines sorts the lines that rounds cannot order
-// (NULs at the ends of keys, or more than kMostRounds rounds). Start at LineSort::Sort.
+// Sorts text lines on the device. It finds the starts of the lines and sorts entries of twelve key bytes and a row (the
+// line's number). Each further round sorts the lines that are still equal by eight more bytes. Finally it copies each
+// line once. Every round first finds how many bytes are equal in all lines of a group, and skips these bytes.
+// CompareLines sorts the lines that rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds).
+// Start at LineSort::Sort.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,10 +20,11 @@ namespace gpusort::detail {
 struct CountRange;
 struct DeviceLines;
 
-/// Lines are loaded by aligned blocks of this many bytes. A block must be readable if it contains a byte of a line.
+/// Lines are loaded in aligned blocks of this many bytes. If a block contains a byte of a line, the whole block must be
+/// readable.
 inline constexpr std::uint64_t kLoadedBytes = 16;
-/// Clears the bytes after the first `bytes` bytes of `data` that a load of lines may touch. Sanitizers would report
-/// them as uninitialized.
+/// Clears the bytes that follow the first `bytes` bytes of `data`, up to the next multiple of kLoadedBytes. Loads of
+/// lines read these bytes, which sanitizers would report as uninitialized.
 inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
   const std::uint64_t over = bytes % kLoadedBytes;
   if (over == 0) return;
@@ -31,9 +33,9 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
 
 /// The results of kernels that inspect lines. The caller must set all bits to 1 before the first kernel runs.
 struct LineFindings {
-  std::uint32_t in_order;  ///< 0 if any line is smaller than the line before it
-  std::uint32_t skip;      ///< the length of a common prefix of all encoded keys; there may be a longer one
-  std::uint32_t decided;   ///< 0 if the chunks of two different lines are equal
+  std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
+  std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
+  std::uint32_t decided;   ///< 0 if the encoded keys of two different lines are equal
   std::uint32_t active;    ///< the number of lines in the next round
 };
 
@@ -48,14 +50,14 @@ class LineSort {
 
   struct Result {
     std::uint64_t rows = 0;
-    bool was_sorted = false;  ///< true if the text was in order; `out` was not written then
-    bool too_many = false;    ///< true if there are more than `rows` lines; nothing was sorted then
+    bool was_sorted = false;  ///< true if the text was in order; `out` is not written then
+    bool too_many = false;    ///< true if there are more than `rows` lines; nothing is sorted then
   };
 
-  /// Sorts text[0, bytes), whole lines at a 16-byte aligned address, to `out`. `ends` is empty, or has the ends of the
-  /// sorted, non-empty runs of which the text consists. The keys of `view` must be in device memory. `memory` must have
-  /// bytes() bytes of device memory, and `pinned` room for one LineFindings in pinned host memory. Returns while work
-  /// is still queued on the stream.
+  /// Sorts text[0, bytes), whole lines at a 16-byte aligned address, to `out`. If the text consists of sorted runs,
+  /// `ends` has their ends; otherwise it is empty. No run may be empty. The keys of `view` must be in device memory.
+  /// `memory` must have bytes() bytes of device memory, and `pinned` room for one LineFindings in pinned host memory.
+  /// On return work may still be queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
@@ -66,8 +68,9 @@ class LineSort {
   /// Sorts the rows in at.order by CompareLines. Returns the device address of the sorted rows.
   static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
                                           const LineOrderView& view, std::uint32_t rows);
-  /// Sorts lines whose entries have the same twelve bytes by their next bytes. `keys` has the sorted entries of all
-  /// lines. Leaves the sorted rows in at.order. Returns false if the chunks of different lines are equal.
+  /// Sorts lines whose entries have the same twelve bytes by the next bytes of their keys. `keys` has the sorted
+  /// entries of all lines. Leaves the sorted rows in at.order. Returns false if the encoded keys of different lines are
+  /// equal.
   bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 
@@ -77,9 +80,9 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues the computation of bytes[i]: the size of the sorted lines of ranges[i] that come before the line `cut`, by
-/// key. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes. All
-/// lines except `cut` end with the delimiter. All pointers are to device memory.
+/// Queues the computation of bytes[i]: the size of the lines of ranges[i] that come before the line `cut`, by key. The
+/// lines of a range are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a
+/// size in bytes. All lines except `cut` end with the delimiter. All pointers are to device memory.
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 

@@ -1,7 +1,8 @@
-// The CUDA backend's kernels on records. They find out whether a block is in order and which leading bytes all keys
-// share, map numbers to sortable numbers and back, make entries, copy whole records in the order of entries, and count
-// the records before a cut. The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any
-// alignment, because their bytes are read one by one. Only GatherKernel needs aligned words: see GatherWordBytes.
+// The CUDA backend's kernels on records. They find out whether a block is in order and how many leading bytes are equal
+// in all keys, map numbers to sortable numbers and back, make entries, copy whole records in the order of entries, and
+// count the records before a given record. The logic is in GPUSORT_HD functions, which tests can run on the host.
+// Records may have any alignment, because their bytes are read one by one. Only GatherKernel needs aligned words: see
+// GatherWordBytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +18,7 @@ namespace gpusort::detail {
 
 inline constexpr unsigned kRecordThreads = 256;
 
-/// Returns the length of the common prefix of the normalized keys of `a` and `b`, at most `limit` (<= key_bytes).
+/// Returns how many leading bytes are equal in the normalized keys of `a` and `b`, at most `limit` (<= key_bytes).
 GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
                                                 std::uint64_t limit) {
   std::uint64_t common = 0;
@@ -37,14 +38,14 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A range of sorted records, fixed records or lines, for the search that counts the records before a cut.
+/// A range of sorted records, for the search that counts the records before a given record (the cut).
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
   bool inclusive = false;
 };
 
-/// Returns how many of the sorted records in the range have a key below that of `cut`. If the range is `inclusive`,
+/// Returns how many records in the range, which is sorted, have a smaller key than `cut`. If the range is `inclusive`,
 /// records with an equal key also count.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
@@ -61,15 +62,17 @@ GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const By
   return low;
 }
 
-/// Returns the size of the widest word in which whole records can be moved if the first record is 16-byte aligned.
+/// Returns the size in bytes of the widest word with which whole records can be copied, if the first record is 16-byte
+/// aligned.
 GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   std::uint32_t word = 16;
   while (stride % word != 0) word /= 2;
   return word;
 }
 
-/// Returns which word of the unsorted records to copy to word `offset`, counted from sorted record `first_record`.
-/// Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred instructions.
+/// Returns the index of the word of the unsorted records that belongs to output word `offset`, counted from output
+/// record `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred
+/// instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -77,14 +80,14 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// The results of inspecting a block of records. The caller must set them to 0 before the inspection.
+/// The results of inspecting a block of records. The caller must set all members to 0 before the inspection.
 struct Findings {
-  unsigned long long differing;  ///< key_bytes minus the length of the common prefix of all normalized keys
-  std::uint32_t out_of_order;    ///< 1 if the key of some record is below the key of the record before
+  unsigned long long differing;  ///< key_bytes minus the number of leading bytes that are equal in all normalized keys
+  std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
-/// Inspects the keys of `count` records until more keys cannot change the findings, so a random block costs little.
-/// Without `want_prefix`, `differing` stays 0.
+/// Inspects the keys of `count` records until more keys cannot change the findings, so a random block costs little. If
+/// `want_prefix` is false, findings->differing stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -118,7 +121,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place by a NumberMap, or maps them back if `back`.
+/// Maps numbers in place by a NumberMap. If `back` is true, applies the inverse map.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
@@ -128,7 +131,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Sets entries[i] to the entry of record i. `count` must be below 2^32.
+/// Sets entries[i] to the entry of record i: twelve bytes of its key, and i. `count` must be below 2^32.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     MakeEntriesKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -159,14 +162,14 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The pieces that one kernel copies. The table is a kernel parameter. Each block copies one tile of a piece.
+/// The pieces of memory that one kernel copies. The table is a kernel parameter. Each block copies one tile of a piece.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
   static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes
   const Byte* from[kMost];
   std::uint64_t to[kMost];  ///< offsets in the output, in bytes
   std::uint64_t bytes[kMost];
-  std::uint32_t first_tile[kMost];  ///< the number of each piece's first tile
+  std::uint32_t first_tile[kMost];  ///< the number of the first tile of each piece, counted over all pieces
   std::uint32_t next_tile = 0, count = 0;
 
   bool full() const { return count == kMost; }
@@ -210,7 +213,8 @@ __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) 
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
-  std::uint32_t low = 0, high = pieces.count - 1;  // the last piece whose first tile is this tile or an earlier tile
+  // Searches the last piece whose first tile is this tile or an earlier tile.
+  std::uint32_t low = 0, high = pieces.count - 1;
   while (low < high) {
     const std::uint32_t middle = (low + high + 1) / 2;
     if (pieces.first_tile[middle] <= blockIdx.x) {
@@ -225,7 +229,7 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// Sets counts[i] to CountBeforeCut(ranges[i]).
+/// Sets counts[i] to the result of CountBeforeCut for ranges[i].
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,
