@@ -1,5 +1,6 @@
 // The exception of gpusort and the exit codes of the programs. The code that detects an error throws it, with path and
-// offset in the message. Stage boundaries, lanes with a fallback, and main() catch it. Start at ErrorCode.
+// offset in the message. The stages of a job, lanes (backend workers) with a fallback, and main() catch it. Start at
+// ErrorCode.
 #pragma once
 
 #include <stdexcept>

@@ -17,7 +17,8 @@
 #define GPUSORT_ON_DEVICE 0
 #endif
 
-// Unrolls a loop with a compile-time count. Without this, arrays that the loop indexes spill to local memory.
+// Unrolls a loop whose count is a compile-time constant. Without this, arrays that the loop indexes spill to local
+// memory.
 #if GPUSORT_ON_DEVICE
 #define GPUSORT_UNROLL _Pragma("unroll")
 #elif defined(__clang__)

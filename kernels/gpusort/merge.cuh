@@ -1,8 +1,9 @@
 // Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. All
-// functions are stable: for equal keys A comes before B, a lower run before a higher run, an earlier item before a
-// later item. Counts are 64-bit. As in CUB, the caller calls each function twice. With workspace = nullptr it only sets
-// workspace_bytes, and needs no GPU. With that much device memory, 256-byte aligned, it queues its work on `stream` and
-// returns. No function allocates or waits. Start at the public functions at the end of this file.
+// functions are stable: equal keys of the first list come before those of the second list, keys of an earlier run
+// before those of a later run, and an earlier item before a later item. Counts are 64-bit. As in CUB, the caller calls
+// each function twice. With workspace = nullptr it only sets workspace_bytes, and needs no GPU. With that much device
+// memory, 256-byte aligned, it queues its work on `stream` and returns. No function allocates or waits. Start at the
+// public functions at the end of this file.
 //
 // Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
 // comparator refers to) must stay valid until the stream has finished the work.
@@ -42,7 +43,8 @@ struct DoubleBuffer {
 
 namespace detail {
 
-/// Replaces std::less and cuda::std::less by Less, which any nvcc accepts as device code and the tile sort prefers.
+/// Returns Less instead of std::less or cuda::std::less, and any other order unchanged. Any nvcc accepts Less as device
+/// code, and the tile sort prefers it.
 template <typename LessT, typename Key>
 auto ToDeviceLess(const LessT& less) {
   if constexpr (std::is_same_v<LessT, std::less<>> || std::is_same_v<LessT, std::less<Key>> ||
@@ -81,7 +83,8 @@ class Arena {
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     return part;
   }
-  /// Returns the size of the workspace, at least kAlign, so that a workspace of this size is never null.
+  /// Returns the size of the workspace in bytes. Returns at least kAlign, so that a workspace of this size is never
+  /// null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
  private:
@@ -90,15 +93,15 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-/// Returns std::nullopt if the workspace has the `needed` bytes. Otherwise the public function must return this result:
-/// its caller asked for the size of the workspace, or passed too little.
+/// Returns std::nullopt if the workspace has at least `needed` bytes. Otherwise the public function must return the
+/// result of this function, because its caller asked for the size of the workspace, or passed too little.
 inline std::optional<cudaError_t> EndsHere(const void* workspace, std::size_t& workspace_bytes, std::size_t needed) {
   if (workspace != nullptr) return workspace_bytes < needed ? std::optional(cudaErrorInvalidValue) : std::nullopt;
   workspace_bytes = needed;
   return cudaSuccess;
 }
 
-/// The two lists of keys, and the two lists of values if there are values, between which passes alternate.
+/// Two lists of keys and, for pairs, two lists of values. Each pass reads one list of a kind and writes the other.
 template <typename Key, typename Value>
 struct PassBuffers {
   DoubleBuffer<Key> keys;
@@ -117,7 +120,8 @@ struct PassBuffers {
   }
 };
 
-/// Returns the number of tiles of a pass over n items in run_count runs. Reads no bounds, which may be on the device.
+/// Returns the number of tiles of a pass over n items in run_count runs. Does not read the bounds of the runs, which
+/// may be in device memory.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
@@ -148,7 +152,7 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// Queues passes until one run is left, in `current`. n is the number of items of all runs.
+/// Queues passes until one run is left, in the `current` lists. n is the number of items of all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
@@ -162,13 +166,13 @@ cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint
   return cudaSuccess;
 }
 
-/// Returns the runs from which a sort starts: sorted tiles.
+/// Returns the runs from which a sort starts merging: tiles, which are sorted one by one.
 template <typename Key, typename LessT, typename Values>
 constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts in `buffers`, which are lists of the caller.
+/// Sorts the items in `buffers`, whose lists all belong to the caller.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -177,7 +181,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   Arena arena(workspace);
   void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
-  // Keys are sorted in place. Values need another list as the target of the gather.
+  // Keys are sorted in place. The values of a tile are moved to the other list.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};
@@ -189,7 +193,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Sorts the list `in` to another list of the caller. A second list is in the workspace.
+/// Sorts the list `in` to another list of the caller. Passes also use a second list, which is in the workspace.
 template <typename Input, typename ValueInput, typename Value, typename LessT>
 cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       ValueOf<Input>* out, Value* values_out, std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -225,13 +229,14 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   return RunPass<2, kShape>(works, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
-/// Some of the bounds of runs, as a kernel parameter (at most 4 KB), which the launch copies before it returns.
+/// A part of the bounds of runs, passed as a kernel parameter (at most 4 KB). The launch copies the parameter before it
+/// returns.
 struct BoundsChunk {
   static constexpr std::uint32_t kCount = 480;
   std::uint64_t bounds[kCount];
 };
 
-/// This is a template so that several files of a program may include this header.
+/// This kernel is a template so that several files of a program may include this header.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();
@@ -239,7 +244,7 @@ __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::ui
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 
-/// Counts the runs that are not empty. Returns false if the bounds descend or do not begin with 0.
+/// Sets `count` to the number of runs that are not empty. Returns false if the bounds descend or do not begin with 0.
 inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint32_t& count) {
   count = 0;
   if (runs == 0) return true;
@@ -251,7 +256,7 @@ inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint
   return true;
 }
 
-/// Queues the copy of the bounds of all non-empty runs to device memory.
+/// Queues the copy of the bounds of all runs that are not empty to device memory.
 inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, std::uint32_t runs,
                                cudaStream_t stream) {
   BoundsChunk chunk;
@@ -268,7 +273,8 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The parts of the workspace of MergeRuns. `spare` is a list for all keys if the caller has only one such list.
+/// The parts of the workspace of MergeRuns. With `needs_spare`, `spare` has room for all n keys: a second list for the
+/// passes, if the caller has only one.
 template <typename Key>
 struct MergeRunsArena {
   std::uint64_t* bounds;
@@ -322,8 +328,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n). The workspace is at most about 1 % of the size of the keys, and grows with n. A call for
-/// its size looks only at n.
+/// Sorts keys.current[0, n). The workspace is at most about 1 % of the size of the keys, and grows with n. The call
+/// that asks for the size of the workspace only reads n.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -360,17 +366,18 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Returns the workspace size of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs, to allocate the
-/// workspace before the runs are known. The size grows with both arguments.
+/// Returns the workspace size, in bytes, of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs. Use it
+/// to allocate the workspace before the runs are known. The size grows with both arguments.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsArena<Key>(nullptr, n, runs, false).bytes;
 }
 
-/// Merges `runs` sorted runs that lie one after the other: run r is [bounds[r], bounds[r + 1]) of keys.current, and
-/// bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. It is read before the function returns, also in a
-/// call for the size of the workspace. Runs may be empty and of any lengths. A key of an earlier run comes before an
-/// equal key of a later run. A tree of 4-way passes reads and writes every key ceil(log4(runs)) times.
+/// Merges `runs` sorted runs that are one after the other in a list: run r is [bounds[r], bounds[r + 1]) of
+/// keys.current, and bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. The function reads it before it
+/// returns, even if the caller only asks for the size of the workspace. Runs may be empty and of any lengths. A key of
+/// an earlier run comes before an equal key of a later run. A tree of 4-way passes reads and writes every key
+/// ceil(log4(runs)) times.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -406,8 +413,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass does not change the input. If there is a single run, that pass copies it. Later passes alternate
-  // between the two lists and end in `out`.
+  // The first pass does not change the input. If there is a single run, the first pass copies it. Later passes
+  // alternate between the two lists and end in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

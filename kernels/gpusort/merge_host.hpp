@@ -1,8 +1,8 @@
 // Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns cuts
-// sorted runs by exact splitters into tiles that fit the cache. It does all levels of merging for one tile before the
-// next tile, so memory is read once and written once for any number of runs. Counts are 64-bit. For equal keys the
+// sorted runs exactly into tiles that fit the cache. It does all levels of merging for one tile before the next tile,
+// so memory is read once and written once for any number of runs. Counts are 64-bit. Of equal keys, the key of the
 // earlier run comes first, and in a run the earlier item. An executor supplies the threads, so an application can use
-// its own thread pool. Start at MergeRuns. gpusort.hpp has the contracts of all functions.
+// its own thread pool. Start at MergeRuns. gpusort.hpp describes all functions.
 #pragma once
 
 #include <algorithm>
@@ -42,10 +42,11 @@ struct SequentialExecutor {
   }
 };
 
-/// Starts threads in each ForEach (about 20 us for each) and joins them at its end. The calling thread works, too.
+/// An executor that starts threads in each ForEach (about 20 us for each thread) and joins them at its end. The calling
+/// thread works, too.
 class ThreadExecutor {
  public:
-  /// 0 `threads` means one thread for each core.
+  /// `threads` is the number of threads; 0 means one thread for each core.
   explicit ThreadExecutor(unsigned threads = 0)
       : workers_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
   unsigned workers() const { return workers_; }
@@ -82,7 +83,7 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// The items [first, first + size). A Range that stands for a run is sorted.
+/// The items [first, first + size). If a Range is used as a run, its items are sorted.
 template <typename It>
 struct Range {
   It first{};
@@ -99,9 +100,9 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// The size of a tile in bytes. The tile, scratch and the slices that it reads together fit a cache of 1 MiB.
+/// The size of a tile in bytes. The tile, its scratch memory and its parts of the runs together fit a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// From this number of items on, a second thread saves more time than it costs.
+/// The number of items from which on a second thread saves more time than it costs.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -114,8 +115,8 @@ constexpr std::uint64_t TileItems(std::uint64_t bytes = kMergeTileBytes) {
   return std::max<std::uint64_t>(64, bytes / sizeof(T));
 }
 
-/// Returns how many leading items of [first, first + n) satisfy `before`, which must be true for a prefix of the items.
-/// The search has no branch that depends on the data.
+/// Returns how many leading items of [first, first + n) satisfy `before`. No item after these may satisfy it. The
+/// search has no branch that depends on the data.
 template <typename It, typename Before>
 std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   std::uint64_t base = 0;
@@ -128,15 +129,15 @@ std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   return base;
 }
 
-/// Cuts a set of runs into a left and a right part at a pivot item, in the total order (value, run, position).
+/// Divides a set of runs into a left and a right part at a pivot item, in the total order (value, run, position).
 template <typename It, typename LessT>
 class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
   /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum. The sum is
-  /// between an eighth and seven eighths of `total`. If `total` is very small, the sum is only guaranteed to be neither
-  /// 0 nor `total`. No run may be empty, and `total` must be at least 2.
+  /// between an eighth and seven eighths of `total`, the number of all items. If `total` is very small, the sum is only
+  /// guaranteed to be neither 0 nor `total`. No run may be empty, and `total` must be at least 2.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
@@ -146,7 +147,8 @@ class Cutter {
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // The weighted median of the middles of all runs leaves at least a quarter of the items on each side.
+    // Each run proposes its middle item. The median of these, weighted by the sizes of the runs, leaves at least a
+    // quarter of the items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -171,7 +173,7 @@ class Cutter {
     });
   }
 
-  /// Picks random candidates, one in each of kSamples equal shares of the concatenated runs.
+  /// Picks random items as candidates for the pivot, one in each of kSamples equal parts of the concatenated runs.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;
@@ -220,7 +222,7 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// Does one step of merging from the front: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
+/// Does one step of a merge that goes forwards: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -229,7 +231,8 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// Does one step of merging from the back: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
+/// Does one step of a merge that goes backwards: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
+/// Branch-free.
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_a = less(b[-1], a[-1]);
@@ -238,7 +241,7 @@ inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   b -= !take_a;
 }
 
-/// The state of a merge: the remaining items of both lists, and the remaining place for output.
+/// The state of a merge: the remaining items of both lists, and the remaining part of the output.
 template <typename T>
 struct Cursors {
   const T* a;
@@ -248,7 +251,7 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns a number of steps that can be done from each end without using up either list.
+  /// Returns a number of steps that a merge can do from each end without reaching the end of a list.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -265,7 +268,7 @@ struct Cursors {
 };
 
 /// Merges two sorted arrays. A step of a branch-free merge takes about eight cycles, because it waits for the step
-/// before. Therefore four independent chains alternate: both halves (cut by co-rank), each from the front and from the
+/// before. Therefore four independent merges alternate: the two halves of the output, each from the front and from the
 /// back.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
@@ -300,9 +303,9 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. The tree is cut into parts of similar size and
-/// merged depth first, so that small subtrees stay in the first-level cache. `scratch` must have room for `total`
-/// items; `out` also serves as scratch.
+/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. Divides the tree into parts of similar size and
+/// merges each part completely before the next, so that small parts stay in the first-level cache. `scratch` must have
+/// room for `total` items; `out` also serves as scratch memory.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
@@ -324,10 +327,10 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
 
 }  // namespace detail
 
-/// Cuts the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs. Calls body(slices,
-/// begin, size, worker) once for each tile, in parallel and in any order. `slices` are the non-empty parts of the runs,
-/// in run order, whose merge is the output [begin, begin + size). Cuts are exact for any number of runs of any length.
-/// Allocates only tables of O(runs) for each worker.
+/// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs. Calls
+/// body(slices, begin, size, worker) once for each tile, in parallel and in any order. `slices` are the non-empty parts
+/// of the runs, in run order, whose merge is the output [begin, begin + size). The division is exact for any number of
+/// runs of any length. Allocates only tables of O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -346,7 +349,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First cuts the runs into shares, several for each worker. Then the workers cut the shares into tiles.
+  // First divides the runs into shares, several for each worker. Then the workers divide the shares into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {
@@ -370,7 +373,8 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // `frames` is a stack of parts that are still to be cut, the leftmost on top. `stack` has their runs in this order.
+    // `frames` is a stack of parts that must still be divided, the leftmost on top. `stack` has their runs in this
+    // order.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

@@ -1,8 +1,8 @@
-// The kernels of merge.cuh and their launches. PartitionKernel cuts a pass into tiles, MergeTilesKernel merges tiles of
-// 2 or 4 runs, TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and
-// tile_sort.hpp with barriers between them. A level of merging inside a tile costs a third of reading and writing
-// device memory once. A pass over 4 runs (two levels) is therefore cheaper than two passes over 2 runs. Start at
-// RunPass and SortTiles.
+// The kernels of merge.cuh and their launches. A pass merges groups of 2 or 4 sorted runs and divides the output into
+// tiles. PartitionKernel finds the part of each run that belongs to a tile, MergeTilesKernel merges tiles,
+// TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and tile_sort.hpp with
+// barriers between them. A level of merging inside a tile costs a third of reading and writing device memory once. A
+// pass over 4 runs (two levels) is therefore cheaper than two passes over 2 runs. Start at RunPass and SortTiles.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -24,7 +24,7 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its index in the tile, which a tile sort of pairs moves together. An index of 16 bits would save no space.
+/// A key and its index in the tile. A tile sort of pairs moves both together. An index of 16 bits would save no space.
 /// The alignment lets shared memory deliver an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
@@ -43,7 +43,8 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, then by place. If equal keys are identical, so are equal items, as networks require.
+/// Orders Placed items by key, then by place. For sorting networks, items that compare equal must be identical. Items
+/// of this order are, if equal keys are identical.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -82,7 +83,7 @@ struct ListPair {
   }
 };
 
-/// Takes the place of lists of values in kernels that have only keys.
+/// Used in place of MergeValues or SortValues in kernels that have only keys.
 struct NoValues {};
 
 /// The values that belong to the keys of a pass, and the list to which they move.
@@ -111,7 +112,7 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// Programmatic dependent launch: the blocks of a kernel start while the kernel before is ending. Every kernel here
+// Programmatic dependent launch: the blocks of a kernel start while the previous kernel is ending. Every kernel here
 // waits before it accesses memory, and lets the next kernel start once its own blocks run. In a small sort, a pass
 // therefore takes no longer than a launch.
 
@@ -127,13 +128,16 @@ __device__ __forceinline__ void LetNextKernelStart() {
 #endif
 }
 
-// ---- Cutting a pass.
+// ---- Finding the parts of the runs that belong to a tile.
+//
+// The number of items of each run that several lanes (threads of a warp) look at in one step of a search. With 8 lanes
+// each step leaves an eighth of the run, instead of a half.
 
 /// The number of probes in each run when several lanes of a warp search for one cut. With 8 probes each step leaves an
 /// eighth of the run, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
-/// The number of lanes that search together for one cut of kWays runs.
+/// The number of lanes (threads of a warp) that together find where an output rank divides kWays runs.
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
@@ -151,7 +155,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Probes ascend, so the probes that are too far come last.
+    // Probes (the items that the lanes look at) ascend, so the probes that are too far come last.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -160,7 +164,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Computes SplitRuns, for less than 2^32 items, with kWays * kProbes lanes of a warp. `probes` is shared memory for
+/// Computes SplitRuns with kWays * kProbes lanes of a warp, for fewer than 2^32 items. `probes` is shared memory for
 /// kWays * kProbes keys.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
@@ -193,7 +197,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Finds the cuts of a pass at the start of each tile and writes them to `works`.
+/// Finds where the start of each tile of a pass divides the runs, and writes the result to `works`.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -222,8 +226,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// Finds the cuts at the start and the end of a tile together, with all threads of the block that merges the tile. Used
-/// for passes of few tiles, where a separate kernel would take longer than the merge. `shared` has kThreads keys.
+/// Finds the parts of the runs that belong to one tile, with all threads of the block that merges the tile. Used for
+/// passes of few tiles, where a separate kernel would take longer than the merge. `shared` has room for kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -253,7 +257,8 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    const int end = static_cast<int>(threadIdx.x) / kWorkers;  // the cut that this thread helps to find; > 1: none
+    // 0: the thread helps to find the tile's start; 1: its end; > 1: neither.
+    const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
     std::uint64_t begin[kWays], items[kWays];
@@ -318,7 +323,7 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// Returns the size in bytes of the words that copy items asynchronously, or 0 if asynchronous copies are impossible.
+/// Returns the size in bytes of the words in which items are copied asynchronously, or 0 if that is impossible.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -331,8 +336,9 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
 }
 
 /// The items of a tile in shared memory, with one unused place after every 2^shift items (by default, 256 bytes). The
-/// padding protects against inputs that are constructed to slow merges down: without it all threads begin in the same
-/// bank, with it only two threads share a bank (Berney and Sitchinava 2020). kNoPadding omits the unused places.
+/// unused places protect against inputs that are made to slow merges down. Without them all threads may begin in the
+/// same bank of shared memory; with them only two threads share a bank (Berney and Sitchinava 2020). If `shift` is
+/// kNoPadding, there are no unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -345,7 +351,8 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns the distance, in places, between items whose indices differ by `items`, or 0 if that distance varies.
+/// Returns the distance in memory, counted in places, between two items of a tile whose indices differ by `items`.
+/// Returns 0 if that distance varies.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -402,7 +409,7 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns item `at` of a tile directly from the list that contains it.
+/// Returns item number `at` of a tile. Reads it directly from the list that contains it.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -415,8 +422,9 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
   return item;
 }
 
-/// Calls store(at) for the tile's items that the threads of this warp have just put into shared memory. Neighbouring
-/// threads store neighbouring items. A warp stores only its own shares, so no barrier of the block is needed.
+/// Calls store(at) for each item of the tile that the threads of this warp have just put into shared memory.
+/// Neighbouring threads store neighbouring items. A warp stores only what its own threads have merged, so no barrier is
+/// needed.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -429,7 +437,8 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// Returns true if most threads of a warp begin in their neighbours' bank. One random input in eight is like this.
+/// Returns true if most threads of a warp begin in the same bank of shared memory as one of the next two threads. This
+/// happens for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -440,8 +449,8 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Runs all levels, from kLevel on, of merging a tile. Leaves the merged tile in shared memory, without padding, as the
-/// shares of the threads. Each share is visible to its own warp only. If there are values, sets `places` to the
+/// Merges a tile level by level, beginning with level kLevel. Leaves the merged tile in shared memory, without padding.
+/// Each warp may only read the part that its own threads have merged. If there are values, sets `places` to the
 /// original place of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
@@ -456,8 +465,9 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Shares of an odd number of items are written without bank conflicts if there is no padding. Padding slows these
-  // writes by a tenth. An input that conflicts on one level is assumed to conflict on all levels.
+  // Decides whether this level writes its items with padding. Each thread writes an odd number of items, so without
+  // padding the writes have no bank conflicts; padding slows them by a tenth. If reads have bank conflicts on one
+  // level, they are assumed to have them on the next level, too, and padding avoids these.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -490,7 +500,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
   }
 }
 
-/// The shared memory of MergeTilesKernel: the keys of a tile, later its values, and the original place of each item.
+/// The layout of shared memory in MergeTilesKernel: the keys of a tile, later replaced by its values, and after them
+/// the original place of each item.
 template <int kWays, int kThreads, int kItems, typename Key, typename Values>
 struct MergeShared {
   static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
@@ -501,7 +512,8 @@ struct MergeShared {
 };
 
 /// Merges one tile with each block: copies the tile's part of each run to shared memory, merges level by level, and
-/// writes the result. `cuts` has the bounds of all parts (an array of WayTile), or is a MergePass if blocks find cuts.
+/// writes the result. `cuts` is an array with the parts of the runs (WayTile) for each tile, or a MergePass if each
+/// block finds its parts itself.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -534,7 +546,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
-    // Skips a bound between runs of which one is empty.
+    // If one of two neighbouring runs is empty, there is nothing to compare at their border.
     if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
   }
   if (in_order) {
@@ -567,7 +579,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles.
 
-/// Writes a sorted tile, and the values of its keys, from shared memory. Each share is visible to its own warp only.
+/// Writes a sorted tile, and the values of its keys, from shared memory. A warp writes only what its own threads have
+/// sorted, because it cannot see the items of other warps yet.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -601,7 +614,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Returns the order of the items of a tile sort: Order<LessT> for pairs, and `less` for keys alone.
+/// Returns the order of the items that a tile sort moves: Order<LessT> for pairs, and `less` for keys alone.
 template <bool kPairs, template <typename> typename Order, typename LessT>
 __device__ auto OrderOfItems(LessT less) {
   if constexpr (kPairs) {
@@ -611,7 +624,7 @@ __device__ auto OrderOfItems(LessT less) {
   }
 }
 
-/// Sorts one tile with each block by merging. Only the keys may be sorted in place.
+/// Sorts one tile with each block, by merging. `out` may be the same list as `in`, but the values need another list.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -652,7 +665,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // A merge whose result belongs to one warp needs no barrier of the block.
+    // A merge whose result belongs to the threads of one warp needs no barrier of the block.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {
@@ -671,7 +684,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// Sorts one tile with each block by networks. Equal keys must be identical.
+/// Sorts one tile with each block, by sorting networks. Equal keys must be identical.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -730,9 +743,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// Sets `may` to true if `kernel` may start while the previous kernel is still running. Only machine code for compute
-/// capability 9.0 or newer waits for the previous kernel. Older PTX that the driver compiles for a newer GPU does not
-/// wait. Caches the answer for the last kernel, because asking takes as long as a launch.
+/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. To be correct, it
+/// must then wait for the previous kernel before it accesses memory. Only machine code or PTX for compute capability
+/// 9.0 or newer contains this wait, so `may` is false for older code. Caches the answer for the last kernel, because
+/// asking takes as long as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -759,7 +773,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // 48 KB less what kernels have in static arrays
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // 48 KB without the static arrays of the kernels
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -782,7 +796,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Returns shape.blocks for the comparator Less, and 1 for any other comparator.
+/// Returns the number of blocks that must fit a multiprocessor: shape.blocks for the order Less, 1 for any other order.
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
@@ -790,7 +804,7 @@ constexpr int BlocksOf(TileShape shape) {
 
 constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// Returns the tile shape of a merge, by the number of bytes that an item takes in shared memory.
+/// Returns the tile shape of a merge, which depends on the number of bytes that an item takes in shared memory.
 template <int kWays, typename Key, typename Values>
 constexpr TileShape MergeShape() {
   const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
@@ -804,7 +818,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns the size in bytes of the array `works` of any pass over n items in `runs` runs.
+/// Returns the largest size in bytes of the array `works` (the input of each tile) in a pass over n items in `runs`
+/// runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -813,8 +828,9 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Queues the search for the cuts of a pass whose blocks do not find their own cuts (see RunPass). For many cuts, one
-/// thread finds each cut, which takes longer but uses less of the GPU. Otherwise many lanes search for each cut.
+/// Queues the search that divides the runs of a pass into tiles (see RunPass). If there are many tiles, one thread
+/// searches for each tile, which takes longer but uses less of the GPU. Otherwise many lanes of a warp search for each
+/// tile.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
                          cudaStream_t stream) {
@@ -830,19 +846,19 @@ cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t 
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues one pass: a small kernel finds the cuts, and a large kernel merges. `tiles` is at least MergePass::tiles(),
-/// and `works` has room for `tiles` tiles.
+/// Queues one pass: a small kernel divides the runs into tiles, and a large kernel merges the tiles. `tiles` is at
+/// least MergePass::tiles(), and `works` has room for `tiles` tiles. For few tiles the large kernel does both.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
                     LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // The number of tiles up to which the blocks find their own cuts: about as many as run at the same time. For more
-  // tiles a separate kernel for the cuts is faster (see data/bench/NOTES.md).
+  // The number of tiles up to which the blocks divide the runs themselves: about as many blocks as run at the same
+  // time. For more tiles a separate kernel is faster (see data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // Searching for cuts takes registers. Fewer blocks at a time cost nothing, because few tiles do not fill the GPU.
+    // The search takes registers. Fewer blocks at a time cost nothing, because few tiles do not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
@@ -855,7 +871,7 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
                 tiles, kShape.threads, Shared::kBytes, stream, Cuts{tile_works}, lists, out, values, less);
 }
 
-/// Queues the sort of all tiles, which have the shape kShape.
+/// Queues the sort of all tiles. `kShape` is the shape of a tile.
 template <TileShape kShape, typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   using Key = ValueOf<Input>;
@@ -873,7 +889,7 @@ cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, Le
   }
 }
 
-/// Queues the sort of all tiles, which have the shape that SortShape returns.
+/// Queues the sort of all tiles. SortShape chooses the shape of a tile.
 template <typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);

@@ -1,9 +1,10 @@
 // The arithmetic of merging sorted lists by independent workers (merge path), for host and device. CoRank and SplitRuns
-// find where an output rank cuts the inputs, and SerialMerge merges from a cut on. MergePass describes one round of
-// merging as data: groups of 2, 4 or 8 runs, and what each tile of the output reads and writes. The caller processes
-// the tiles. Every merge is stable: for equal keys, lower runs come first. Start at MergePass. Sources: Siebert and
-// Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu (partition first, then
-// merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
+// find how many items of each list come before an output rank, and SerialMerge merges from there on. MergePass
+// describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile of the output reads and writes.
+// The caller processes the tiles. Every merge is stable: of equal keys, those of earlier runs come first. Start at
+// MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter,
+// moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors,
+// chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace gpusort {
 
-/// The default order. Replaces std::less, which nvcc takes as device code only with --expt-relaxed-constexpr.
+/// The default order. Used instead of std::less, which nvcc accepts as device code only with --expt-relaxed-constexpr.
 struct Less {
   template <typename T>
   GPUSORT_HD constexpr bool operator()(const T& a, const T& b) const {
@@ -21,13 +22,13 @@ struct Less {
   }
 };
 
-/// Returns the co-rank of k (see CoRank). The co-rank must be in [low, high]. Index is the unsigned type of the
-/// arithmetic: 32 bits are enough, and cheaper, inside a tile.
+/// Returns the co-rank of k (see CoRank), which must be in [low, high]. Index is the unsigned type of the arithmetic:
+/// 32 bits are enough, and cheaper, inside a tile.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index low, Index high, LessT less) {
   while (low < high) {
     const Index i = low + (high - low) / 2;
-    // a[i] is among the first k items unless b[k - 1 - i] is less.
+    // a[i] is among the first k items of the merge unless b[k - 1 - i] is less.
     if (less(b[k - 1 - i], a[i])) {
       high = i;
     } else {
@@ -45,7 +46,7 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
   return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
 }
 
-/// Returns the same as CoRank, but begins the search near k * m / (m + n). Runs drawn from one distribution are cut
+/// Returns the same as CoRank, but starts to search near k * m / (m + n). In lists with similar keys the co-rank is
 /// within about sqrt(m + n) / 4 of that place. The search doubles its distance on the side of the answer, and then
 /// halves the interval. For a tile of 4096 items it takes 7 steps instead of 12; at worst twice as many as CoRank.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
@@ -77,13 +78,16 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return CoRankBetween(k, a, b, low, high, less);
 }
 
-/// Finds the co-ranks of kWays runs: sets split[w] to how many items of run w are among the first `rank` items of the
-/// stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. On equal
-/// keys, lower runs come first. Each step reads one key and halves the unknown part of one run, so there are at most
-/// sum(log2(items[w]) + 1) steps. Proof: each run's unknown part has a probe in its middle. Let `before` be the number
-/// of unknown items that precede the probes of their runs. At most `before` unknown items precede the least probe, so
-/// the least probe is among the first `rank` items if more than `before` items are still to be found. At least `before`
-/// unknown items precede the greatest probe, so otherwise the greatest probe is not among them.
+/// Finds the co-ranks of kWays sorted runs: sets split[w] to how many items of run w are among the first `rank` items
+/// of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. Of
+/// equal keys, those of lower runs come first. Each step reads one key and halves the unknown part of one run (the
+/// items of which it is not known yet whether they are among the first `rank`), so there are at most sum(log2(items[w])
+/// + 1) steps.
+///
+/// Proof: each run's unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that
+/// precede the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is
+/// among the first `rank` items if more than `before` items are still to be found. At least `before` unknown items
+/// precede the greatest probe, so otherwise the greatest probe is not among them.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -137,9 +141,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// A step of SplitRuns as phases for kWays * kProbes workers, each of which looks at one key. The probes cut the
-/// unknown part of each run into kProbes parts, and about one part is left. Worker w * kProbes + p has probe p of run
-/// w. Index is the unsigned type of the arithmetic, which must hold the rank and the number of all items.
+/// SplitRuns with many workers: in each step every worker looks at one item, its probe. Each run has kProbes probes,
+/// which divide its unknown part into kProbes parts; after the step about one part is unknown. Worker w * kProbes + p
+/// has probe p of run w. Index is the unsigned type of the arithmetic, which must hold the rank and the number of all
+/// items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -167,12 +172,12 @@ struct SplitSearch {
   }
 
   /// Returns 1 if the probe of `worker` is certainly among the first `rank` items, -1 if it certainly is not, and 0
-  /// otherwise. `probes` has the keys at all probes. Probes of runs without an unknown part are ignored.
+  /// otherwise. `probes` has the keys of all probes. A run without an unknown part has no probes.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
     const Key own = probes[worker];
-    // The number of items that certainly precede the probe, and the number that may precede the probe.
+    // The number of items that certainly precede the probe, and the number of items that may precede it.
     Index before_least = 0, before_most = 0;
     GPUSORT_UNROLL
     for (int w = 0; w < kWays; ++w) {
@@ -180,7 +185,8 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns true if probe p of run w precedes this probe. The lower run decides between equal keys.
+        // Returns true if probe p of run w precedes the probe of this worker. Of equal keys, the key of the lower run
+        // precedes.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);
@@ -198,8 +204,8 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the unknown part of run w: its first `found` probes are among the first `rank` items, and its last
-  /// `beyond` probes are not.
+  /// Narrows the unknown part of run w. The first `found` probes of the run are among the first `rank` items, and its
+  /// last `beyond` probes are not.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -215,7 +221,7 @@ struct SplitSearch {
   }
 };
 
-/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors; a branch decides which one moves.
+/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors. A branch decides which cursor moves.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   Index i = 0, j = 0, k = 0;
@@ -230,10 +236,10 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, O
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges one thread's share of a tile. `out` gets the first kItems items of the merge of keys[a, a_end) and keys[b,
-/// b_end), and `from` their indices in `keys`, which may be any type with operator[]. If fewer items are left, the rest
-/// of `out` and `from` is unspecified. `less` is only called with keys of the two ranges. No index above `last` is
-/// read, which must be a valid index.
+/// Merges what one thread writes of a tile: the first kItems items of the merge of keys[a, a_end) and keys[b, b_end) to
+/// `out`, and their indices in `keys` to `from`. `keys` may be any type with operator[]. If there are fewer items, the
+/// rest of `out` and `from` is unspecified. `less` is only called with keys of the two ranges. The function reads no
+/// index above `last`, which must be a valid index.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -241,7 +247,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Neither list can end within the share, so only the keys are compared. This saves a third of the instructions.
+    // Neither list can end within these kItems items, so only the keys are compared. This saves a third of the
+    // instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
       const bool take_b = less(key_b, key_a);
@@ -274,7 +281,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile of a kWays-way pass: items [begin[w], end[w]) of the list that holds run w of the group.
+/// The input of one tile of a pass over groups of kWays runs: items [begin[w], end[w]) of the list that contains run w
+/// of the tile's group.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -282,22 +290,23 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the largest number of outputs of a tile of a kWays-way pass. On each level every pair of segments begins
-/// with a new thread, so that no thread works for two pairs. This takes up to kWays / 2 - 1 spare threads.
+/// Returns the largest number of items in a tile of a kWays-way pass. A tile is merged level by level, pair by pair of
+/// sorted segments. No thread works for two pairs, so the last thread of each pair may have fewer than `items` items to
+/// write. A tile therefore has fewer items than `threads` threads could write: up to kWays / 2 - 1 threads are spare.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// A thread's share of one level of merging a tile: its outputs [begin, begin + items) in the tile; maybe none.
+/// The part of a tile that a thread writes on one level of merging: items [begin, begin + items), possibly none.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< the place in the tile from which the thread reads its lower run
+  std::uint32_t first = 0;  ///< the place in the tile where the thread starts to read the lower of its two runs
 };
 
 /// Does a thread's work on level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
-/// tile[bounds[w], bounds[w + 1]). Each level merges neighbouring groups of 2^kLevel segments pairwise.
+/// tile[bounds[w], bounds[w + 1]). Level kLevel merges pairs of sorted groups, each of 2^kLevel neighbouring segments.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
                                             std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
@@ -322,7 +331,7 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring runs and the place of their merge, as indices in the lists that hold the runs and the output.
+/// Two neighbouring runs and the place of their merge, as indices in the lists that contain the runs and the output.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -333,8 +342,8 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One tile of the output of a pass: the ranks [begin, begin + items) of the merge of one group. A tile may be empty
-/// (see MergePass::tiles).
+/// One tile of the output of a pass: the ranks [begin, begin + items) of the merge of one group of runs. A tile may be
+/// empty (see MergePass::tiles).
 struct MergeTile {
   std::uint64_t group = 0;
   RunPair pair;  ///< the two halves of the group's runs
@@ -346,9 +355,11 @@ struct MergeTile {
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// The kinds of runs that MergePass takes. Each kind has pairs() and pair(p), and numbers the output tiles: the tiles of
-// pair p are in order and start at FirstTile(p, tile_items), so FirstTile(pairs(), tile_items) is the number of all
-// tiles. PairOfTile is the inverse of FirstTile.
+// UniformRuns, BoundedRuns and TwoLists are the kinds of runs that MergePass takes. A pass merges runs pairwise, and
+// each kind numbers the tiles of the output: the tiles of pair p are in order and start at FirstTile(p, tile_items), so
+// FirstTile(pairs(), tile_items) is the number of all tiles. PairOfTile is the inverse of FirstTile.
+//
+// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 
 /// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 struct UniformRuns {
@@ -372,7 +383,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // Pair p - 1 is the last pair, and it is shorter than the others.
+      // There are only p pairs, and the last of them, pair p - 1, is shorter than the others.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -390,7 +401,7 @@ struct UniformRuns {
 
 /// Runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1]) for r
 /// < leaves. At level l a run is 2^l neighbouring runs of level 0, or fewer at the end. One array therefore serves
-/// every level of a merge tree. The code that uses a BoundedRuns must be able to read `bounds`.
+/// every level of a merge tree. Every processor that uses a BoundedRuns must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -406,8 +417,8 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // No table is needed: [begin, end) needs at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair
-  // is enough. The tiles that are not needed are empty.
+  // The tiles need no table: [begin, end) needs at most end / tile - begin / tile + 1 tiles, so one spare tile for each
+  // pair is enough. The tiles that are not needed are empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -426,7 +437,8 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two lists that are merged to a third list, as the runs of a single pair. Positions in each list begin at 0.
+/// Two sorted lists that are merged to a third list. They count as two runs, which form the only pair of a pass.
+/// Positions in each list begin at 0.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -442,9 +454,9 @@ struct TwoLists {
 };
 
 /// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
-/// have fewer runs. The output is cut into tiles of at most tile_items (> 0) items, and no tile spans two groups. The
-/// two halves of a group are the pair of runs that log2(kWays) - 1 rounds of pairwise merging would leave. A kind of
-/// runs therefore only has to number the tiles of pairs.
+/// have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two groups.
+/// The two halves of a group are treated as the pair of runs that log2(kWays) - 1 rounds of pairwise merging would
+/// leave, so a kind of runs only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -466,7 +478,7 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// Sets `begin` and `items` to the places and lengths of the runs in the tile's group.
+  /// Sets `begin` and `items` to the starts and lengths of the runs in the tile's group.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -483,8 +495,8 @@ struct MergePass {
   }
 };
 
-/// Cuts the group of `tile` at the tile's first rank: sets split[w] to the number of items of the group's run w before
-/// that rank. `lists` knows which list contains each run.
+/// Finds where the tile begins in each run of its group: sets split[w] to the number of items of the group's run w that
+/// come before the tile's first rank. `lists` knows which list contains each run.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -499,8 +511,8 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores the start of tile t, which is also the end of tile t - 1, in works[t] and works[t - 1]. split[w] items of the
-/// group's run w come before that start. After this call for all tiles of a pass, `works` is complete.
+/// Stores the start of tile t in works[t], and as the end of tile t - 1 in works[t - 1]. split[w] items of the group's
+/// run w come before that start. After this call for all tiles of a pass, `works` is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
@@ -511,7 +523,7 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // The tile before an empty tile stores its own end.
+    // If this tile is empty, the tile before it stores its own end.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

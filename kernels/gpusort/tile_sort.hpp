@@ -1,10 +1,10 @@
 // The phases of sorting one tile by many threads that share memory, for host and device. Each thread sorts kItems
 // neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise, and each
-// thread makes one share of the output (MergeShare). All threads wait for each other between two phases. The sort is
-// stable. It compares only existing items, so a tile may be short. Equal integers are identical (EqualIsSame) and need
-// no stability: networks (Batcher 1968) sort and merge them in registers. In a network, no branch and no address waits
-// for a comparison. The kernels run these phases, and so does a test, with a loop over the threads. Start at
-// MergeShare.
+// thread writes kItems items of the output, its share (MergeShare). All threads wait for each other between two phases.
+// The sort is stable. It compares only existing items, so a tile may be short. Equal integers are identical
+// (EqualIsSame) and need no stability: sorting networks (Batcher 1968) sort and merge them in registers. In a network,
+// no branch and no address waits for a comparison. The kernels run these phases, and so does a test, with a loop over
+// the threads. Start at MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,9 @@
 
 namespace gpusort {
 
-/// Copies the thread's share of the tile to `items` and returns the number of existing items in it. Fills `items` with
-/// copies of the first item, or leaves `items` unchanged if the share is empty.
+/// Copies the thread's share of the tile (kItems items) to `items`. Returns how many of these items exist, because a
+/// tile may be short. Fills the rest of `items` with copies of the first item. If no item exists, leaves `items`
+/// unchanged.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -36,7 +37,7 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the existing items of the thread's share back to the tile.
+/// Writes the items of the thread's share that exist back to the tile.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -47,8 +48,8 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// Returns true if the thread's share and the item before it are in order. The tile is sorted if all threads return
-/// true.
+/// Returns true if the thread's share (kItems items) and the item before it are in order. The tile is sorted if all
+/// threads return true.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -62,7 +63,7 @@ GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, cons
 }
 
 /// Sorts items[0, count) stably by odd-even transposition. No index depends on data, so the items stay in registers.
-/// Items from `count` on become copies of the largest item.
+/// Sets the items from `count` on to copies of the largest item.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, LessT less) {
   if (count == 0) return;
@@ -89,8 +90,9 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Does one level of merging inside a tile: merges pairs of runs. A run has the items of run_threads (a power of two)
-/// threads. Leaves the thread's share of the result in `items`. Items after the end of the tile are unspecified.
+/// Does one thread's work on one level of merging inside a tile. Merges pairs of runs. Each run has the items of
+/// run_threads (a power of two) threads. Leaves the thread's kItems items of the result in `items`. Items after the end
+/// of the tile are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -149,9 +151,9 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Makes Batcher's bitonic merge, which sorts items that ascend and then descend. The number of wires is a power of
-/// two. Wires after the last item hold imaginary items that are smaller than all others, so an exchange with such a
-/// wire only renames items.
+/// Makes Batcher's bitonic merge, a sorting network for items that ascend and then descend. The number of wires is a
+/// power of two. Wires after the last item have imaginary items that are smaller than all others, so an exchange with
+/// such a wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
@@ -220,9 +222,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// Says whether keys that are equal under LessT are identical in every byte. Networks may then sort the keys, because
-/// the order of equal keys cannot be observed. Largest() returns a key that is not before any other key. Specialize
-/// this template for your own orders.
+/// Says whether keys that are equal under LessT are identical in every byte. The order of such keys cannot be observed,
+/// so sorting networks, which are not stable, may sort them. Largest() returns a key that is not before any other key.
+/// Specialize this template for your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -230,24 +232,25 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// One thread's share of a merge by networks: the ranks [rank, rank + kItems) of the merge of tile[begin, middle),
-/// which ascends, and tile[middle, end), which descends. Every share therefore ascends and then descends.
+/// One thread's share of a merge by networks: the ranks [rank, rank + kItems) of the merge of two runs. The run
+/// tile[begin, middle) ascends, and the run tile[middle, end) descends. The items of a share therefore ascend and then
+/// descend.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge: returns how many items of the ascending run come before the share.
+/// First phase of a merge by networks: returns how many items of the ascending run come before the thread's share.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge: loads and merges the share. `first` and `end` are the co-ranks of the share's start and
-/// end. The end is the next thread's start, or the length of the ascending run for the last thread. A short share is
-/// filled with `largest`.
+/// Second phase of a merge by networks: loads and merges the thread's share. `first` and `end` are the co-ranks of the
+/// share's start and end: how many items of the ascending run come before them. The end is the next thread's start, or
+/// the length of the ascending run for the last thread. A short share is filled with `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
@@ -270,7 +273,8 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns a thread's share of a merge by networks. A run has the items of run_threads threads. Odd runs descend.
+/// Returns the thread's share of a merge by networks. A run has the items of run_threads threads. Runs with odd numbers
+/// descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -278,7 +282,8 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge: stores the thread's part of a run of run_threads threads. Odd-numbered runs are reversed.
+/// Third phase of a merge by networks: writes the thread's share back to the tile. The share is part of a run of
+/// run_threads threads. Runs with odd numbers are stored in reverse order.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

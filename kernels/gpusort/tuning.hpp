@@ -14,7 +14,9 @@ namespace gpusort {
 /// How a kernel divides its work. A tile has threads * items items.
 struct TileShape {
   int threads = 0;  ///< a power of two
-  int items = 0;    ///< items of a thread; odd, so that shares begin in different banks of shared memory
+  /// The number of blocks that must fit a multiprocessor together, which limits the registers of a thread. Used only
+  /// with the order Less, because other orders may need more registers and would spill.
+  int items = 0;
   /// The number of blocks that must fit a multiprocessor together, which limits the registers. Used only with the
   /// comparator Less, because other comparators may need more registers and would spill.
   int blocks = 1;
@@ -23,15 +25,15 @@ struct TileShape {
 };
 
 struct Tuning {
-  TileShape network_sort;  ///< one tile of a tile sort by networks
-  TileShape sort;          ///< one tile of any other tile sort
-  TileShape merge;         ///< one output tile of a 2-way pass
-  TileShape merge_4;       ///< one output tile of a 4-way pass
+  TileShape network_sort;  ///< a tile that is sorted by sorting networks
+  TileShape sort;          ///< a tile that is sorted by merging
+  TileShape merge;         ///< an output tile of a 2-way pass over keys
+  TileShape merge_4;       ///< an output tile of a 4-way pass over keys
   TileShape merge_pairs;   ///< as merge and merge_4, for keys with values
   TileShape merge_pairs_4;
 };
 
-/// Returns the tile shapes for items that take item_bytes of shared memory.
+/// Returns the tile shapes for items that take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
   // Found by gpusort_tune on an H200, except the network sorts (figures: data/bench/NOTES.md). With 2 blocks instead of
