@@ -1,0 +1,212 @@
+// The bytes that normalized keys of values are made of: see value_key.hpp. Start at KeyBytes.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "formats/keyed_record.hpp"
+
+namespace gpusort::keys {
+
+// Bytes 3..8, 11..244 and 247..252 need no escape, nor do their complements. Keys of values begin with 16..239, so that
+// nulls can stand on either side of them, in both directions.
+inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
+inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;  ///< first bytes of infinities and NaN
+inline constexpr unsigned kText = 128;                                    ///< the first byte of what is put as bytes
+
+/// Gathers the bytes of a key, for FieldWriter::PutBytes.
+class KeyBytes {
+ public:
+  KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
+  KeyBytes(const KeyBytes&) = delete;
+  KeyBytes& operator=(const KeyBytes&) = delete;
+
+  void Put(unsigned byte) {
+    if (size_ == bytes_.size()) End();
+    bytes_[size_++] = static_cast<unsigned char>(byte ^ flip_);
+  }
+  template <std::size_t kSize>
+  void Put(const std::array<unsigned char, kSize>& bytes) {
+    if (size_ + kSize > bytes_.size()) End();
+    for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
+    size_ += kSize;
+  }
+  /// Puts the first `count` bytes of `word` in the order that they have in memory.
+  void PutWord(std::uint64_t word, unsigned count) {
+    if (size_ + sizeof(word) > bytes_.size()) End();
+    word ^= flip_ * 0x0101010101010101u;
+    std::memcpy(bytes_.data() + size_, &word, sizeof(word));
+    size_ += count;
+  }
+  void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
+  /// Ends a part of bytes that need no escape.
+  void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
+  /// Complements what is put from now on.
+  void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
+  bool reverse() const { return flip_ != 0; }
+
+  // Members that detail::PutVersionPart also needs.
+  static bool full() { return false; }
+  void PutCount(std::uint64_t count) {
+    Put(count < 255 ? static_cast<unsigned>(count) : 255);
+    for (unsigned shift = 64; count >= 255 && shift > 0;) Put(static_cast<unsigned>(count >> (shift -= 8) & 0xFF));
+  }
+
+ private:
+  FieldWriter& out_;
+  std::array<unsigned char, 120> bytes_;
+  std::size_t size_ = 0;
+  unsigned flip_ = 0;
+};
+
+/// Reverses what is put while it lives, on top of what is reversed already.
+class Reversed {
+ public:
+  Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
+  Reversed(const Reversed&) = delete;
+  Reversed& operator=(const Reversed&) = delete;
+  ~Reversed() { out_.set_reverse(before_); }
+
+ private:
+  KeyBytes& out_;
+  const bool before_;
+};
+
+// --- Numbers of a fixed range: digits of base 224, as bytes from 16 on. -------------------------------------------
+
+inline constexpr std::uint32_t kBase = 224;
+inline constexpr unsigned kFirstDigit = 16;
+constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
+
+template <unsigned kDigits>
+void PutFixed(std::uint64_t value, KeyBytes& out) {
+  // Four digits at a time, which 32 bits hold.
+  constexpr unsigned kPart = 4;
+  if constexpr (kDigits > kPart) {
+    PutFixed<kDigits - kPart>(value / Power(kPart), out);
+    PutFixed<kPart>(value % Power(kPart), out);
+  } else {
+    auto part = static_cast<std::uint32_t>(value);
+    std::array<unsigned char, kDigits> bytes;
+    for (unsigned i = kDigits; i-- > 0; part /= kBase)
+      bytes[i] = static_cast<unsigned char>(kFirstDigit + part % kBase);
+    out.Put(bytes);
+  }
+}
+
+/// `value`, of less than 2^54, in kDigits bytes if it is in [0, 200 * 224^(kDigits - 1)), otherwise in 9.
+template <unsigned kDigits>
+void PutUsual(std::int64_t value, KeyBytes& out) {
+  constexpr std::uint64_t kDigit = Power(kDigits - 1);
+  if (value >= 0 && static_cast<std::uint64_t>(value) < 200 * kDigit) {
+    PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // begins with 26..225
+  } else {
+    out.Put(value < 0 ? 20 : 230);
+    PutFixed<8>(static_cast<std::uint64_t>(value + (std::int64_t{1} << 54)), out);
+  }
+}
+
+// --- Digits -------------------------------------------------------------------------------------------------------
+
+/// Decimal digits by twos: 20 + 2 * pair, and one more if another pair follows. So they need no end, and what is cut
+/// off is less. The last digit is not to be 0.
+class DigitPairs {
+ public:
+  explicit DigitPairs(KeyBytes& out) : out_(out) {}
+  void Add(unsigned digit) {
+    if (half_) {
+      pair_ += digit;
+    } else {
+      if (any_) out_.Put(kMore + 2 * pair_);
+      pair_ = 10 * digit;
+      any_ = true;
+    }
+    half_ = !half_;
+  }
+  void End() { out_.Put(kLast + 2 * pair_); }
+
+  static constexpr unsigned kLast = 20, kMore = 21;
+
+ private:
+  KeyBytes& out_;
+  unsigned pair_ = 0;
+  bool half_ = false;
+  bool any_ = false;
+};
+
+#if defined(__SSE2__)
+/// Reads up to 16 bytes of text as digits without a loop. Most numbers are that short. A loop would often be predicted
+/// wrongly, because numbers differ in their count of digits and in the place of the point.
+class ShortDigits {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  explicit ShortDigits(std::string_view text) : count_(static_cast<unsigned>(text.size())) {
+    char copy[kMost] = {};
+    std::memcpy(copy, text.data(), text.size());
+    const __m128i values = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(copy)), _mm_set1_epi8('0'));
+    const __m128i nine = _mm_set1_epi8(9);
+    const __m128i digits = _mm_cmpeq_epi8(_mm_max_epu8(values, nine), nine);
+    others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
+    Set(_mm_and_si128(values, digits));
+  }
+  /// A bit for each byte that is no digit.
+  unsigned others() const { return others_; }
+  /// Digits; also the others count while they are not removed, and are zeros.
+  unsigned count() const { return count_; }
+  void Remove(unsigned at) {
+    const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
+    digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
+    --count_;
+  }
+  /// A bit for each digit that is not 0.
+  unsigned not_zero() const {
+    return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
+  }
+  /// Puts the bytes that DigitPairs puts for the digits from `first` to `last`.
+  void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
+    digits_ >>= 8 * first;
+    const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
+    const __m128i ones = _mm_slli_epi16(_mm_srli_epi16(Vector(), 8), 1);
+    const __m128i pairs = _mm_add_epi16(_mm_add_epi16(tens, ones), _mm_set1_epi16(DigitPairs::kLast));
+    std::uint64_t word = 0;
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(&word), _mm_packus_epi16(pairs, pairs));
+    const unsigned count = (last - first) / 2 + 1;
+    constexpr std::uint64_t kMore = 0x0101010101010101u * (DigitPairs::kMore - DigitPairs::kLast);
+    out.PutWord(word + (kMore & ((std::uint64_t{1} << 8 * (count - 1)) - 1)), count);
+  }
+
+ private:
+  void Set(__m128i digits) { std::memcpy(&digits_, &digits, sizeof(digits_)); }
+  __m128i Vector() const {
+    __m128i vector;
+    std::memcpy(&vector, &digits_, sizeof(vector));
+    return vector;
+  }
+
+  unsigned count_, others_;
+  unsigned __int128 digits_;
+};
+#endif
+
+// --- Bytes --------------------------------------------------------------------------------------------------------
+
+/// One byte of what is put as bytes: 3 ends it, 4 and one more stand for the least ones.
+inline void PutContent(unsigned byte, KeyBytes& out) {
+  if (byte <= 4) {
+    out.Put(4);
+    byte += kFirstDigit;
+  }
+  out.Put(byte);
+}
+inline void EndContent(KeyBytes& out) { out.Put(3); }
+
+}  // namespace gpusort::keys
