@@ -33,8 +33,8 @@ class KeyMaker : public HostOrder {
   static constexpr std::size_t kMaxFields = 65;
 };
 
-/// Puts a computed sort key in front of each line, and provides the order of the resulting keyed lines. A KeyMaker
-/// computes the fields of the key.
+/// Puts a computed sort key before each line, and provides the order of the resulting keyed lines. A KeyMaker computes
+/// the fields of the key.
 class KeyedOrder : public KeyScheme {
  public:
   /// The lines end with `delimiter`, and `maker` computes their keys. `maker` must outlive this object.

@@ -1,6 +1,7 @@
-// Makes checkpoints of the last merge while it runs, so that a later process can continue there. A checkpoint begins
-// before a window with a certain number. It holds back that window and all later windows until the earlier windows are
-// written. Then it stores the state of the sink and of the proof in the manifest. Start at Checkpoints.
+// Makes checkpoints while the output is merged, so that a later process can continue there instead of at the beginning.
+// A checkpoint first waits until all output before a certain place is written. Output after that place is held back
+// meanwhile. Then it stores the state of the output in the manifest, the file that describes the job. Start at
+// Checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// `job` must have a journal. `pass` hands a window to `sink`; any thread may call `pass`.
+  /// `job.checkpoints` must be set. `pass` must hand a window, which is a piece of merged output, to `sink`; any thread
+  /// may call it.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass)
       : job_(job),
@@ -40,8 +42,8 @@ class Checkpoints {
     pipeline_.Start([this] { Run(); });
   }
 
-  /// Begins a checkpoint if one is due. The cutting thread calls it before it cuts window `number`, which begins at
-  /// byte `offset`.
+  /// Begins a checkpoint if it is time for one. The thread that divides the merge into windows must call this before it
+  /// makes window `number`, whose output begins at byte `offset`.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -59,8 +61,9 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Sets `window.written` to a token that sets Signal::lost if an exception destroys the window. The window must have
-  /// its number. If threads share the window, Pipeline::Try reports the exception instead.
+  /// Registers a new window, whose number must be set: `window.written` becomes a token that is released with the
+  /// window. If an exception destroys the window before it is written, the token sets Signal::lost, and no checkpoint
+  /// counts the window as written.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -69,7 +72,8 @@ class Checkpoints {
                       }};
   }
 
-  /// Passes the window to the sink, either now or after the current checkpoint. Any thread may call this.
+  /// Passes the window to the sink. If a checkpoint is in progress and must come before this window, the window is
+  /// stored and passed later. Any thread may call this.
   void Accept(Window window) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -82,7 +86,8 @@ class Checkpoints {
     pass_(std::move(window));
   }
 
-  /// Ends the checkpoint thread once a begun checkpoint is saved. The cutting thread calls this after the last window.
+  /// Tells the checkpoint thread to end. A checkpoint that was begun is still saved. Call this after the last window,
+  /// from the thread that calls BeforeCut().
   void End() {
     epoch_ = nullptr;
     const std::lock_guard lock(signal_->mutex);
@@ -94,21 +99,23 @@ class Checkpoints {
   /// The shortest and the longest time between two checkpoints.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
-  /// The progress of writing. Windows share this object, because they may outlive the Checkpoints object.
+  /// Counts written windows. Every window holds a reference to this object, because windows may live longer than the
+  /// Checkpoints object.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t written = 0;  ///< number of checkpoint intervals whose windows are all written
-    bool lost = false;          ///< an exception destroyed a window before it was written
+    std::uint64_t written = 0;  ///< the number of checkpoint intervals of which every window is written
+    bool lost = false;          ///< true: an exception destroyed a window before it was written
   };
-  /// A begun checkpoint.
+  /// A checkpoint that was begun and is not saved yet.
   struct Mark {
-    std::uint64_t number;  ///< number of the first window that is held back
-    std::uint64_t epochs;  ///< number of checkpoint intervals before that window
+    std::uint64_t number;  ///< the number of the first window that must wait for the checkpoint
+    std::uint64_t epochs;  ///< the number of checkpoint intervals before that window
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  /// Returns a token for the windows of an interval. When the last window releases it, `written` counts the interval.
+  /// Begins a checkpoint interval, and returns the token that its windows share. When the last window of the interval
+  /// is destroyed, the token adds the interval to Signal::written.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);
@@ -143,7 +150,8 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // After this delay, a kill costs about a sixteenth of the merge so far, and stalls cost at most a twentieth.
+      // With this delay, the work lost by a kill is about a sixteenth of the merge so far, and waiting for checkpoints
+      // takes at most a twentieth of the time.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }
@@ -157,16 +165,17 @@ class Checkpoints {
   const std::function<void(Window)> pass_;
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
-  std::uint64_t epochs_ = 0;  ///< number of checkpoint intervals so far
+  std::uint64_t epochs_ = 0;  ///< the number of checkpoint intervals so far
   /// A token that all windows of the current checkpoint interval share. Do not release it while holding Signal::mutex.
   std::shared_ptr<void> epoch_;
-  // Signal::mutex guards the following members.
+  // Signal::mutex protects the following members.
   std::optional<Mark> mark_;
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
-  Nanoseconds next_;               ///< earliest time of the next checkpoint
-  std::uint64_t next_offset_ = 0;  ///< output offset at which a checkpoint is due, even before `next_`
+  Nanoseconds next_;  ///< the earliest time of the next checkpoint
+  /// The output offset in bytes at which a checkpoint begins even before the time `next_`.
+  std::uint64_t next_offset_ = 0;
 };
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Decides which bytes of each run make the next window of a merge. A run is in memory as a whole, or as blocks that are
-// read ahead. A Cursor knows which part of a run is merged and which part is loaded. All records of a window sort
-// before all records of later windows. Equal keys keep the order of the runs. Start at Cutter.
+// Decides which bytes of each run are merged next. A run is a sorted part of the data, in memory as a whole or in
+// blocks that are read in advance. The bytes chosen together are a window: all of its records sort before all records
+// of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
 #include <algorithm>
@@ -25,32 +25,35 @@
 
 namespace gpusort {
 
-/// A loaded block of a run. All windows with bytes of the block share it. The last one returns the buffer to the pool.
+/// A block of a run that was read into memory. All windows with bytes of the block share it. When the last of them is
+/// done, the buffer returns to its pool.
 struct LoadedBlock {
-  std::uint64_t begin = 0;  ///< offset of the block in the run
+  std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
   BlockPool::Block buffer;
-  HostBuffer own;  ///< memory for lines that are too long for a block of the pool
+  HostBuffer own;  ///< the memory of the block, if a line is too long for a buffer of the pool
   std::span<const std::byte> bytes;
 };
 
-/// The position of the merge in a run.
+/// The position of the merge in one run: how much is merged, and how much is in memory.
 struct Cursor {
   Run* run = nullptr;
-  std::uint64_t taken = 0;   ///< number of bytes that earlier windows contain
-  std::uint64_t loaded = 0;  ///< end of the bytes that can be merged now; for a run in memory, the end of the run
-  // The members up to `forecast` are only for runs in blocks.
-  std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< loaded blocks without gaps, from the merge position on
-  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;  ///< loaded blocks after a block that is not loaded yet
+  std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged in earlier windows
+  /// The end of the bytes that are in memory; for a run that is in memory as a whole, the end of the run.
+  std::uint64_t loaded = 0;
+  // The following members, up to `forecast`, are used only for runs that are read in blocks.
+  std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< the loaded blocks from the merge position on, without a gap
+  /// Loaded blocks that come after a block that is still being read, by block number.
+  std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
-  bool forecast = false;  ///< true if last_scheduled is set
-  // The following members are for the window that is cut now.
+  bool forecast = false;  ///< true: last_scheduled is set
+  // The following members belong to the window that is being chosen now.
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
-  std::vector<std::byte> sample, head;  ///< records that were copied from the device
+  std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
-  /// Skips the first `bytes` bytes of the run, which an earlier process has merged. The skipped bytes must be whole
-  /// records. For a run in blocks, call this before any block is read.
+  /// Skips the first `bytes` bytes of the run, because an earlier process has merged them. They must be whole records.
+  /// For a run in blocks, call this before any block is read.
   void BeginAt(std::uint64_t bytes) {
     taken = loaded = bytes;
     const auto numbers = std::views::iota(std::size_t{0}, run->blocks.size());
@@ -61,38 +64,40 @@ struct Cursor {
     next_to_schedule = next_to_arrive =
         static_cast<std::size_t>(std::ranges::partition_point(numbers, ended) - numbers.begin());
   }
-  /// Returns the loaded block that contains byte `at` of the run.
+  /// Returns the block that contains byte `at` of the run. The block must be loaded.
   const LoadedBlock& BlockAt(std::uint64_t at) const {
     const auto after = std::upper_bound(blocks.begin(), blocks.end(), at,
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the offset of the first byte that is neither merged nor in the window.
+  /// Returns the offset in the run of the first byte after the bytes chosen for the current window.
   std::uint64_t next() const { return taken + take; }
   std::uint64_t remaining() const { return run->bytes - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The pieces of runs that are merged into one window.
+/// The bytes that are merged into one window: pieces of several runs.
 struct WindowPieces {
   std::vector<Piece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Cuts windows off the front of sorted runs, in rounds until the window is full. In a round, each run offers its
-/// loaded records, at most its share of the window. The cut is the smallest last offered key of the runs that have more
-/// records. Run j, the first run with this last key, gives its whole offer. Runs before j give their keys <= the cut,
-/// and runs after j their keys < the cut. So equal keys keep the order of the runs, and later windows have no smaller
-/// key. The share of j grows each round, so that disjoint, sorted and all-equal runs also fill windows. If a run's next
-/// line is longer than its share, the run offers nothing, and this line counts as its last offered key.
+/// Chooses the windows of a merge, one after the other, from the fronts of all runs. A window is filled in rounds. In a
+/// round, each run offers the records that it has in memory, up to a limit: its share of the window. Some runs have
+/// more records after their offer. The smallest last key among their offers is the cut. Run j, the first run whose
+/// offer ends with this key, gives its whole offer. Runs before j give their keys <= the cut, and runs after j their
+/// keys < the cut. So equal keys keep the order of the runs, and later windows have no smaller key. The share of j
+/// grows each round, so that a window also becomes full if one run has all of the smallest keys. If the next line of a
+/// run is longer than its share, the run offers nothing, and the key of this line counts as its last offered key.
 class Cutter {
  public:
-  /// `backend` reads runs that are on a device. It is not used if there are no such runs.
+  /// `backend` reads the runs that are in GPU memory. If there are no such runs, it is not used.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Chooses the next window: sets Cursor::take of every cursor. The window has at most `limit` bytes, or a single
-  /// longer record. Returns the size of the window. Every run that is not merged completely must have loaded records.
+  /// Chooses the next window: sets Cursor::take of every cursor to a number of bytes. The window has at most `limit`
+  /// bytes, or it is a single longer record. Returns the size of the window in bytes. Every run that is not completely
+  /// merged must have a record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     for (Cursor& cursor : cursors_) {
@@ -117,7 +122,8 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // Every share has room for one record. The rest of the room is divided by weight.
+        // Each run's share of the window has room for one record. The rest of the room is divided by the weights of the
+        // runs.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -147,7 +153,7 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Returns the pieces of the window that Cut() chose, and advances the cursors.
+  /// Returns the pieces of the window that Cut() has chosen, and moves the cursors after them.
   WindowPieces Take() {
     WindowPieces window;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -183,10 +189,10 @@ class Cutter {
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    RecordSpan last;  ///< the last offered record; empty if the run ends with the offer
+    RecordSpan last;  ///< the last record of the offer; empty: the run has no records after the offer
   };
 
-  /// Puts only the smallest record into the window. Used if the rounds of Cut() give no record.
+  /// Chooses a window that is only the smallest record. Cut() uses this if its rounds have found no record.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -223,7 +229,8 @@ class Cutter {
     if (!ranges.empty()) {
       const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        // With a count that is too large, the merge would read beyond the run. The proof detects a cut inside a line.
+        // A count that is too large would make the merge read beyond the run, so it is an error. A count that is wrong
+        // in another way makes the proof of the output fail.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
           throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
                             std::to_string(ranges[i].bytes));
@@ -240,8 +247,8 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers from the devices in one call. One call for each offer would take as
-  /// long as merging the window.
+  /// Copies the bytes near the ends of all offers from GPU memory, in a single call. One call for each offer would take
+  /// as long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -253,7 +260,7 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens the offer to whole records and sets `offer.last`. Does nothing if the offer is the whole rest of the run.
+  /// Shortens an offer to whole records, and sets `offer.last`. Does nothing if the run has no records after the offer.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -268,20 +275,21 @@ class Cutter {
     const LoadedBlock& block = cursor.BlockAt(end - 1);
     const std::uint64_t begin = std::max(from, block.begin);
     const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
-    // The loaded bytes and every block end with a whole record.
+    // Each block, and therefore the loaded bytes, ends with a whole record.
     offer.bytes = begin + whole - from;
     if (offer.bytes == 0) return;
     const LoadedBlock& holder = cursor.BlockAt(from + offer.bytes - 1);
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Returns how many of the next `bytes` bytes belong to records before `cut` or, if `inclusive`, equal to `cut`.
+  /// Returns how many of the next `bytes` bytes of the run are records that sort before the record `cut`. If
+  /// `inclusive` is true, records equal to `cut` are counted too.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {
       return gpusort::BytesBefore({cursor.run->records->data() + from, bytes}, cut, inclusive, layout_);
     }
-    // The border lies in the first block whose last record does not sort before the cut.
+    // The counted bytes end in the first block whose last record does not sort before the cut.
     const auto given = [&](const std::shared_ptr<LoadedBlock>& block) {
       if (block->begin + block->bytes.size() <= from) return true;
       if (block->begin >= end) return false;
@@ -297,7 +305,8 @@ class Cutter {
            gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
   }
 
-  /// Returns the next record, which must be loaded. Copies a record on a device into `cursor.head`.
+  /// Returns the next record of the run, which must be loaded. If the run is in GPU memory, copies the record into
+  /// `cursor.head`.
   RecordSpan Head(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);

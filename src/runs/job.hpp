@@ -21,32 +21,36 @@ namespace gpusort {
 
 struct Job {
   const JobSpec& spec;
-  const RecordLayout& layout;  ///< the layout of records in runs
+  /// How records are stored in runs: their size or delimiter, and whether keys precede them.
+  const RecordLayout& layout;
   CancelFlag& cancel;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Null, or with --debug: appends the text that replaces the record in the output. Any thread may call it.
+  /// Used by --debug, otherwise null: appends the text that the output shows instead of a record. Any thread may call
+  /// it.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// The layout in which records with equal keys compare equal, for --split (see Ordered::groups).
+  /// For --split: a layout in which two records with equal keys compare as equal (see Ordered::groups).
   RecordLayout groups{};
-  /// Receives the events for --trace and --report; may be null.
+  /// Receives events for --trace and --report; null: nobody wants them.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal that stores checkpoints of the output. If null, a later process writes the output again.
+  /// The journal that stores checkpoints of the output. Null: no checkpoints are made, and a process that resumes the
+  /// job writes the output from its beginning.
   Journal* checkpoints = nullptr;
-  /// The memory of the reader's ring, if the merge uses it again for windows; otherwise null.
+  /// The memory into which the input was read, if the merge uses it again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Returns true if runs may stay in the input: the inputs are files, and records get no keys.
+  /// Returns true if a run may stay in the input files instead of being stored: the inputs can be read again, and
+  /// records get no keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
-  /// Returns the number of input bytes that are read into one block. For fixed records, these are whole records.
+  /// Returns how many bytes of the input are read into one block. Fixed records are read whole.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
-  /// Returns the largest number of record bytes in a block of the spill.
+  /// Returns how many bytes of records fit into a block of a temp file.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
 
  private:

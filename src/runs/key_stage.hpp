@@ -1,5 +1,5 @@
-// Reads the input and makes a keyed record of each record, in the order of the input. One thread finds the ends of
-// records, and joins the parts of a record that lies in several blocks. Other threads make the keys. Start at KeyStage.
+// Reads the input and puts a sort key before each record, in the order of the input. One thread finds where records
+// end, and joins records that lie in several blocks. Other threads make the keys. Start at KeyStage.
 #pragma once
 
 #include <fmt/core.h>
@@ -29,8 +29,8 @@ namespace gpusort {
 
 class KeyStage {
  public:
-  /// Starts threads of `pipeline`, which read `ranges` of `inputs` and put keyed records into blocks of `pool`. Streams
-  /// are read completely. `order` is the order that every input must have.
+  /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records. Inputs
+  /// that are streams are read completely. `order` is the order that every input must have already.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -55,51 +55,54 @@ class KeyStage {
     pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
   }
 
-  /// Returns the next block of keyed records, or std::nullopt at the end. The offset of the block counts the bytes of
-  /// keyed records in all earlier blocks. A block without bytes only tells how much was read. `waiter` is the pipeline
-  /// of the calling thread.
+  /// Returns the next block of keyed records, or std::nullopt at the end. The offset of the block is the number of
+  /// bytes in all earlier blocks. A block without bytes only tells how much of the input was read. `waiter` is the
+  /// pipeline of the calling thread.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) {
     std::optional<InputReader::Block> block = keyed_.Pop(waiter);
     if (block && block->bytes.empty()) empty_waits_ = false;
     return block;
   }
   // Call the following functions only after Next() has returned std::nullopt.
-  /// Returns the sum of all records that were read, as they are in the output, without those that the job leaves out.
+  /// Returns the checksum of all records of the output, as they are written there. Records that the job leaves out do
+  /// not count.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
   /// Returns the bytes after the last record of the inputs.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
-  /// Whole records of the input: first `head`, joined from several blocks, then the bytes [begin, end) of `block`.
+  /// Consecutive whole records of the input, from which one thread makes keyed records. They are the bytes of `head`,
+  /// which were joined from several blocks, and then the bytes [begin, end) of `block`.
   struct Piece {
     std::uint64_t number = 0;
     std::uint32_t input = 0;
-    std::uint64_t offset = 0;  ///< offset of the piece in the input
-    ScanState state;           ///< the format's state at `offset`
+    std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
+    ScanState state;           ///< the state of the search for record ends at `offset`
     std::vector<std::byte> head;
     InputReader::Block block;
     std::uint64_t begin = 0, end = 0;
-    std::uint64_t stored = 0;  ///< bytes that were read from the file since the previous piece
+    std::uint64_t stored = 0;  ///< the number of bytes that were read from the file since the previous piece
   };
-  /// The place of a record: the numbers of records and of newlines before the record, and its offset in the input.
+  /// The place of a record in an input: how many records and newlines come before it, and its offset in bytes.
   struct Place {
     std::uint64_t records = 0, newlines = 0, offset = 0;
   };
-  /// The keyed records of a piece, and facts about them.
+  /// The keyed records that were made from one piece, and facts about them.
   struct Made {
     std::uint64_t number = 0;
     std::uint32_t input = 0;
     std::uint64_t stored = 0;
     std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< sums of the records without their keys; `rest` omits the first record
-    std::uint64_t first_end = 0;  ///< offset in `keyed` at which the first record ends
-    std::uint64_t longest = 0;    ///< size of the longest keyed record after the first
-    KeyTally tally;               ///< counts the records that the job leaves out, too
+    RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` is without the first record
+    std::uint64_t first_end = 0;  ///< the offset in `keyed` of the end of the first record
+    std::uint64_t longest = 0;    ///< the size in bytes of the longest keyed record, without the first one
+    KeyTally tally;               ///< irregular values and records, also those of records that the job leaves out
     std::uint64_t newlines = 0;
-    // The places of records of which the order is checked; the counts begin at the piece.
-    Place first;                    ///< the first record in `keyed`
-    std::optional<Place> disorder;  ///< the first record out of order
+    // The places of two records for the check of the order. Their counts begin at the beginning of the piece.
+    Place first;  ///< the first record in `keyed`
+    /// The first record that does not sort after the one before it; no value: all are in order.
+    std::optional<Place> disorder;
   };
 
   void Cut() {
@@ -125,7 +128,7 @@ class KeyStage {
       piece.number = number++;
       piece.input = input;
       piece.stored = std::exchange(stored, 0);
-      // Long records need much memory, so only one at a time gets its keys.
+      // Long records need much memory, so only one of them is processed at a time.
       const bool alone = piece.head.size() > long_bytes_;
       if (alone) WaitForTurn(piece.number);
       pieces_.Push(std::move(piece));
@@ -171,7 +174,7 @@ class KeyStage {
       try {
         ends = Scan(*block, state);
       } catch (const BadRecord& error) {
-        // The records before the bad record are handed on, so that the message can count them.
+        // The records before the bad record are still processed, so that the error message can count them.
         bad = error;
         bytes = bytes.first(error.at());
         ends = format_.Scan(bytes, state = front);
@@ -250,7 +253,7 @@ class KeyStage {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // Records also fail here if the encoder has cut off their keys.
+        // This also finds records with keys that were cut off at their limit.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
@@ -271,7 +274,7 @@ class KeyStage {
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
   }
 
-  /// Returns the sum of `record` with `prefix` before it. `parts` is a buffer.
+  /// Returns the checksum of a record that consists of `prefix` and `record`. `parts` is a buffer.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -279,7 +282,8 @@ class KeyStage {
     return parts.End();
   }
 
-  /// Adds the sum of the last record of `made`, whose keyed record has `size` bytes.
+  /// Adds `sum`, the checksum of the last record of `made`, to the sums there. `size` is the size of that keyed record
+  /// in bytes.
   static void AddSum(const RecordSum& sum, std::uint64_t size, Made& made) {
     made.sum += sum;
     if (size == made.keyed.size()) {
@@ -290,8 +294,8 @@ class KeyStage {
     }
   }
 
-  /// Returns the place of the record that follows `in_order`, the keyed records at the front of `piece`. `state` is the
-  /// format's state at the beginning of the piece.
+  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the keyed records before it.
+  /// `state` is the format's state at the beginning of the piece.
   Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) {
     Place place{0, 0, piece.offset};
     std::vector<std::byte> again;
@@ -315,14 +319,16 @@ class KeyStage {
     throw Error(ErrorCode::kInternal, "a piece has fewer records than its keys");
   }
 
-  /// Returns the number of newlines in the first `count` bytes of the piece's records.
+  /// Returns the number of newlines in the first `count` bytes of the records of a piece.
   static std::uint64_t Newlines(const Piece& piece, std::uint64_t count) {
     const std::uint64_t in_head = std::min<std::uint64_t>(count, piece.head.size());
     return detail::CountBytes(piece.head.data(), in_head, '\n') +
            detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
   }
 
-  /// Does the same as RecordFormat::Scan, and uses the reader's guess about the block if it is right. Throws BadRecord.
+  /// Finds the ends of records in a block, as RecordFormat::Scan does. The reader has already scanned the block from
+  /// its first newline on, with a guess that a record ends there. Uses that result if the guess is right. Throws
+  /// BadRecord.
   RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const {
     const RecordFormat::Guess& guess = block.guess;
     const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
@@ -357,13 +363,14 @@ class KeyStage {
     trailer_.insert(trailer_.end(), trailer.begin(), trailer.end());
   }
 
-  /// Waits until all pieces before `number` are handed on.
+  /// Waits until the keyed records of all pieces before `number` are in the output queue.
   void WaitForTurn(std::uint64_t number) {
     std::unique_lock lock(mutex_);
     pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
   }
 
-  /// Stores `made`, and hands on all stored pieces whose turn has come. Waits while too many pieces are stored.
+  /// Stores the keyed records of a piece. Then moves all stored pieces whose turn has come to the output queue, in the
+  /// order of the input. Waits while too many pieces are stored.
   void HandOnInTurn(Made made) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(made.number, std::move(made));
@@ -379,9 +386,9 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Hands on the keyed records of a piece. Call this only in the turn of the piece. Only the thread with the turn
-  /// takes blocks, so it never waits for a block that another thread holds. If a piece fills several blocks, each block
-  /// is handed on before the next is taken.
+  /// Puts the keyed records of a piece into blocks and pushes the blocks to the output queue. Call this only when all
+  /// earlier pieces are in the queue. Only one thread at a time takes blocks of the pool, so it never waits for a block
+  /// that another such thread holds. If a piece fills several blocks, each block is pushed before the next is taken.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     if (made.input != input_) {
@@ -416,8 +423,8 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members as Describe would, but without reading all bytes again. If the copy is wrong, the proof of
-        // the output fails.
+        // Sets the members that InputReader::Block::Describe would set, without reading all bytes again. If the copy is
+        // wrong, the proof of the output fails.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
@@ -434,7 +441,8 @@ class KeyStage {
       hand_on(take(whole > 0 ? whole : room));
     }
     stored_ += made.stored;
-    // One waiting block without bytes is enough to show the progress of a job that leaves all records out.
+    // A block without bytes only shows progress. One such block in the queue is enough, even if the job leaves all
+    // records out.
     const bool passes = !keyed.empty() || !empty_waits_.exchange(true);
     const std::uint64_t last = !passes ? 0 : keyed.empty() ? blocks_++ : take(keyed.size());
     if (passes) block.stored = std::exchange(stored_, 0);
@@ -452,14 +460,15 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
-  /// records that were handed on. Call this only in the turn of the piece.
+  /// Throws Error(kBadInput) with the message `why` about the record at `place`. The counts of `place` begin after the
+  /// records that are in the output queue. Call this only when all earlier pieces are in the queue.
   [[noreturn]] void Blame(std::uint32_t input, const Place& place, const std::string& why) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: {}: {}", EscapeName(inputs_.path(input)), PlaceText(input, place), why));
   }
 
-  /// Returns "record N, line N, byte N" for a record. `place` counts from the end of the records that were handed on.
+  /// Returns the text "record N, line N, byte N" for the record at `place`. The counts of `place` begin after the
+  /// records that are in the output queue.
   std::string PlaceText(std::uint32_t input, const Place& place) {
     const std::string byte = fmt::format("byte {}", inputs_.begin(input) + place.offset);
     if (inputs_.in_middle(input)) return byte;
@@ -483,7 +492,7 @@ class KeyStage {
   const RecordLayout layout_;
   const std::uint64_t max_record_, most_keyed_;
   const std::size_t most_waiting_;
-  const std::uint64_t long_bytes_;  ///< above this size, records in several blocks get keys one at a time
+  const std::uint64_t long_bytes_;  ///< the size in bytes above which records are processed one at a time
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
@@ -493,21 +502,23 @@ class KeyStage {
   std::vector<std::byte> trailer_;
   std::mutex mutex_;
   std::condition_variable turn_changed_;
-  std::uint64_t turn_ = 0;                     ///< number of the piece whose records are handed on next
-  std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for earlier pieces, by number
-  std::atomic<bool> empty_waits_{false};       ///< a block without bytes was handed on and not taken yet
-  std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records that can be used again
-  std::uint64_t blocks_ = 0;                   ///< number of blocks that were handed to the feeder
-  std::uint64_t bytes_ = 0;                    ///< number of keyed bytes that were handed to the feeder
+  std::uint64_t turn_ = 0;                     ///< the number of the piece that goes to the output queue next
+  std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for an earlier piece, by number
+  std::atomic<bool> empty_waits_{false};       ///< true: a block without bytes is in the output queue
+  std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records, to be used again
+  std::uint64_t blocks_ = 0;                   ///< the number of blocks that were pushed to the output queue
+  std::uint64_t bytes_ = 0;                    ///< the number of bytes of these blocks
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
-  // The following members describe the input of the piece `turn_`.
+  // The following members describe the input to which the piece number `turn_` belongs.
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
-  std::vector<std::byte> last_;  ///< the last keyed record of this input, if the order is checked
-  std::uint64_t stored_ = 0;     ///< bytes that were read from the file since the last block was handed on
-  // reader_ comes last, because its threads may run while the constructor throws.
+  /// The last keyed record of this input that was pushed; used only if the order is checked.
+  std::vector<std::byte> last_;
+  std::uint64_t stored_ = 0;  ///< the number of bytes that were read from the file since the last block was pushed
+  // `reader_` comes last: its threads may use the other members as soon as it exists, even while this constructor
+  // throws.
   InputReader reader_;
   const Pipeline::Guard guard_{pipeline_};
 };

@@ -23,45 +23,48 @@ namespace gpusort {
 /// The name of the manifest in the folder of the job.
 inline constexpr const char* kManifestName = "gpusort.manifest";
 
-/// Pairs of a name and a value. A job continues only if no value has changed. Messages show the names.
+/// The options and inputs on which the result of a job depends, as names and values. An interrupted job continues only
+/// if no value has changed. Messages show the names.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// The facts that hold for all attempts at a job: the first line of the manifest.
+/// The facts about a job that never change. They are the first line of the manifest.
 struct KeptJob {
-  std::uint64_t id = 0;           ///< the id in the headers of spilled blocks
-  std::uint64_t block_bytes = 0;  ///< size of the spill's blocks
-  bool keyed = false;             ///< true if runs contain keyed records
-  std::string partial;            ///< name of the unfinished output in the folder of the output
-  std::string input, output;      ///< the input and the output as messages name them
+  std::uint64_t id = 0;           ///< the id of the job in the headers of blocks in temp files
+  std::uint64_t block_bytes = 0;  ///< the size of blocks in temp files, in bytes
+  bool keyed = false;             ///< true: runs contain keyed records (a sort key before each record)
+  std::string partial;            ///< the hidden name of the unfinished output, in the folder of the output
+  std::string input, output;      ///< the names of the input and the output for messages
   std::uint64_t input_bytes = 0;
   Fingerprint fingerprint;
 };
 
 /// The facts of an attempt, which is the work of one process at the job.
 struct KeptAttempt : AttemptStats {
-  bool compresses = false;               ///< spilled blocks may be compressed
-  std::vector<std::string> directories;  ///< the spill's directories by number; "." is the folder of the job
-  std::vector<std::uint64_t> ctimes;     ///< time of the last change of each input's inode, in ns
+  bool compresses = false;  ///< true: blocks in temp files may be compressed
+  /// The directories of the temp files, in the order of their numbers; "." is the folder of the job.
+  std::vector<std::string> directories;
+  std::vector<std::uint64_t> ctimes;  ///< for each input: when its inode was last changed, in ns since 1970
 };
 
-/// The facts of a run without its blocks. An index in the spill lists the blocks.
+/// The facts about a run, which is a sorted part of the data in temp files. The list of its blocks is not here but in
+/// the temp files.
 struct KeptRun {
   std::uint64_t id = 0, bytes = 0;
   std::uint32_t level = 0;
   RecordSum sum;
   std::vector<InputRange> origin;
-  std::uint64_t blocks = 0, longest = 0;  ///< number of blocks; size of the longest block in bytes
+  std::uint64_t blocks = 0, longest = 0;  ///< the number of blocks, and the size of the longest block in bytes
   std::vector<SpillExtent> index;
 };
 
-/// The facts of a checkpoint of the last merge.
+/// A checkpoint: how much of the output is written, and how much of each run it contains.
 struct KeptMerge {
-  std::uint64_t output_bytes = 0;  ///< size of the output on the disk
+  std::uint64_t output_bytes = 0;  ///< the size of the output on the disk, in bytes
   OutputProof::Front front;
-  std::map<std::uint64_t, std::uint64_t> taken;  ///< number of merged bytes of each run, by id
+  std::map<std::uint64_t, std::uint64_t> taken;  ///< for each run, by id: how many of its bytes are in the output
 };
 
-/// The facts of the complete output, which stay the same when the output gets its name.
+/// Facts that identify the complete output file. They stay the same when the file is renamed.
 struct KeptOutput {
   std::uint64_t inode = 0, bytes = 0, mtime_ns = 0, records = 0;
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
@@ -70,40 +73,41 @@ struct KeptOutput {
 struct Manifest {
   std::optional<KeptJob> job;
   std::vector<KeptAttempt> attempts;
-  std::map<std::uint64_t, KeptRun> runs;  ///< all runs, by id
-  bool formed = false;                    ///< true if runs hold all records of the input
-  std::vector<std::byte> trailer;         ///< the trailer of the output; set when all runs are formed
-  std::optional<KeptMerge> merge;         ///< the last checkpoint of the merge of `runs`
-  std::optional<KeptOutput> publishing;   ///< the output that a process was about to publish
+  std::map<std::uint64_t, KeptRun> runs;  ///< the runs, by id
+  bool formed = false;                    ///< true: the runs contain all records of the input
+  std::vector<std::byte> trailer;         ///< the bytes after the last record of the output; set when `formed` is true
+  std::optional<KeptMerge> merge;  ///< the last checkpoint of the output; no value: the merge of `runs` has none yet
+  std::optional<KeptOutput> publishing;  ///< the output file, set just before it gets its name
   bool done = false;
-  std::uint64_t bytes = 0;  ///< size of all complete lines of the manifest
-  std::uint64_t hash = 0;   ///< hash in the last complete line
+  std::uint64_t bytes = 0;  ///< the size of all complete lines of the manifest, in bytes
+  std::uint64_t hash = 0;   ///< the hash that the last complete line contains
 
-  /// Returns the number of input bytes that are in runs.
+  /// Returns how many bytes of the input are in runs.
   std::uint64_t bytes_formed() const;
 };
-/// Parses the text of a manifest. `name` is for messages. Throws Error(kIntegrity), which names the line, if the text
-/// is damaged anywhere but at its end, and Error(kUsage) if another version wrote it. This is a pure function.
+/// Parses the text of a manifest. `name` is its name in messages. An incomplete last line is ignored. Any other damage
+/// is Error(kIntegrity), with the number of the line. Throws Error(kUsage) if another version wrote the manifest. This
+/// is a pure function.
 Manifest ReadManifest(std::string_view text, const std::string& name);
 
 /// Returns the progress of the job as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
 std::string DescribeProgress(const Manifest& manifest);
 
-// The following functions return the JSON value of a new line.
+// Each of the following functions returns the JSON value of a new line of the manifest.
 nlohmann::ordered_json ToJson(const KeptJob& job);
 nlohmann::ordered_json ToJson(const KeptAttempt& attempt);
-/// `replaces` are the ids of the runs from which `run` was merged.
+/// If `run` was merged from other runs, `replaces` are their ids.
 nlohmann::ordered_json ToJson(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
 nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns the line `{"kind":value}` with its hash and a newline. `before` must be the hash in the line before, and is
-/// set to the hash in the new line.
+/// Returns a new line of the manifest, with its newline: `{"kind":value}` with a hash over all lines so far. `before`
+/// must be the hash of the line before, and is replaced by the hash of the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
-/// Adds the content of a line to `manifest`. Throws Error(kIntegrity) if the value has a wrong form, and Error(kUsage)
-/// if another version of gpusort wrote it.
+/// Updates `manifest` with the content of one line. Throws Error(kIntegrity) if the value has a wrong form, and
+/// Error(kUsage) if another version of gpusort wrote it.
 void TakeManifestLine(const std::string& kind, const nlohmann::ordered_json& value, Manifest& manifest);
 
 }  // namespace gpusort

@@ -1,5 +1,6 @@
-// Finds where --split ends a part of the output: at the first change of the key after the part has its share of all
-// bytes. The caller passes all records of the output in order, in the layout of runs. Start at PartBorders::Take.
+// Finds where --split begins a new part of the output: when the current part has its share of all bytes, at the next
+// change of the key. The caller passes all records of the output in order, as they are stored in runs. Start at
+// PartBorders::Take.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +14,16 @@ namespace gpusort {
 
 class PartBorders {
  public:
-  /// `bytes` is the size of all records that will be passed. With -u and --top, later stages may drop some records.
+  /// `bytes` is the total size of all records that will be passed to Take(), also of those that -u or --top drop later.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
-  /// Returns the size of the longest prefix of `records` that lies in a single part. `records` must contain the next
-  /// records, at least one. The caller passes the remaining records to the next call.
+  /// Returns how many bytes at the beginning of `records` belong to a single part of the output. `records` must contain
+  /// the next records, at least one. The caller passes the remaining records to the next call.
   std::uint64_t Take(RecordSpan records) {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
     std::uint64_t count = records.size();
-    // Records are compared only if a border is due and the last record has another key.
+    // Keys are compared only if a new part should begin in these bytes and the key of the last record is a new one.
     if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
       RecordSpan before = last_;
       for (count = 0; count < records.size();) {
@@ -41,11 +42,11 @@ class PartBorders {
     return count;
   }
 
-  /// Returns the index of the part that contains the records of the last Take().
+  /// Returns the index of the part that contains the records for which Take() was last called.
   unsigned part() const { return part_; }
 
  private:
-  /// Returns true if the next part should begin at byte `at` or earlier.
+  /// Returns true if the current part has its share of all bytes when byte `at` of the output is reached.
   bool Due(std::uint64_t at) const {
     const unsigned next = part_ + 1;
     return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;
@@ -59,7 +60,7 @@ class PartBorders {
     return CompareRecords(a, b, job_.groups) == 0;
   }
 
-  /// Estimates the size of the records that --top keeps. `first` are the first records of the output.
+  /// Estimates how many bytes --top keeps. `first` are the first records of the output.
   double BytesOfTop(RecordSpan first) const {
     std::uint64_t kept = 0;
     RecordSpan before;
@@ -71,10 +72,10 @@ class PartBorders {
   }
 
   const Job& job_;
-  double bytes_;  ///< size of all records; each part has an equal share
+  double bytes_;  ///< the size of all records in bytes; each part gets an equal share
   unsigned part_ = 0;
-  std::uint64_t at_ = 0;         ///< size of the records so far
-  std::vector<std::byte> last_;  ///< the last record so far
+  std::uint64_t at_ = 0;         ///< the size in bytes of the records that were passed so far
+  std::vector<std::byte> last_;  ///< the last record that was passed
 };
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// Reads the blocks of runs ahead of a merge, in the order in which the cut will need them. Start at ReadAhead.
+// Reads the blocks of runs from the disk before a merge needs them, in the order in which it will need them. Start at
+// ReadAhead.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +24,18 @@
 
 namespace gpusort {
 
-/// Returns the size of a buffer that holds any block of the run, or its longest line.
+/// Returns how many bytes a buffer must have to hold any block of the run, or its longest line.
 inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// With kFreedAsRead, each spilled block is read only once, and its temp space is freed after the read.
+/// Tells what happens to the space of a block in a temp file after the block was read. kFreedAsRead: it is freed.
+/// kKept: it stays, so that the block can be read again.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many runs ahead. The run whose newest block has the smallest last key needs its next block
-/// first. A run without loaded bytes is read before all others, so that the cut can always continue.
+/// Reads the blocks of many runs in advance. The next block is read from the run whose newest block ends with the
+/// smallest key, because the merge will need this run first. A run without bytes in memory comes before all others, so
+/// that the merge can always continue.
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors` on threads of `pipeline`.
@@ -45,7 +48,8 @@ class ReadAhead {
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
-      // A reader holds the lock from its look at the pool until it waits, so no reader misses the notification.
+      // A reader holds the lock from the moment in which it looks at the pool until it waits, so no reader misses the
+      // notification.
       { const std::lock_guard lock(mutex_); }
       changed_.notify_all();
     });
@@ -56,7 +60,7 @@ class ReadAhead {
     pipeline.Start([this] { Read(); }, job.plan.io_threads, "read ahead");
   }
 
-  /// Returns the blocks of the cursors to the pool.
+  /// Returns all loaded blocks to the pool.
   ~ReadAhead() {
     pipeline_.StopAndJoin();  // the readers still run if the constructor of the merge threw
     for (Cursor& cursor : cursors_) {
@@ -65,20 +69,20 @@ class ReadAhead {
     }
   }
 
-  /// Returns the mutex that guards the cursors.
+  /// Returns the mutex that protects the cursors.
   std::mutex& mutex() { return mutex_; }
 
-  /// Returns the number of buffers that contain records to merge.
+  /// Returns how many buffers contain records that are not merged yet.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
-  /// Ends the reading. Call it when no more blocks are needed.
+  /// Stops reading. Call it when no more blocks are needed.
   void Stop() {
     const std::lock_guard lock(mutex_);
     blocks_left_ = 0;
     changed_.notify_all();
   }
 
-  /// Frees the temp space of blocks that were never read. Call it after the pipeline was joined.
+  /// Frees the temp space of blocks that were not read. Call it after the threads of the pipeline have ended.
   void FreeUnread() {
     for (const Cursor& cursor : cursors_) {
       if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;
@@ -88,8 +92,8 @@ class ReadAhead {
     }
   }
 
-  /// Waits until a useful window can be cut: every run has loaded records, and half of the buffers are full or no more
-  /// buffers can be filled. `lock` must hold mutex().
+  /// Waits until there is enough in memory for the next step of the merge. This is so if every run has records in
+  /// memory, and half of the buffers are full or no more buffers can be filled. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -103,7 +107,8 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer: plan.block_bytes if the ring grows, otherwise enough for any block of the runs.
+  /// Returns the size of a buffer in bytes: plan.block_bytes if buffers may grow, otherwise enough for any block of the
+  /// runs.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -147,12 +152,12 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-      // Both are destroyed after the lock is released, because the pool takes the lock when a block returns.
+      // These two are destroyed after the lock is released, because the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // If no line begins in the block, the next block gives the forecast.
+        // If no line begins in this block, it has no last key. The next block then tells when this run is needed.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -184,7 +189,7 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // The block that is being read will give the forecast.
+      // The last key of this run is known when the block that is being read has arrived.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
@@ -228,8 +233,8 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads the lines that begin in `range`. The read begins one byte before the range, because a delimiter there shows
-  /// that a line begins with the range. It extends to the end of the last line, with a larger buffer if necessary.
+  /// Loads the lines that begin in `range` of an input. The read begins one byte before the range: a delimiter there
+  /// shows that a line begins with the range. It goes on to the end of the last line, in a larger buffer if necessary.
   void LoadLines(const InputRange& range, LoadedBlock& block) {
     const std::uint64_t size = job_.inputs.size(range.input);
     const std::uint64_t front = range.offset > 0 ? 1 : 0;
@@ -255,7 +260,8 @@ class ReadAhead {
     }
   }
 
-  /// Adds the records of `block` to the sum of the run. With -m, the input is read here for the first time.
+  /// Adds the records of `block` to the checksum of the run. Used with -m, which reads the input here for the first
+  /// time.
   void AddInputSum(Run& run, const LoadedBlock& block) {
     std::uint64_t longest = 0;
     const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);

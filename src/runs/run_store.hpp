@@ -1,5 +1,5 @@
-// RunStore owns the temp space of runs and the codecs that compress their blocks. With a journal, complete runs are
-// kept for a later process. Start at RunStore.
+// RunStore owns the temp files of runs, and the codecs that compress the blocks in them. If the job can be resumed,
+// complete runs are kept for a later process. Start at RunStore.
 #pragma once
 
 #include <cstdint>
@@ -22,50 +22,52 @@ namespace gpusort {
 
 class TempCodec;
 
-/// Stores the blocks of runs in the spill. Any thread may write, load and free blocks.
+/// Stores the blocks of runs in temp files. Any thread may write, load and free blocks.
 class RunStore {
  public:
-  /// Allocates nothing yet. `directories` are the temp directories of the options or the default ones. `warn` receives
-  /// warnings. If `journal` is not null, it must begin before Open(), and its directories are used instead.
+  /// Makes no files yet. `directories` are the temp directories: those of the options, or the default ones. `warn`
+  /// receives warnings. `journal` may be null. Otherwise the temp files lie in its directories, and Journal::Begin()
+  /// must be called before Open().
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
   ~RunStore();
 
-  /// Checks the temp directories that the options name, even if the plan spills nothing, and throws an error if one
-  /// cannot be used. Does nothing if the options are not strict. The first write then throws the error.
+  /// Throws an error if a temp directory that the options name cannot be used, even if the plan needs no temp files.
+  /// Does nothing if the options are not strict; then the first write throws the error.
   void CheckDirectories(const Plan& plan) const;
-  /// Opens the spill if `plan` spills and it is not open yet. Checks the directories and the free space.
+  /// Makes the temp files, if `plan` needs them and they do not exist yet. Checks the directories and their free space.
   void Open(const Plan& plan, unsigned threads);
   bool open() const { return spill_ != nullptr; }
-  /// Closes the spill, which drops all its blocks.
+  /// Removes the temp files, and with them all blocks.
   void Close();
 
-  /// Writes block `number` of a run, and sets its place and forecast. `buffer` must have the plan's block size.
-  /// read(at, out) must fill `out` with the bytes of the block from offset `at` on.
+  /// Writes block `number` of the run with the id `run`, and sets the place and the forecast of `block`. `buffer` must
+  /// have the plan's block size. read(at, out) must fill `out` with the bytes of the block from offset `at` on.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-  /// Reads a block into `buffer`, which must have LoadBytes() bytes, and returns the records.
+  /// Reads a block into `buffer` and returns its records. `buffer` must have LoadBytes() bytes.
   std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
                                   const RunBlock& block);
-  /// Makes the temp space of a block reusable. A block in the input has no temp space.
+  /// Frees the space of a block in a temp file. Does nothing for a block in the input.
   void Free(const RunBlock& block);
-  /// Frees all blocks of `run` that were written.
+  /// Frees the space of all blocks of `run` in temp files.
   void Free(const Run& run);
 
-  /// Returns true if complete runs stay on the disk after the process has ended. In this case, free the blocks of a run
-  /// only after Keep() has recorded the run that replaces it.
+  /// Returns true if complete runs stay on the disk for a later process. If so, free the blocks of a run only after
+  /// Keep() has recorded the run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Syncs a completely written run and records it in the journal. Removes the runs in `replaces`, from which `run` was
-  /// merged. `buffer` must have the plan's block size. After an error, `run` may be kept or not. Requires keeps().
+  /// Syncs a completely written run and records it in the journal. If `run` was merged from other runs, `replaces` has
+  /// them, and they are removed. `buffer` must have the plan's block size. After an error, `run` may be recorded or
+  /// not. Call this only if keeps() is true.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
-  /// Loads the block lists of runs that an earlier process kept. `runs` must come from KeptRuns(). Call it once, after
-  /// Open() and before other functions. Throws Error(kIntegrity) if the blocks on the disk do not match.
+  /// Loads the block lists of `runs`, which an earlier process has kept and KeptRuns() has returned. Call it once,
+  /// after Open() and before other functions. Throws Error(kIntegrity) if the blocks on the disk do not match.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
   void Drop(std::vector<Run>& runs);
 
-  /// Returns the memory that compression takes now, in bytes.
+  /// Returns how many bytes of memory compression has allocated.
   std::uint64_t taken_bytes() const;
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
   std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
@@ -83,11 +85,11 @@ class RunStore {
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> codec_;
   std::mutex mutex_;
-  /// The blocks that contain the indexes of kept runs, by run id.
+  /// For each run that is kept for a later process, by run id: the places of the blocks that contain its block list.
   std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;
 };
 
-/// Returns the runs of a manifest in the order of the input, without their blocks.
+/// Returns the runs that a manifest lists, in the order of the input. Their block lists are empty.
 std::vector<Run> KeptRuns(const Manifest& manifest);
 
 }  // namespace gpusort

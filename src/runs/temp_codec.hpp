@@ -1,5 +1,5 @@
-// Compresses and expands the blocks of the spill, on the threads that write and read them. Unless the user names a
-// codec, the speed of the disk selects one. Blocks that go to spare RAM are not compressed. Start at TempCodec.
+// Compresses and expands the blocks of temp files, on the threads that write and read them. Unless the user names a
+// codec, one is chosen by the speed of the disk. Temp data in spare RAM is not compressed. Start at TempCodec.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,19 @@
 
 namespace gpusort {
 
-/// Returns the codec that the options name for temporary data, or std::nullopt if the speed of the disk decides.
+/// Returns the codec that the options name for temp files. Returns std::nullopt if none is named; the speed of the disk
+/// then decides.
 inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
   return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
 
-/// Compresses and expands blocks of one size. Any thread may call any member.
+/// Compresses and expands blocks of temp files. Any thread may call any member.
 class TempCodec {
  public:
-  /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time. With 0
-  /// places, no block is compressed. If `asked` is std::nullopt, the speed of earlier writes selects a codec from time
-  /// to time. kProgram needs `program`. If the program cannot be started, blocks are stored uncompressed.
+  /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time; with 0, no
+  /// block is compressed. If `asked` is std::nullopt, a codec is chosen from time to time, by the speed of earlier
+  /// writes. If `asked` is kProgram, `program` must not be null; if the program cannot be started, blocks are stored
+  /// uncompressed.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
@@ -52,7 +54,8 @@ class TempCodec {
     free_.reserve(places);
   }
 
-  /// Does the same as SpillStore::Write, with compression. A block that does not become shorter is stored uncompressed.
+  /// Compresses a block and writes it as SpillStore::Write does. A block that does not become shorter is stored
+  /// uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes) {
     const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
@@ -61,7 +64,7 @@ class TempCodec {
       const Busy busy(clock_, Resource::kDiskWrite, bytes);
       return store.Write(run, number, from, bytes, codec);
     };
-    // A stored block takes whole pages, so compression must save at least one page.
+    // A block in a temp file takes whole pages, so compression is of use only if it saves a page.
     if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
       const auto place = Borrow();
       const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
@@ -73,7 +76,8 @@ class TempCodec {
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block at `extent` and expands it. Puts the `payload_bytes` expanded bytes into `block` after the header.
+  /// Reads the block at `extent` and expands it. Puts the expanded bytes, which must be `payload_bytes`, into `block`
+  /// after the block's header.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -96,17 +100,17 @@ class TempCodec {
     }
   }
 
-  /// Returns the codec of new blocks.
+  /// Returns the codec with which new blocks are compressed.
   Codec codec() const { return codec_; }
-  /// Returns the memory that compression has allocated so far, in bytes.
+  /// Returns how many bytes of memory compression has allocated so far.
   std::uint64_t taken_bytes() {
     const std::lock_guard lock(mutex_);
     return made_ * (block_bytes_ + place_bytes_);
   }
 
  private:
-  /// Numbers of bytes to write before the first choice of a codec, and before each later choice. With fewer bytes,
-  /// caches would hide the speed of the disk.
+  /// How many bytes are written before a codec is chosen for the first time, and before each later choice. After fewer
+  /// bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
   struct Place {
@@ -131,7 +135,7 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// Gives a place back to the TempCodec that lent it.
+  /// A deleter: gives a Place back to the TempCodec that lent it.
   struct Return {
     TempCodec* owner;
     void operator()(Place* place) const {
@@ -141,7 +145,8 @@ class TempCodec {
     }
   };
 
-  /// Lends the memory to compress one block. Waits until it is free; threads that hold it wait only for the disk.
+  /// Returns the memory in which one block can be compressed, and waits for it if necessary. Threads that have such
+  /// memory wait only for the disk, so the wait ends.
   std::unique_ptr<Place, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
@@ -180,8 +185,9 @@ class TempCodec {
   const unsigned threads_;
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
-  StageClock clock_{"spill"};        ///< measures the writes since the last choice of a codec
-  std::uint64_t next_choice_bytes_;  ///< number of bytes to write before the next choice; guarded by mutex_
+  StageClock clock_{"spill"};  ///< measures the speed of writes since the last choice of a codec
+  /// The number of bytes to write before the next choice of a codec; protected by mutex_.
+  std::uint64_t next_choice_bytes_;
   std::mutex mutex_;
   std::condition_variable returned_;
   unsigned made_ = 0;
