@@ -16,31 +16,34 @@ namespace gpusort {
 
 /// Returns true if the inputs of the job may have headers.
 inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
-/// Returns the memory to reserve for headers in a job with a memory limit of `limit` bytes, or 0 if `header` is false.
+/// Returns how many bytes of memory to reserve for headers, in a job with a memory limit of `limit` bytes. Returns 0 if
+/// `header` is false.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {
  public:
-  /// `memory_limit` is the limit on all memory of the job in bytes. `format` and `kinds` must outlive this object.
+  /// `memory_limit` is the limit on all memory of the job in bytes, from which the longest allowed header follows.
+  /// `format` and `kinds` must outlive this object.
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 
-  /// Returns the header of the first input that has a header, with a newline at its end.
+  /// Returns the header of the first input that has one, with a newline at its end. Empty if no input has a header.
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  /// An input whose header is read.
+  /// An input from which Take() reads the header.
   struct Source {
     const std::string& path;
-    const std::string& expanded_path;  ///< the path without the extension of a codec
-    bool once;                         ///< the input is a stream, whose header gets a smaller share of the memory
-    std::function<std::uint64_t(std::span<std::byte>)> read;  ///< reads the next bytes; returns how many, 0 at the end
+    const std::string& expanded_path;  ///< the path without an extension such as .gz
+    bool once;                         ///< true: the input is a stream, and its header may take less memory
+    /// Reads the next bytes; returns their number, or 0 at the end of the input.
+    std::function<std::uint64_t(std::span<std::byte>)> read;
   };
   struct Taken {
-    std::uint64_t bytes = 0;      ///< size of the header, with the newline that is added if the header lacks one
+    std::uint64_t bytes = 0;  ///< the size of the header in bytes, including a newline that is added if it lacks one
     std::vector<std::byte> rest;  ///< bytes that were read after the header
   };
-  /// Reads the header of an input. Throws Error(kBadInput) if the header is too long or differs from earlier headers,
-  /// or if the input seems to have another format.
+  /// Reads the header of an input. Throws Error(kBadInput) if the header is too long, if it differs from the header of
+  /// an earlier input, or if the input seems to have another format.
   Taken Take(const Source& source);
 
  private:
@@ -53,7 +56,7 @@ class InputHeader {
   const std::uint64_t memory_limit_;
   const KindCheck& kinds_;
   std::vector<std::byte> bytes_;
-  std::string from_;  ///< the path of the input whose header is bytes_
+  std::string from_;  ///< the path of the input from which bytes_ was read, for messages
   bool known_ = false;
 };
 

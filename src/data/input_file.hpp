@@ -14,10 +14,12 @@
 
 namespace gpusort {
 
-/// The buffer of a direct read (without the page cache) must be larger than the read by this number of bytes.
+/// A direct read bypasses the page cache and reads whole pages. Its buffer must be this many bytes larger than the
+/// data.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
-/// Several threads may call const members at the same time. The FileSystem must outlive this object.
+/// A regular file that is an input. Several threads may call const members at the same time. The FileSystem must
+/// outlive this object.
 class InputFile {
  public:
   /// Opens the file. Throws Error(kUsage) if the file is missing, unreadable or not a regular file.
@@ -27,12 +29,12 @@ class InputFile {
   /// Returns the attributes that the file had when it was opened.
   const FileFacts& facts() const { return facts_; }
   std::uint64_t size() const { return facts_.size; }
-  /// Returns the last bytes of the file, for RecordFormat::Ending.
+  /// Returns the last bytes of the file. RecordFormat::Ending looks at them.
   std::span<const std::byte> tail() const { return tail_; }
   bool direct() const { return direct_; }
 
-  /// Makes reads bypass the page cache if this is faster for a job that reads `bytes` bytes of the file: the file must
-  /// be large and mostly not in the cache. The file system may refuse direct reads.
+  /// Lets later reads bypass the page cache if this is faster for a job that reads `bytes` bytes of the file. It is
+  /// faster if the file is large and mostly not in the cache. Does nothing if the file system refuses such reads.
   void PreferDirect(std::uint64_t bytes);
   /// Closes the file, to save a file descriptor. Each later read opens the file again.
   void Close() { file_.reset(); }
@@ -41,32 +43,35 @@ class InputFile {
   std::shared_ptr<File> Open() const;
   /// Opens the file once more, for reads through the page cache.
   std::unique_ptr<File> OpenBuffered() const { return files_.OpenInput(path_, false); }
-  /// Reads from `file`, which must be open for buffered reads, at `offset` into `out`. Returns the number of bytes,
-  /// which is less than out.size() only at the end of the file. Throws Error(kBadInput) if the file has shrunk.
+  /// Reads bytes of `file` from `offset` on into `out`. `file` must be open for buffered reads. Returns the number of
+  /// bytes, which is less than out.size() only at the end of the file. Throws Error(kBadInput) if the file has become
+  /// shorter.
   std::uint64_t ReadSome(File& file, std::uint64_t offset, std::span<std::byte> out) const;
-  /// Reads the bytes [offset, offset + bytes) of the file into `buffer`. Returns the part of `buffer` with these bytes.
-  /// `buffer` must be 4096-aligned and have `bytes` + kReadSlack bytes. Throws Error(kBadInput) if the file has shrunk.
+  /// Reads the bytes [offset, offset + bytes) of the file, and returns the part of `buffer` that holds them. `buffer`
+  /// must be 4096-aligned and have `bytes` + kReadSlack bytes. Throws Error(kBadInput) if the file has become shorter.
   std::span<std::byte> Read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> buffer) const;
 
   /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if it has grown.
   void VerifyUnchanged() const;
-  /// Throws Error(kBadInput) with the message of `error` if the file was changed in any way since it was opened.
+  /// Call this after `error`, which a changed file can cause. If the file was changed in any way since it was opened,
+  /// throws Error(kBadInput) with the message of `error`.
   void BlameChange(const Error& error) const;
 
  private:
   enum class Change {
     kNone,
     kContent,
-    kHidden,  ///< the ctime changed and the mtime did not: a process wrote to the file, or set its attributes or times
+    /// The ctime of the file changed and its mtime did not: a process wrote to it, or set its attributes or times.
+    kHidden,
   };
   Change FindChange(const FileFacts& now) const;
   [[noreturn]] void Shrank(std::uint64_t end) const;
 
   FileSystem& files_;
   const std::string path_;
-  std::shared_ptr<File> file_;  ///< null after Close
+  std::shared_ptr<File> file_;  ///< null after Close()
   FileFacts facts_;
-  RecordSum last_bytes_;  ///< the sum of the last bytes, by which a file that has only grown is recognised
+  RecordSum last_bytes_;  ///< a checksum of the last bytes; if they are unchanged, a longer file has only grown
   std::vector<std::byte> tail_;
   bool direct_ = false;
 };

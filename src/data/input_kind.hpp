@@ -1,5 +1,5 @@
-// Recognises the format of an input by its first bytes and its name. A job refuses an input of another format than the
-// job reads, for example an archive instead of lines, or a dump of MySQL instead of CSV. Start at KindCheck.
+// Recognises the format of an input by its first bytes and its name. A job refuses an input that has another format
+// than the job expects, for example an archive instead of lines, or a dump of MySQL instead of CSV. Start at KindCheck.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ class KindCheck {
 
   /// Makes an object that refuses no input.
   KindCheck() = default;
-  /// Makes an object that refuses inputs which `spec` would misread. Refuses no input with --force-format, or if an
-  /// option says that the inputs are lines or binary records, which may have any bytes.
+  /// Makes an object that refuses inputs which `spec` would misread. It refuses no input if the user gave
+  /// --force-format, or an option which says that the inputs are lines or binary records.
   explicit KindCheck(const JobSpec& spec);
 
   bool active() const { return reads_ != 0; }
-  /// Throws Error(kBadInput) if the input seems to have a format that the job does not read. `name` is the path of the
-  /// input, `expanded` is the path without the extension of a codec, and `front` has the first bytes after
-  /// decompression. `all` says that the input has no further bytes.
+  /// Throws Error(kBadInput) if an input seems to have a format that the job does not expect. `name` is the path of the
+  /// input, `expanded` is the path without an extension such as .gz, and `front` has the first bytes after
+  /// decompression. `all` is true if the input has no further bytes.
   void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
-  /// Throws Error(kBadInput) if `header` is longer than `lines` lines. Call this if the header is the whole input: a
-  /// quote without an end may have made records a part of the header.
+  /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: an
+  /// unclosed quote may have made records a part of the header.
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
   unsigned reads_ = 0;  ///< the format that the job reads, as a value of Reads; 0: checks nothing
   std::string as_;      ///< the name of the format that the job reads, for messages
-  bool raw_ = false;    ///< the user said that the inputs are not compressed
+  bool raw_ = false;    ///< true: an option says that the inputs are not compressed
 };
 
 }  // namespace gpusort

@@ -31,10 +31,10 @@ namespace gpusort {
 /// A range of the records of an input.
 struct InputRange {
   std::uint32_t input = 0;   ///< the number of the input
-  std::uint64_t offset = 0;  ///< number of bytes between the input's first record and the range
+  std::uint64_t offset = 0;  ///< the number of bytes from the input's first record to the range
   std::uint64_t bytes = 0;
 };
-/// Returns the sum of the sizes of the ranges.
+/// Returns the total number of bytes of the ranges.
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges);
 
 /// The error (kBadInput) that a line of an input is longer than allowed.
@@ -48,42 +48,46 @@ class LineTooLong : public Error {
  private:
   std::string place_;
 };
-/// Returns the beginning of a message about an input that is not sorted: "PATH: not sorted: ... orders before ".
+/// Returns the beginning of an error message about an input that is not sorted: "PATH: not sorted: ... orders before ".
+/// The caller appends what the record should come after.
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
-/// Returns the end of a message about an input of -m that is not sorted: the advice to sort without -m. For lines, adds
-/// that this is wrong if a record has several lines.
+/// Returns the end of an error message about an input of -m that is not sorted: the advice to sort without -m. For
+/// lines, adds that sorting is wrong if a record has several lines.
 std::string SortInstead(const RecordLayout& layout);
 
-/// An open stream, and the bytes that were read from the stream already.
+/// A stream that was opened before the Inputs are made, and the bytes that were read from it to recognise its format.
 struct StreamFront {
   std::unique_ptr<PipeReader> stream;
   std::vector<std::byte> bytes;
 };
-/// Streams that are open already, by the number of the input.
+/// Streams that are open already, by the number of their input.
 using StreamFronts = std::map<std::uint32_t, StreamFront>;
 
 struct InputOptions {
-  const RecordFormat& format;              ///< must outlive the Inputs
-  std::optional<Codec> codec{};            ///< the codec of all inputs; no value: the extension of each path decides
-  std::uint64_t header_limit = 0;          ///< the limit on all memory in bytes, a part of which a header may take
-  DecoderLimits limits{};                  ///< the limits for expanding each compressed input
-  bool sorted = false;                     ///< true: a stream whose lines or fixed records are not in order is an error
+  const RecordFormat& format;      ///< must outlive the Inputs
+  std::optional<Codec> codec{};    ///< the codec of all inputs; no value: the extension of each path decides
+  std::uint64_t header_limit = 0;  ///< the memory limit of the job in bytes; a header may take a fixed fraction of it
+  DecoderLimits limits{};          ///< the limits on memory and threads for expanding a compressed input
+  bool sorted = false;  ///< true: an error is thrown if the lines or fixed records of a stream are not in order
   std::optional<FileFacts> overwritten{};  ///< the file that the output overwrites; no value: none
   bool strict = true;                      ///< true: an input that changes while it is read is an error
-  std::vector<ByteRange> ranges{};         ///< the bytes of each input that are read, as in Source::ranges
-  KindCheck kinds{};                       ///< refuses inputs that seem to have another format
+  /// For each input: the range of bytes that is read, as in Source::ranges; empty: all.
+  std::vector<ByteRange> ranges{};
+  KindCheck kinds{};  ///< refuses inputs that seem to have another format
 };
-/// Returns the options for the inputs of `spec`. Reserves memory for headers in `memory`.
+/// Returns the options for the inputs of a job, and reserves the memory for headers in `memory`. `overwritten` is the
+/// file that the output will overwrite, if there is one.
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten = {});
-/// Returns the maximum memory for expanding inputs of these codecs, in a job with a memory limit of `limit` bytes.
+/// Returns how many bytes of memory it takes at most to expand inputs that are compressed with `codecs`, in a job with
+/// a memory limit of `limit` bytes.
 std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit);
 
 class Inputs {
  public:
   /// Opens all inputs. Throws Error(kUsage) if an input is missing, unreadable or a directory. Throws Error(kBadInput)
   /// if a size is not a multiple of the record size, if headers differ or are too long, or if an input seems to have
-  /// another format. For streams, ReadStream throws these errors.
+  /// another format. For inputs that are streams, these errors are found and thrown later by ReadStream().
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
          const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
   ~Inputs();
@@ -91,13 +95,15 @@ class Inputs {
   /// Returns true if all inputs are regular files that are not compressed and that the output does not overwrite.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
-  /// Returns the sum of the sizes of the files, before expansion, or 0 if an input is not a regular file.
+  /// Returns the total size of the input files on the disk, which may be compressed. Returns 0 if an input is not a
+  /// regular file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
-  /// Returns the number of bytes, before expansion, that ReadStream has read. Any thread may call this.
+  /// Returns how many bytes of the input files ReadStream() has read, counted before they are expanded. Any thread may
+  /// call this.
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
   /// Returns the codecs of the inputs, each once, without kNone.
   std::vector<Codec> codecs() const;
-  /// Returns the total size of the records of all inputs that are regular files and not compressed.
+  /// Returns the total size in bytes of the records in those inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   const RecordFormat& format() const { return options_.format; }
   std::size_t count() const { return inputs_.size(); }
@@ -126,24 +132,26 @@ class Inputs {
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
   /// Returns true if most bytes are read without the page cache.
   bool direct() const { return direct_; }
-  /// Returns one range per input, with all records of the input, in the order of the inputs.
+  /// Returns one range per input, in the order of the inputs. Each range contains all records of its input.
   std::vector<InputRange> Ranges() const;
 
-  /// Returns the first `bytes` bytes of an input, or all if there are fewer. Returns nothing for a pipe, whose bytes
-  /// could not be read again. Throws as Decoder does.
+  /// Returns the first `bytes` bytes of an input, or all if it has fewer. Returns nothing for a pipe, because its bytes
+  /// could not be read again. Throws the errors of Decoder.
   std::vector<std::byte> Front(std::uint32_t input, std::uint64_t bytes) const;
-  /// Reads the non-empty `range` into `buffer`. Returns the part of `buffer` with the records. `buffer` must be
-  /// 4096-aligned with kReadSlack more bytes than `range`. Throws Error(kBadInput) if the file has shrunk. Thread-safe.
+  /// Reads the records in `range`, which must not be empty. Returns the part of `buffer` that holds them. `buffer` must
+  /// be 4096-aligned and kReadSlack bytes larger than `range`. Throws Error(kBadInput) if the file has become shorter.
+  /// Any thread may call this.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Reads the next bytes of the inputs, at most `limit`, into `buffer`, which must have `limit` + kReadSlack bytes.
-  /// Returns the range of one input that was read, or std::nullopt after the last input. If records have a fixed size,
-  /// the range has whole records. Do not call this for rereadable() inputs.
+  /// Reads at most `limit` bytes from the current position in the inputs into `buffer`, which must have `limit` +
+  /// kReadSlack bytes. Returns the range of one input that was read, or std::nullopt after the last input. If records
+  /// have a fixed size, the range has whole records. Do not call this if rereadable() is true.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Throws Error(kBadInput) if a file was truncated or rewritten since it was opened. Only warns if a file has grown.
   void VerifyUnchanged() const;
-  /// Call this after a job failed with `error`. Throws Error(kBadInput) if a changed input may have caused `error`.
+  /// Call this after a job has failed with `error`. If an input was changed meanwhile, which may be the cause, throws
+  /// Error(kBadInput).
   void BlameChange(const Error& error) const;
 
  private:
@@ -152,9 +160,9 @@ class Inputs {
     Codec codec = Codec::kNone;
     std::unique_ptr<InputFile> file;  ///< the file that is read; null: `pipe` is read instead
     std::unique_ptr<PipeReader> pipe;
-    std::vector<std::byte> front;      ///< the first bytes of the input, which were read from the pipe already
-    std::string ending;                ///< the bytes to add to the last record, for example a missing newline
-    std::uint64_t header = 0;          ///< size of the header, with the newline that is added if the header lacks one
+    std::vector<std::byte> front;  ///< the first bytes of the input, if they were already read from the pipe
+    std::string ending;            ///< the bytes to add to the last record, for example a missing newline
+    std::uint64_t header = 0;  ///< the size of the header in bytes, including a newline that is added if it lacks one
     std::uint64_t begin = 0, end = 0;  ///< the range of the file that holds the records of this job
     bool ends_inside = false;
     std::string state;  ///< the state of the format's parser at `begin`
@@ -177,7 +185,7 @@ class Inputs {
   std::atomic<std::uint64_t> stored_read_{0};
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;         ///< the number of the input that ReadStream reads now
-  std::uint64_t stream_offset_ = 0;  ///< number of bytes of records that ReadStream has read of the current input
+  std::uint64_t stream_offset_ = 0;  ///< how many bytes of records ReadStream() has read from the current input
   std::unique_ptr<Stream> reading_;  ///< reads the current input if it can be read only once
   std::optional<OrderCheck> order_;  ///< checks the order of the current input if it must be sorted
 };

@@ -1,5 +1,6 @@
-// Writes the parts into which --split cuts an output, and the manifest that lists the parts. No part gets its name
-// before all parts are complete and synced. A sink decides which records go to which part. Start at OutputParts.
+// Writes the files into which --split divides an output (the parts), and a file that lists the parts (the manifest). No
+// part gets its name before all parts are complete and on the disk. The caller decides which records go to which part.
+// Start at OutputParts.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +19,42 @@ namespace gpusort {
 /// The maximum number of parts of --split. Each part needs two file descriptors.
 inline constexpr unsigned kMostParts = 256;
 
-/// Returns the names of all files that --split writes; the last name is the manifest's. Returns {} without --split.
+/// Returns the names of all files that --split writes; the last one is the manifest. Returns {} without --split.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
-/// Returns the error message for an OUTPUT of --split that is a folder.
+/// Returns the error message for --split if OUTPUT is a folder.
 std::string SplitIntoFolder(const std::string& output);
 
-/// Only Write may be called by several threads at the same time.
+/// The files of --split. Several threads may call Write() at the same time, but no other member.
 class OutputParts {
  public:
   /// Creates the files. Throws Error(kUsage) if a file cannot be created or replaced.
   OutputParts(FileSystem& files, const JobSpec& spec);
 
-  /// Passes the ownership of the manifest's file to the caller. Call this once.
+  /// Returns the file of the manifest, which the caller then owns. Call this once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }
 
-  /// Begins every part with `header`. Forgets the bytes of an earlier attempt.
+  /// Writes `header` at the beginning of every part. Forgets the bytes of an earlier attempt.
   void Begin(RecordSpan header);
-  /// Adds `bytes` bytes of records to a part, and returns the offset at which the caller must write these records.
-  /// `sum` is the sum of these records. `first` and `last` are the first and the last of these records.
+  /// Assigns a place in part `part` to the next records, which have `bytes` bytes. Returns the offset at which the
+  /// caller must write them. `sum` is their checksum, and `first` and `last` are the first and the last of them.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
   /// Writes `trailer` at the end of every part.
   void End(RecordSpan trailer);
-  /// Returns the size of all parts together.
+  /// Returns the size of all parts together, in bytes.
   std::uint64_t bytes() const;
 
   /// Returns the text of the manifest, in JSON.
   std::string Manifest() const;
-  /// Sets size and permissions of all files, and syncs them if `sync` is true. The manifest has `manifest_bytes` bytes.
+  /// Sets the size and the permissions of all files. If `sync` is true, waits until they are on the disk. The manifest
+  /// has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Completes the files, then renames the parts and finally the manifest. If only some files were renamed, the message
-  /// of the error, or OutOfMemoryText(), says so.
+  /// Does what Complete() does, then gives the parts their names, and finally the manifest. If an error occurs after
+  /// some files got their names, the message of the error, or OutOfMemoryText(), says so.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
-  // Members for reading the parts back:
+  // The following members are used to read the parts back.
   unsigned count() const { return static_cast<unsigned>(parts_.size()); }
   OutputFile& file(unsigned part) const { return *parts_[part].file; }
   std::uint64_t bytes(unsigned part) const { return parts_[part].bytes; }

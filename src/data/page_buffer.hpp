@@ -8,7 +8,8 @@
 
 namespace gpusort {
 
-/// An array that grows by moving pages. Pages that were never written take no memory, so the capacity may be a guess.
+/// An array that grows by moving its pages of memory. Pages that were never written take no memory, so the capacity may
+/// be larger than needed.
 template <typename T>
 class PageBuffer {
  public:

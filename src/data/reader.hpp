@@ -1,4 +1,5 @@
-// Reads blocks of the inputs ahead on threads, and returns the blocks in the order of the inputs. Start at InputReader.
+// Reads blocks of the inputs on threads before they are needed, and returns the blocks in the order of the inputs.
+// Start at InputReader.
 #pragma once
 
 #include <atomic>
@@ -18,22 +19,25 @@
 
 namespace gpusort {
 
-/// Reads ranges of the inputs into blocks of a pool before the blocks are needed. Blocks of fixed records hold whole
-/// records. Blocks of lines may end inside a line, so that a line of any length needs no other buffer. The caller
-/// copies the blocks one after the other, and so joins the parts of such a line.
+/// Reads ranges of the inputs into blocks of a pool before the blocks are needed. A block of fixed records holds whole
+/// records. A block of lines may end inside a line, so a line of any length needs no larger buffer: the caller copies
+/// the blocks one after the other and thereby joins the line.
 class InputReader {
  public:
   struct Block {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    std::uint64_t stored = 0;  ///< number of bytes, before expansion, that were read for this block
-    RecordSum sum;             ///< the sum of the records in [head, end)
+    /// How many bytes of the input file were read for this block, counted before they are expanded.
+    std::uint64_t stored = 0;
+    RecordSum sum;  ///< the checksum of the records in [head, end) of the block
     // For fixed records, `head` is 0 and `end` is the size of the block.
-    std::uint64_t head = 0;     ///< size of the block's first line, or of the block if no line ends in the block
-    std::uint64_t end = 0;      ///< offset after the last delimiter; 0 if the block has no delimiter
-    std::uint64_t longest = 0;  ///< upper bound of the sizes of lines in [head, end); exact if the block was not split
-    RecordFormat::Guess guess;  ///< set instead of `sum`, `head`, `end` and `longest` if Looks is kAhead
+    /// The size of the block's first line; if no line ends in the block, the size of the block.
+    std::uint64_t head = 0;
+    std::uint64_t end = 0;  ///< the offset after the last delimiter; 0: the block has no delimiter
+    /// No line in [head, end) is longer than this; the exact size of the longest one if the block was not split.
+    std::uint64_t longest = 0;
+    RecordFormat::Guess guess;  ///< used if Looks is kAhead, instead of `sum`, `head`, `end` and `longest`
 
     /// Sets `sum`, `head`, `end` and `longest` from `bytes`.
     void Describe(const RecordLayout& layout);
@@ -41,21 +45,24 @@ class InputReader {
     void FindEnds(const RecordLayout& layout);
     /// Returns the number of lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
-    /// Returns true if a line is longer than `most` bytes. The first line has `open` bytes before this block.
+    /// Returns true if a line of the block is longer than `most` bytes. `open` is the number of bytes before this block
+    /// that belong to its first line.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
-    /// Throws LineTooLong about the line for which has_longer returns true.
+    /// Throws LineTooLong for the line that is longer than `most` bytes. Call this if has_longer() returns true.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
                                    const RecordLayout& layout) const;
-    /// Cuts the block after `count` bytes, where a record must end. Returns a block with the rest, in the same buffer.
+    /// Divides the block after `count` bytes, where a record must end. This block keeps the first part. Returns a block
+    /// with the second part, which shares the buffer.
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// The function that threads call for each block: Block::Describe or RecordFormat::LookAhead.
+  /// What the reading threads find out about each block: kDescribe calls Block::Describe, and kAhead calls
+  /// RecordFormat::LookAhead.
   enum class Looks { kDescribe, kAhead };
 
-  /// Starts reading `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
-  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread copies records
-  /// through an equal part of `caches`, which should fit the cache of a core.
+  /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
+  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread first reads
+  /// into its share of `caches`, which should fit the cache of a core, and copies the records from there.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
@@ -80,11 +87,12 @@ class InputReader {
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;
   std::atomic<unsigned> caches_taken_{0};
-  std::mutex mutex_;  ///< held while a thread takes a piece and then a buffer, so that the earliest piece is read first
+  /// Locked while a thread takes a piece and then a buffer, so that the earliest piece is read first.
+  std::mutex mutex_;
   const std::vector<InputRange> ranges_;
-  std::size_t range_ = 0;         ///< index of the range that is being read
-  std::uint64_t range_done_ = 0;  ///< number of bytes of the current range that threads have taken
-  std::uint64_t next_piece_ = 0;  ///< number of pieces of all ranges that threads have taken
+  std::size_t range_ = 0;         ///< the index of the range that is being read
+  std::uint64_t range_done_ = 0;  ///< how many bytes of the current range threads have taken
+  std::uint64_t next_piece_ = 0;  ///< how many pieces of all ranges threads have taken
 };
 
 }  // namespace gpusort

@@ -12,16 +12,16 @@
 
 namespace gpusort {
 
-/// The settings of the command line. The planner chooses every size that is 0.
+/// The settings of the command line that decide about the plan. The planner chooses every size that is 0 here.
 struct Asked {
   std::uint64_t limit = 0;        ///< the limit on all host memory in bytes
   std::uint64_t batch_bytes = 0;  ///< size of a batch
-  std::uint64_t block_bytes = 0;  ///< size of a spilled block
+  std::uint64_t block_bytes = 0;  ///< size of a block in temp files
   std::uint64_t fan_in = 0;       ///< maximum number of runs in one merge
   std::uint64_t max_record = 0;   ///< size of the longest line
   bool grows = false;             ///< lines longer than `max_record` are accepted, and take more memory than planned
-  bool checks = false;            ///< the job is --check, which reads through a ring and needs no plan
-  bool keeps = false;             ///< all runs are written to the spill, so that a later process can continue
+  bool checks = false;  ///< the job is --check, which only reads; it needs buffers for reading and no further plan
+  bool keeps = false;   ///< all sorted runs are written to temp files, so that a later process can continue
   bool unique = false;
   std::uint64_t top = 0;  ///< maximum number of records in each run and in the output; 0: no maximum
   bool in_place = true;   ///< the output is a regular file that contains the records exactly as the runs do
@@ -29,12 +29,12 @@ struct Asked {
   bool traces = false;    ///< --trace is given
   bool page = false;      ///< --report is given
   Codec output_codec = Codec::kNone;
-  std::optional<Codec> temp_codec;  ///< the codec of spilled blocks; no value: the planner decides about compression
+  std::optional<Codec> temp_codec;  ///< the codec of temp files; no value: the planner decides about compression
 
   friend bool operator==(const Asked&, const Asked&) = default;
 };
 
-/// The jobs in which a normalized key is computed and stored before each record.
+/// When sort keys are computed and stored before the records.
 enum class KeysWhen {
   kNever,
   kInSmallJobs,  ///< keys only save time, so they are made if the input and the keys fit into memory
@@ -42,7 +42,7 @@ enum class KeysWhen {
   kAlways,
 };
 
-/// The number of bytes that keys add to a record, as a linear function of the record's size.
+/// How many bytes the sort key adds to a record: fixed + per_byte * the size of the record.
 struct KeyCost {
   std::uint64_t fixed = 0, per_byte = 0;
 
@@ -68,11 +68,11 @@ struct InputFacts {
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };
 
-/// Facts about runs in the spill that were written by an earlier attempt of this process or by an earlier process.
+/// Facts about sorted runs in temp files, written by an earlier attempt of this process or by an earlier process.
 struct EarlierFacts {
-  bool spilled = false;           ///< runs of an earlier attempt may be in the spill
-  bool compressed = false;        ///< the blocks of an earlier process may be compressed
-  std::uint64_t block_bytes = 0;  ///< size of the blocks of earlier runs; 0: there are no earlier runs
+  bool spilled = false;           ///< temp files may contain runs of an earlier attempt
+  bool compressed = false;        ///< temp files of an earlier process may be compressed
+  std::uint64_t block_bytes = 0;  ///< size of the blocks of these runs; 0: there are no earlier runs
   std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
   unsigned temp_places = 0;       ///< number of compression buffers that were allocated earlier; 0: none
 
@@ -92,15 +92,16 @@ struct MachineFacts {
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;
 };
 
-/// The memory that a lane, a run and a block need.
+/// How much memory a lane (a worker that sorts or merges), a run and a block need.
 struct StageCosts {
-  /// The device memory of a lane, for each slot size that LaneSlots() returns. Empty until a GPU is open.
+  /// GPU memory that a lane takes, in bytes, for each slot size that LaneSlots() returns. A slot is the memory for one
+  /// batch. Empty until a GPU is open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
   std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
   std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
 
-  /// Returns the device memory of a lane with slots of `slot_bytes` bytes. If gpu_lanes lacks this size, returns the
-  /// memory for the next larger size, or `slot_bytes` if there is no larger size.
+  /// Returns how many bytes of GPU memory a lane takes with slots of `slot_bytes` bytes. If gpu_lanes lacks this size,
+  /// returns the value for the next larger size, or `slot_bytes` if there is none.
   std::uint64_t GpuLane(std::uint64_t slot_bytes) const {
     const auto found = gpu_lanes.lower_bound(slot_bytes);
     return found == gpu_lanes.end() ? slot_bytes : found->second;
@@ -118,7 +119,7 @@ struct PlanFacts {
 
   /// Returns true if the inputs are merged without being sorted first (-m).
   bool merges() const { return !input.sorted.empty(); }
-  /// Returns the size of spilled blocks that earlier runs or an option require, or 0 if the planner decides.
+  /// Returns the size of blocks in temp files if earlier runs or an option decide it, or 0 if the planner may choose.
   std::uint64_t block_bytes() const { return earlier.block_bytes != 0 ? earlier.block_bytes : asked.block_bytes; }
   friend bool operator==(const PlanFacts&, const PlanFacts&) = default;
 };

@@ -13,7 +13,8 @@ namespace planning {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 }
 
-/// The sizes of the stage that makes keys: `threads` threads, to which the reader passes pieces of `piece_bytes` bytes.
+/// The sizes of the stage that makes sort keys. It has `threads` threads, and the reader passes pieces of `piece_bytes`
+/// bytes to them.
 struct KeyShape {
   unsigned threads = 0;  ///< 0: records get no keys
   std::uint64_t piece_bytes = 0;
@@ -21,33 +22,37 @@ struct KeyShape {
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Returns the memory of the whole stage, if a line with its keys is at most four times as long as the line.
+  /// Returns how many bytes of memory the whole stage takes, if no line becomes more than four times as long by its
+  /// keys.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses sizes with which the stage that makes keys takes about an eighth of `memory` bytes.
+/// Chooses sizes so that the stage that makes sort keys takes about an eighth of `memory` bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {
   std::uint64_t memory = 0;  ///< bytes for the buffers that MakeRing and MakePlan plan
-  std::uint64_t beside = 0;  ///< bytes for codecs, headers, reports and keys
+  std::uint64_t beside = 0;  ///< bytes for all else: codecs, headers, reports and keys
   unsigned threads = 1;      ///< number of threads that MakeRing and MakePlan may use
-  RecordLayout layout;       ///< layout of the records in runs, with or without keys
+  RecordLayout layout;       ///< layout of the records in sorted runs, with or without keys
   KeyShape keys;
-  unsigned encoder_threads = 1;        ///< number of threads that compress the output
-  std::uint64_t temp_place_bytes = 0;  ///< memory for compressing a spilled block; 0: blocks are not compressed
+  unsigned encoder_threads = 1;  ///< number of threads that compress the output
+  /// Memory for compressing one block of a temp file; 0: temp files are not compressed.
+  std::uint64_t temp_place_bytes = 0;
 };
 
-/// Divides the memory. Uses fewer threads than `facts` allow if there is no plan for more threads.
+/// Divides the memory among the parts of a job. Uses fewer threads than `facts` allow if the memory is not enough for
+/// more.
 MemoryShares ShareMemory(const PlanFacts& facts);
 
-/// Returns true if records get keys in a job with a limit of `limit` bytes. Uses input.keys, .rereadable and .expected.
+/// Returns true if records get sort keys, in a job with a memory limit of `limit` bytes. Depends on the members keys,
+/// rereadable and expected of `input`.
 bool MakesKeys(const InputFacts& input, std::uint64_t limit);
 
-/// Returns the memory for --trace and --report in a job with a limit of `limit` bytes on memory.
+/// Returns how many bytes of memory --trace and --report may take, in a job with a memory limit of `limit` bytes.
 std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit);
 
-/// Returns the memory that compressing a block of `block_bytes` bytes takes in addition to the block. `codec` may be
-/// kNone, and has no value if the codec is chosen later.
+/// Returns how many bytes of memory it takes to compress a block of `block_bytes` bytes, in addition to the block.
+/// `codec` may be kNone, and has no value if the codec is chosen later.
 std::uint64_t TempPlaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes);
 
 }  // namespace gpusort
