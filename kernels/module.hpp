@@ -1,6 +1,6 @@
 // Shared objects that the program loads only when needed: the CUDA backend and the codecs. A module exports one
-// function, which returns a struct of functions. The first member of the struct is the module's version, a `const
-// char*`. A loaded module stays loaded. Start at Module.
+// function, which returns a struct of function pointers. The first member of the struct is the module's version, a
+// `const char*`. A loaded module stays loaded. Start at Module.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ class Module {
     std::string entry;               ///< the name of the exported function
     const char* version;             ///< the version that this program needs
     ErrorCode error;                 ///< the code of the errors that Load throws
-    std::string advice;              ///< the end of the message about a module that is missing or cannot be loaded
-    const char* variable = nullptr;  ///< the environment variable that tests set to another path
+    std::string advice;              ///< the last part of the message about a module that is missing or does not load
+    const char* variable = nullptr;  ///< tests set this environment variable to another path of the module
   };
   explicit Module(Description description) : about_(std::move(description)) {}
 
-  /// Returns the path of the module. If the module is missing, returns an empty string and sets `why` (unless null) to
-  /// a message that lists the searched paths, and the error if a path could not be read.
+  /// Returns the path of the module. If the module is missing, returns an empty string and, unless `why` is null, sets
+  /// `why` to a message. The message lists the searched paths, and the error if a path could not be read.
   std::string Find(std::string* why = nullptr) const;
-  /// Loads the module and returns the struct of its functions. Throws Error with the reason, for example that the
-  /// version differs. A second call returns the same pointer. Thread-safe.
+  /// Loads the module and returns the struct of its function pointers. Throws Error with the reason, for example that
+  /// the version differs. A second call returns the same pointer. Thread-safe.
   const void* Load() const;
 
  private:

@@ -1,5 +1,5 @@
-// The free slots and lane numbers of an arena, for the CPU and the CUDA backend. A lane that sorts waits here until
-// slots are free. Start at SlotPool::TakeTwo.
+// The free slots and lane numbers of an arena (the memory of a backend), for the CPU and the CUDA backend. A lane that
+// sorts waits here until slots are free. Start at SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,8 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// Owns one slot. The destructor frees the slot. Keeps the pool, and the arena that derives from it, alive.
+  /// Owns one slot. The destructor frees the slot. The object keeps the pool, and the arena that derives from it,
+  /// alive.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -51,7 +52,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Creates a stack of free slots: slot 0 is taken first, and later the slot that was freed last.
+  /// Makes a pool in which all slots are free. Slot 0 is taken first, and later the slot that was freed last.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -59,8 +60,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots and takes both at once. Lanes that hold one slot each therefore cannot block each other.
-  /// Throws Error(kCancelled) after Cancel.
+  /// Waits for two free slots and takes both at once. Two lanes that each hold one slot and wait for a second slot can
+  /// therefore not exist. Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");
@@ -116,7 +117,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 /// Sorted records in the slot where a lane left them.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
-/// The part of Backend that the CPU and the CUDA backend share. `Arena` must derive from SlotPool.
+/// The part of Backend that the CPU and the CUDA backend share. `Arena`, the memory of the backend, must derive from
+/// SlotPool.
 template <typename Arena>
 class ArenaBackend : public Backend {
  public:

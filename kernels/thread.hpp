@@ -1,5 +1,5 @@
-// Starts threads that receive no signals, and protects steps that a signal must not interrupt. Outside the header
-// library, only StartThread and RunBeside start threads.
+// Starts threads that receive no signals, and protects steps that a signal must not interrupt. All threads are started
+// by StartThread and RunBeside, except those of the header library.
 #pragma once
 
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// The signals that report a fault of the running thread, and the signal of abort(). Blocking a fault is useless: a
+/// The signals that report a fault of the running thread, and the signal of abort(). Blocking them is useless: a
 /// blocked fault ends the process without running the handler.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
@@ -46,7 +46,7 @@ class SignalBlock {
   sigset_t before_;
 };
 
-/// Calls `call`, a system call, until no signal interrupts it. Returns its result.
+/// Calls `call`, a system call, again until no signal interrupts it. Returns the result of the last call.
 template <typename Call>
 auto Uninterrupted(Call call) {
   auto result = call();
@@ -54,7 +54,7 @@ auto Uninterrupted(Call call) {
   return result;
 }
 
-/// Threads that the destructor of the vector joins.
+/// A vector of threads. The destructor of the vector waits for the threads.
 using Threads = std::vector<std::jthread>;
 
 /// Starts a thread that runs `body` and appends the thread to `threads`. `body` must not throw. Returns an empty
@@ -72,7 +72,8 @@ std::string StartThread(Threads& threads, Body body) {
   }
 }
 
-/// Runs `body` in a new thread. If the system refuses the thread, get() or wait() of the returned future runs `body`.
+/// Runs `body` in a new thread. If the system refuses the thread, `body` runs in get() or wait() of the returned
+/// future.
 inline std::future<void> RunBeside(const std::function<void()>& body) {
   const SignalBlock block;
   return std::async(std::launch::async | std::launch::deferred, body);  // a copy of body, which may run later

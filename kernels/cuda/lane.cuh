@@ -1,4 +1,4 @@
-// A lane (worker) of the CUDA backend, driven by one thread, with two CUDA streams and memory of its own. Sort copies a
+// A lane (worker) of the CUDA backend, driven by one thread, with its own memory and two CUDA streams. Sort copies a
 // batch to the device block by block, sorts the batch in a slot and leaves the result there. Merge copies pieces to the
 // device (or between devices), merges them and copies the result to the host. The steps of one call run one after the
 // other; several lanes work at the same time. CudaLane does the copies. Each kind of record has a derived class:

@@ -215,7 +215,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Merges two lists of keys. `values` describes the lists of values, if there are values.
+/// Merges two lists of keys. `values` has the lists of values if there are values, and is NoValues otherwise.
 template <typename IteratorA, typename IteratorB, typename Output, typename Values, typename LessT>
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {

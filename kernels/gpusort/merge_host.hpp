@@ -1,8 +1,8 @@
 // Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns cuts
 // sorted runs exactly into tiles that fit the cache. It does all levels of merging for one tile before the next tile,
-// so memory is read once and written once for any number of runs. Counts are 64-bit. Of equal keys, the key of the
-// earlier run comes first, and in a run the earlier item. An executor supplies the threads, so an application can use
-// its own thread pool. Start at MergeRuns. gpusort.hpp describes all functions.
+// so memory is read once and written once for any number of runs. Counts are 64-bit. Equal keys are ordered by their
+// run, and in a run by their position. An executor supplies the threads, so an application can use its own thread pool.
+// Start at MergeRuns. gpusort.hpp describes all functions.
 #pragma once
 
 #include <algorithm>

@@ -257,7 +257,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    // 0: the thread helps to find the tile's start; 1: its end; > 1: neither.
+    // 0: this thread helps to find the tile's start; 1: its end; > 1: neither.
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;

@@ -14,11 +14,9 @@ namespace gpusort {
 /// How a kernel divides its work. A tile has threads * items items.
 struct TileShape {
   int threads = 0;  ///< a power of two
+  int items = 0;    ///< items of a thread; odd, so that threads begin in different banks of shared memory
   /// The number of blocks that must fit a multiprocessor together, which limits the registers of a thread. Used only
   /// with the order Less, because other orders may need more registers and would spill.
-  int items = 0;
-  /// The number of blocks that must fit a multiprocessor together, which limits the registers. Used only with the
-  /// comparator Less, because other comparators may need more registers and would spill.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }

@@ -10,7 +10,7 @@
 
 namespace gpusort::detail {
 
-// A newline counts as a blank. Lines contain newlines only if they are NUL-terminated.
+// A newline counts as a blank. A line contains newlines only if lines end with NUL.
 GPUSORT_HD inline bool IsBlank(unsigned c) { return c == ' ' || c == '\t' || c == '\n'; }
 GPUSORT_HD inline bool IsDigit(unsigned c) { return c - '0' < 10; }
 GPUSORT_HD inline bool IsAlpha(unsigned c) { return (c | 0x20) - 'a' < 26; }
@@ -19,13 +19,13 @@ GPUSORT_HD inline unsigned ToUpper(unsigned c) { return c - 'a' < 26 ? c - 0x20 
 inline constexpr std::uint64_t kLowBits = 0x0101010101010101;
 inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
-/// Returns a nonzero value if a byte of `word` is 0. The lowest set bit is in the lowest byte that is 0.
+/// Returns 0 if no byte of `word` is 0. Otherwise the lowest set bit of the result is in the lowest byte that is 0.
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
 #if GPUSORT_ON_DEVICE
 /// Loads eight bytes from `p`, most significant first. Only the first `left` (1..8) bytes belong to the line; the other
-/// bytes of the result are unspecified. The function loads one or two aligned words that each contain a byte of the
-/// line, because a GPU serializes the byte loads of a warp whose threads read different lines of text.
+/// bytes of the result are unspecified. Loads one or two aligned words that each contain a byte of the line, because a
+/// GPU serializes single-byte loads if the threads of a warp read different lines of text.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
@@ -46,8 +46,8 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Loads the bytes [at, end) of `line`, at most eight, most significant first, padded with zeros. Reads only bytes of
-/// [0, end) of the line or, on a device, only aligned words that contain such bytes.
+/// Loads the bytes [at, end) of `line`, at most eight, most significant first, and fills up the result with zeros.
+/// Reads only bytes of [0, end) of the line or, on a device, only aligned words that contain such bytes.
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;

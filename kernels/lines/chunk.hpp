@@ -1,4 +1,4 @@
-// Twelve bytes of an encoded key (a chunk), and the writer that collects them. An encoded key is a string of bytes that
+// Twelve bytes of an encoded key (a chunk), and the class that collects them. An encoded key is a string of bytes that
 // sorts as the line does: see EncodeChunk.
 #pragma once
 
@@ -19,15 +19,16 @@ struct LineChunk {
 
 namespace detail {
 
-/// Collects the bytes [skip, skip + 12) of an encoded key. The caller must put all bytes of the key, from the first on.
+/// Collects the bytes [skip, skip + 12) of an encoded key. The caller must append all bytes of the key, from the first
+/// byte on.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
 
-  /// With `reverse`, complements all bytes that are put from now on, which reverses their order.
+  /// If `reverse` is true, complements all bytes that are appended from now on, which reverses their order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// Returns true if the encoded key continues after the chunk. The caller may then stop putting bytes.
+  /// Returns true if the encoded key continues after the chunk. The caller may then stop appending bytes.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -44,7 +45,7 @@ class ChunkWriter {
     }
     at_ += 8;
   }
-  /// Appends the first (most significant) `bytes` bytes of a word. The other bytes of the word must be 0.
+  /// Appends the first (most significant) `bytes` bytes of a word. All other bytes of the word must be 0.
   GPUSORT_HD void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
     if (at_ >= skip_) {
@@ -54,12 +55,12 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Appends a count so that encoded counts sort as the counts do: one byte below 255, otherwise nine bytes.
+  /// Appends a count, in an encoding that sorts as the counts do: one byte below 255, otherwise nine bytes.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends bytes [begin, end) of the line unchanged and pads the chunk. Must be the last call.
+  /// Appends the bytes [begin, end) of the line unchanged and fills up the chunk. Call this last.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

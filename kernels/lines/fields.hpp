@@ -13,8 +13,8 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// Does the work of FieldMasks::Load on a device, for 64 bytes of a line or the `left` bytes that remain. Its aligned
-/// loads all contain a byte of the line. Not inlined, because it is much code.
+/// Does the work of FieldMasks::Load on a device, for the next `left` bytes of a line, at most 64. Each of its aligned
+/// loads contains a byte of the line. Not inlined, because it is much code.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
@@ -41,7 +41,7 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 }
 #endif
 
-/// Finds the separators of a line, 64 bytes at a time. If `separator` is negative, fields are separated by blanks.
+/// Finds the separators of a line, 64 bytes at a time. If `separator` is negative, blanks separate the fields.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
@@ -52,8 +52,8 @@ class FieldMasks {
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Returns where the field begins that is `count` fields after the field at `at`. A field begins after the separator
-  /// before it or, if blanks separate fields, with these blanks.
+  /// Skips `count` fields after `at`, where a field begins, and returns the start of the next field. A field begins
+  /// after the separator before it. If blanks separate fields, these blanks belong to the field after them.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -77,7 +77,8 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the first position from `at` on where (the byte is a separator) == `wanted`, or the end of the line.
+  /// Returns the first position from `at` on whose byte is a separator or, if `wanted` is false, is no separator.
+  /// Returns the end of the line if there is no such byte.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
@@ -116,7 +117,7 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Returns a mask of 64 bytes: bit i is set if line_[at + i] is a separator.
+  /// Returns a mask of the 64 bytes from `at` on: bit i is set if line_[at + i] is a separator.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |
@@ -151,7 +152,7 @@ class FieldMasks {
 
 }  // namespace detail
 
-/// The bytes [begin, end) of a line.
+/// A part of a line: its bytes [begin, end).
 struct KeyRange {
   std::uint64_t begin;
   std::uint64_t end;
@@ -159,7 +160,8 @@ struct KeyRange {
   GPUSORT_HD std::uint64_t size() const { return end - begin; }
 };
 
-/// Returns the range of `key` in a line. The range is empty if the key ends before it begins or starts after the line.
+/// Returns the part of the line that `key` describes. The part is empty if the key ends before it begins or starts
+/// after the end of the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {

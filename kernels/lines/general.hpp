@@ -1,5 +1,5 @@
-// Orderings that only the host can compare: -g, numbers as strtold reads them (a device has no long double), and orders
-// of LineKey::host, such as the order of a locale.
+// Orders that only the host can compare: -g, which reads numbers as strtold does (a device has no long double), and the
+// orders of LineKey::host, such as the order of a locale.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// Compares two keys by their LineKey::host.
+/// Compares two keys with the HostOrder of the key definition (LineKey::host).
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();

@@ -11,7 +11,7 @@
 namespace gpusort::detail {
 
 /// Returns the rank of a number's suffix: 0 without a suffix, 1 for K, 2 for M and so on, negative for negative
-/// numbers, and 0 for the number 0. With -f, suffixes may be small letters.
+/// numbers, and 0 for the number 0. If the key folds case (-f), suffixes may be small letters.
 GPUSORT_HD inline int HumanUnit(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t end = text.end;

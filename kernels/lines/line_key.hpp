@@ -1,4 +1,4 @@
-// The order of lines that a user asks for: keys, each with its ordering, then the whole line. LineOrder owns the keys.
+// The order of lines that a user asks for: keys, each with its own order, then the whole line. LineOrder owns the keys.
 // LineOrderView has the same facts as plain data for host and device.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// The meaning of a key's bytes. kBytes compares them as unsigned numbers; a prefix comes before a longer key.
+/// How to compare the bytes of a key. kBytes compares them as unsigned numbers; a prefix comes before a longer key.
 enum class LineOrdering : std::uint8_t {
   kBytes,
   kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; later bytes do not count, an empty key is 0
@@ -18,43 +18,43 @@ enum class LineOrdering : std::uint8_t {
   kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
-  kRandom,   ///< -R: MD5 of salt and key, so that lines with equal keys are neighbours
-  kHost,     ///< the order that LineKey::host computes, on the CPU; not with a last resort
+  kRandom,   ///< -R: by the MD5 of random bytes (the salt) and the key, so that lines with equal keys are neighbours
+  kHost,     ///< the order that LineKey::host computes, on the CPU; not together with a last resort
 };
 
-/// An order of texts that only the host can compute, such as the order of a locale. Must outlive the keys that refer to
-/// the order. Thread-safe.
+/// An order of texts that only the host can compute, such as the order of a locale. A HostOrder must outlive the keys
+/// that refer to it. Thread-safe.
 class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the keys before this key fully determine how `line` compares. If this holds for two lines, and
-  /// these keys are equal, the lines are equal, and Compare is not called.
+  /// Returns true if the keys before this key decide completely how `line` compares. If that is true for two lines, and
+  /// those keys are equal, the lines count as equal, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;
 };
 
-/// One key of a line (KEYDEF of sort). Positions count from 0 and may be up to 2^64 - 1: a position after the line
-/// means the end of the line.
+/// One key of a line (KEYDEF of sort). Positions count from 0 and may be up to 2^64 - 1. A position after the end of
+/// the line means the end of the line.
 struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
   std::uint64_t end_field = kToEnd;  ///< the field with the last byte; kToEnd: the key ends with the line
-  std::uint64_t end_char = 0;        ///< the number of bytes of that field in the key; 0: all bytes
+  std::uint64_t end_char = 0;        ///< the number of bytes of field `end_field` that belong to the key; 0: all bytes
   bool skip_start_blanks = false;    ///< option -b at the start of the key
   bool skip_end_blanks = false;      ///< option -b at the end of the key
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
-  bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for the same orderings)
-  /// -f: small letters count as capital letters (for the same orderings, and for the suffix of kHuman)
+  bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for kBytes, kVersion, kRandom)
+  /// Whether small letters count as capital letters (-f), for kBytes, kVersion, kRandom and the suffix of kHuman.
   bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
-  const HostOrder* host = nullptr;  ///< the order of a kHost key
+  const HostOrder* host = nullptr;  ///< the order of the key if `ordering` is kHost
 
-  /// Returns true if the key's order is the order of its unchanged bytes.
+  /// Returns true if the order of the key is the order of its bytes without any change.
   GPUSORT_HD bool plain() const {
     return ordering == LineOrdering::kBytes && !dictionary_order && !ignore_nonprinting && !fold_case;
   }
@@ -65,14 +65,14 @@ struct LineKey {
 /// An order of lines as plain data for kernels. The code that uses it must be able to read `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
-  std::uint32_t key_count = 0;       ///< 0: the whole line is the only key, reversed by last_resort_reverse
-  int separator = -1;                ///< -t, 0..255; -1: a field begins with the blanks that precede it
-  bool last_resort = true;           ///< lines with equal keys are ordered by the whole line (neither -s nor -u)
-  bool last_resort_reverse = false;  ///< -r
-  std::uint64_t salt[2] = {0, 0};    ///< the random source of kRandom: 16 bytes
-  /// True for keyed lines; host only. Keys then come in pairs, one pair for each field. The first key of a pair is the
-  /// field, whose bytes are neither 0 nor the separator. The second key has a HostOrder, which compares lines with
-  /// equal fields.
+  std::uint32_t key_count = 0;  ///< 0: the whole line is the key, in descending order if last_resort_reverse is true
+  int separator = -1;           ///< option -t, 0..255; -1: blanks separate fields and belong to the field after them
+  bool last_resort = true;      ///< whether the whole line decides between lines with equal keys (neither -s nor -u)
+  bool last_resort_reverse = false;  ///< whether the comparison of whole lines is reversed (-r)
+  std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
+  /// True for keyed lines, which begin with encoded fields; host only. The keys then come in pairs, one pair for each
+  /// field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The second key has a
+  /// HostOrder, which compares lines with equal fields.
   bool keyed = false;
 };
 
@@ -84,14 +84,14 @@ struct LineOrder {
   bool last_resort_reverse = false;
   std::uint64_t salt[2] = {0, 0};
 
-  /// Returns a view that is valid until `keys` changes.
+  /// Returns a view of this order. The view is valid until `keys` changes.
   LineOrderView view() const {
     return {keys.data(),       static_cast<std::uint32_t>(keys.size()), separator, last_resort, last_resort_reverse,
             {salt[0], salt[1]}};
   }
 };
 
-/// Returns true if only the host can compare and encode the keys, because a device has no long double and no locales.
+/// Returns true if only the host can compare and encode the keys: a device has no long double and no locales.
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
@@ -99,8 +99,8 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// Returns true if CompareLines returns 0 for any two lines whose chunks are all equal. Returns false if the encoded
-/// key ends in plain bytes, because the padding looks like NULs, or if there is a kHost key, which has no encoding.
+/// Returns true if lines whose encoded keys are equal always compare equal. Returns false if encoded keys end in plain
+/// bytes, because the padding looks like NULs, or if there is a kHost key, which has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

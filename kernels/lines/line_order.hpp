@@ -1,7 +1,7 @@
-// The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared by its
-// ordering, then the whole line. CompareLines compares two lines. EncodeChunk returns twelve bytes of a line's encoded
-// key, for entries of fixed size. Encoded keys sort as bytes in the order of CompareLines. Lines are passed without
-// their terminator and may contain any byte. Start at CompareLines.
+// The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared in its own
+// order, then the whole line. CompareLines compares two lines. EncodeChunk returns twelve bytes of a line's encoded
+// key, a string of bytes that sorts as the line does. Lines are passed without their terminator and may contain any
+// byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -46,14 +46,15 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// Compares two lines by one key. `x` and `y` are the ranges of the key in lines `a` and `b`.
+/// Compares two lines by one key. `x` and `y` are the parts of lines `a` and `b` that the key describes.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines with equal keys: by all their bytes if the order has a last resort. Otherwise returns 0.
+/// Compares two lines whose keys are equal. If the order has a last resort, compares all their bytes; otherwise returns
+/// 0.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -63,7 +64,7 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the fields of a keyed line, from the first key's field on. Host only.
+/// Iterates over the fields at the beginning of a keyed line, from the field of the first key on. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -84,7 +85,7 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Does the work of CompareLines for keyed lines. Finds each field only once.
+/// Compares two keyed lines as CompareLines does. Finds each field only once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -121,8 +122,8 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Appends the encoding of a key that another key may follow. Encodings sort as the keys do, and no encoding is a
-/// prefix of another encoding.
+/// Appends the encoding of a key that is not the last key. Encodings sort as the keys do, and no encoding is a prefix
+/// of another encoding.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -145,7 +146,7 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line: all its keys, then the whole line if that is the last resort.
+/// Appends the encoded key of a line: all its keys, and the whole line if the order has a last resort.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -168,13 +169,13 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, then the whole line if it is the last resort.
-/// To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ... (or other common steps).
-/// The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys have
-/// ended, the lines differ at most in NULs at the end of a plain last key. CompareLines must then decide, unless
-/// ChunksDecide returns true: then the lines are equal. An encoded key is padded with zeros, or with ones if it ends in
+/// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, and the whole line if the order has a last
+/// resort. To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ... (or other common
+/// steps). The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys
+/// have ended, the lines differ at most in NULs at the end of a plain last key. If ChunksDecide returns true, the lines
+/// are then equal; otherwise CompareLines must decide. An encoded key is padded with zeros, or with ones if it ends in
 /// reversed plain bytes. A plain last key (the whole line, or one key without last resort) costs two loads after
-/// FindKey for any `skip`. Other keys cost O(skip).
+/// FindKey for any `skip`. The cost of other keys grows with `skip`.
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -188,7 +189,8 @@ class NeighbourLines {
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Compares the last line with `line`, both without delimiters, as CompareLines does. Returns -1 for the first line.
+  /// Compares the line of the last call with `line`, as CompareLines does. Lines must not include their delimiters.
+  /// Returns -1 for the first line.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -215,9 +217,10 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// The ranges of the keys: one half for the last line, the other half for this line. The halves alternate.
+  /// The places of the keys in two lines: one half for the last line, the other half for this line. The halves swap
+  /// roles.
   std::vector<KeyRange> ranges_;
-  std::uint32_t have_[2];         ///< the number of keys found in the last line and in this line
+  std::uint32_t have_[2];         ///< the numbers of keys that were found in the last line and in this line
   bool side_ = false;             ///< true if the second half belongs to the last line
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;

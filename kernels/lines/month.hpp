@@ -9,7 +9,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the number (1..12) of the month whose three-letter name follows the leading blanks, or 0 if none does.
+/// Returns the number (1..12) of the month whose three-letter name follows the leading blanks, or 0 if there is no such
+/// name.
 GPUSORT_HD inline int ReadMonth(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t at = SkipBlanks(line, text.begin, text.end);

@@ -9,8 +9,8 @@
 
 namespace gpusort::detail {
 
-/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has none, so GNU sort stores CHAR_MAX
-/// + 1, and takes byte 0x80 for the separator.
+/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has no separator, so GNU sort stores
+/// CHAR_MAX + 1, which makes byte 0x80 the separator.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
 /// The digits of a decimal number of any length, as positions in the line. The integer part has no leading zeros, and
@@ -74,8 +74,8 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends the encoding of a number: a byte for sign and size, then the digits in pairs, then a 0. For a negative
-/// number these bytes are complemented.
+/// Appends the encoding of a number: a byte for sign and size, then the digits in pairs, then a 0. If the number is
+/// negative, these bytes are complemented.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
@@ -87,7 +87,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const bool reverse = out.reverse();
   out.set_reverse(reverse != number.negative);
 
-  // The number is 0.d1d2d3... times 10 to the power of large - small. One of `large` and `small` is 0.
+  // The absolute value is 0.d1d2d3... times 10 to the power of large - small. `large` or `small` is 0.
   const std::uint64_t large = number.integer_digits;
   std::uint64_t small = 0;
   std::uint64_t at = number.NextInteger(number.integer_begin);

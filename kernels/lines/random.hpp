@@ -1,4 +1,4 @@
-// Ordering -R: by a hash of salt and key, so that lines with equal keys are neighbours.
+// The order -R: by a hash of random bytes (the salt) and the key, so that lines with equal keys are neighbours.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpusort::detail {
 
-/// Computes the MD5 digest (RFC 1321) of all bytes that are put.
+/// Computes the MD5 digest (RFC 1321) of all appended bytes.
 class Md5 {
  public:
   GPUSORT_HD void Put(unsigned byte) {

@@ -1,4 +1,4 @@
-// The text of a key after the options -d, -f and -i, and its encoding. All orderings read keys through KeyText.
+// The text of a key after the options -d, -f and -i, and its encoding. All orders read keys through KeyText.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@ GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// The text of a key: its bytes without the bytes that the key ignores, and in capital letters if the key folds case.
+/// The text of a key: the bytes of the key that count, in capital letters if the key folds case.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on whose byte is not ignored, or `end`.
+  /// Returns the first position from `at` on whose byte counts for the key, or `end`.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Returns the position after the last byte before `at` that is not ignored, or `begin`.
+  /// Goes back from `at` over bytes that do not count for the key. Returns the position after the next byte that
+  /// counts, or `begin`.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;
@@ -43,8 +44,8 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Appends the encoding of a text that another key may follow. A 0 terminates the text. In the text, a byte of value 0
-/// becomes 1 1, and a byte of value 1 becomes 1 2.
+/// Appends the encoding of a text that is not the last key. A byte of value 0 ends the encoding. In the text, a byte of
+/// value 0 becomes 1 1, and a byte of value 1 becomes 1 2.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -63,7 +64,7 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes together with the terminating 0, unless a byte needs an escape.
+  // Appends the remaining bytes together with the final 0, unless a byte needs an escape.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

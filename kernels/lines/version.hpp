@@ -1,4 +1,4 @@
-// Ordering -V: names with version numbers, in the order of GNU's filevercmp.
+// The order -V: names with version numbers, in the order of GNU's filevercmp.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ GPUSORT_HD inline int VersionClass(const KeyText& text) {
   return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
 }
 
-/// Returns where the suffix of a name begins: the longest (\.[A-Za-z~][A-Za-z0-9~]*)* at the end that is not the whole
-/// name.
+/// Returns the position where the suffix of a name begins. The suffix is the longest text at the end that matches
+/// (\.[A-Za-z~][A-Za-z0-9~]*)* and is not the whole name.
 GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   std::uint64_t suffix = text.end;
   for (;;) {
@@ -100,7 +100,8 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // A name that ends here equals a name that continues with the number 0 and ends after that.
+    // Puts a number before every end of a name, because names compare equal if one ends where the other has the number
+    // 0.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

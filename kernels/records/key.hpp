@@ -1,7 +1,7 @@
-// Order-preserving encodings of keys, for host and device. The normalized key of a record is a string of bytes whose
-// unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned integer
-// (NumberMap). Any other record is sorted through an Entry: its row, and twelve bytes of its normalized key after a
-// prefix that all keys share. Floats are never compared as floats.
+// Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of bytes
+// whose unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned
+// integer (NumberMap). Any other record is sorted through an Entry: its row (its number in the batch), and the twelve
+// bytes of its normalized key that follow the bytes that are equal in all keys. Floats are never compared as floats.
 #pragma once
 
 #include <bit>
@@ -29,8 +29,9 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// Maps the bits of a number, loaded as a little-endian unsigned U, to an unsigned number of the same order. Unmap is
-/// the exact inverse of Map for every bit pattern, including NaN payloads and both zeros.
+/// Maps the bits of a number, loaded as a little-endian unsigned U, to an unsigned number, so that the results have the
+/// order of the numbers. Unmap is the exact inverse of Map for every bit pattern, including NaN payloads and both
+/// zeros.
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
@@ -58,12 +59,12 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// Returns the map of a field of sizeof(U) bytes.
+/// Returns the map for numbers in a field of sizeof(U) bytes.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   NumberMap<U> map;
-  // Bytes sort as a big-endian number.
+  // A field of bytes sorts as a big-endian number.
   map.swap = sizeof(U) > 1 && (field.big_endian || field.type == KeyType::kBytes);
   if (field.type == KeyType::kFloat) map.magnitude_mask = static_cast<U>(~sign);
   if (field.type == KeyType::kFloat || field.type == KeyType::kSigned) map.flip = sign;
@@ -71,7 +72,8 @@ GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   return map;
 }
 
-/// Returns the value of a number field (not kBytes) as an unsigned number of `field.length` bytes of the same order.
+/// Maps the value of a number field (any type except kBytes) to an unsigned number of `field.length` bytes, so that the
+/// results have the order of the values.
 GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
   const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
   const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
@@ -85,8 +87,8 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
   return field.descending ? x ^ all : x;
 }
 
-/// Returns up to eight bytes of the normalized key from byte `begin` on, most significant first, padded with zeros. All
-/// keys of a layout have the same length, so the padding never decides a comparison.
+/// Returns up to eight bytes of the normalized key from byte `begin` on, most significant first, filled up with zeros.
+/// All keys of a layout have the same length, so the zeros never decide a comparison.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -125,7 +127,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of a field before `begin`. A number is compared as a whole: its skipped bytes are equal.
+        // Skips the bytes of a field before `begin`. A number is compared as a whole, because its skipped bytes are
+        // equal.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -161,8 +164,8 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// Makes the entry of `record` from twelve bytes of its normalized key, after the first `skip` bytes. All records of
-/// the batch must agree in these first bytes.
+/// Makes the entry of `record` from the twelve bytes of its normalized key that follow the first `skip` bytes. The
+/// first `skip` bytes must be equal in all records of the batch.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -172,7 +175,7 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries that contain all key bytes in which the records may differ.
+/// Orders entries (twelve key bytes and a row) that contain all key bytes in which the records may differ.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
@@ -184,13 +187,13 @@ struct EqualIsSame<Entry, ExactEntryLess> {
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose keys may be longer than twelve bytes. If the twelve bytes are equal, compares the rest of the
-/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. The code that
+/// Orders entries whose keys may be longer than their twelve key bytes. If these are equal, compares the rest of the
+/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. Every processor that
 /// compares must be able to read `layout`.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< the index of the first byte of a normalized key after the bytes in its entry
+  std::uint64_t rest;  ///< the index of the first byte of a normalized key that its entry does not contain
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;

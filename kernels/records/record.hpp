@@ -27,21 +27,21 @@ struct KeyField {
 
 inline constexpr std::size_t kMaxKeyFields = 64;
 
-/// The order of records: fields, the most significant first. The position in the input decides between equal keys, so
-/// every sort has exactly one result.
+/// The order of records: fields, the most significant first. If all fields are equal, the position in the input
+/// decides, so every sort has exactly one result.
 struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// The byte that terminates the key of a keyed record. Smaller than every byte of a key, so that a prefix sorts first.
+/// The byte that ends the key of a keyed record. It is smaller than every byte of a key, so that a prefix sorts first.
 inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
 
 /// Says where record i and its key are in a block of bytes. Fixed record i is at i * stride. Delimited records have
 /// stride 0: each ends with `delimiter`, which belongs to the record's bytes and is never compared (see records.hpp).
-/// Trivially copyable, so that kernels take it by value: a std::variant of fixed and delimited records could not be
-/// used in kernels. Code that loops over records asks fixed() once, before the loop.
+/// The struct is trivially copyable, so that kernels can take it by value. Kernels could not use a std::variant of fixed
+/// and delimited records. Code that loops over records calls fixed() once, before the loop.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
@@ -49,13 +49,13 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys before each delimited record, each terminated by kKeyEnd. The record itself, as it is
-  /// read and written, follows the keys. A key contains neither the delimiter nor kKeyEnd.
+  /// The number of encoded keys before each delimited record, each ended by kKeyEnd. The record itself, as it is read
+  /// and written, follows the keys. A key contains neither the delimiter nor kKeyEnd.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
   bool keyed() const { return keys != 0; }
-  /// Returns true if record and key are the same number of 4 or 8 bytes, which is then sorted without entries.
+  /// Returns true if record and key are the same number of 4 or 8 bytes. Such a number is sorted without entries.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }
@@ -64,8 +64,8 @@ struct RecordLayout {
 };
 
 /// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole
-/// records as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field leaves the record, a length does not
-/// fit its type, or there are more than kMaxKeyFields fields.
+/// records as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field is not inside the record, a length
+/// does not fit its type, or there are more than kMaxKeyFields fields.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;

@@ -1,7 +1,7 @@
 // Functions on the records of a block, for every layout: where records begin and end, how many there are, and their
 // order. Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record include its
-// delimiter; comparisons ignore it. Spans contain whole records unless a function says otherwise. Code that must work
-// for both kinds of records uses this file. Host only. Start at RecordSpan.
+// delimiter; comparisons ignore it. The bytes passed to a function must be whole records, unless its comment allows
+// other bytes. Code that must work for both kinds of records uses this file. Host only. Start at RecordSpan.
 #pragma once
 
 #include <algorithm>
@@ -57,14 +57,14 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size in bytes of the smallest possible record.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes an entry and an index
-/// outside the slot, which are planned for lines of 32 bytes on average. A batch of shorter lines does not fill its
-/// slot.
+/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes memory outside the slot
+/// (an entry and an index), which is planned for lines of 32 bytes on average. A batch of shorter lines does not fill
+/// its slot.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
 
-/// Returns the size of the first record, or 0 if there is no whole record. `bytes` may end within a record.
+/// Returns the size of the first record in bytes, or 0 if there is no whole record. `bytes` may end within a record.
 inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() < layout.stride ? 0 : layout.stride;
   const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
@@ -77,7 +77,7 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
   return bytes.first(size);
 }
 
-/// Returns the part of a record that is read and written: the record without its encoded keys.
+/// Returns the part of a record that is read and written, which is the record without the encoded keys before it.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
   for (std::uint32_t key = 0; key < layout.keys; ++key) {
     const std::byte* const end = detail::FindDelimiter(record.data(), record.data() + record.size(), kKeyEnd);
@@ -87,7 +87,7 @@ inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
   return record;
 }
 
-/// Returns the size of all whole records at the beginning of `bytes`, which may end within a record.
+/// Returns the total size of the whole records at the beginning of `bytes`, which may end within a record.
 inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layout) {
   if (layout.fixed()) return bytes.size() / layout.stride * layout.stride;
   const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
@@ -130,8 +130,8 @@ inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout
   return CompareLines(AsBytes(a.data()), a.size() - 1, AsBytes(b.data()), b.size() - 1, *layout.lines);
 }
 
-/// Returns the size of the records in sorted `bytes` whose key is less than the key of `cut`. With `inclusive`, records
-/// with an equal key count, too.
+/// Returns the total size of the records in `bytes` whose key is less than the key of `cut`. `bytes` must be sorted. If
+/// `inclusive` is true, records with an equal key count, too.
 inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
   const std::uint64_t unit = LeastRecordBytes(layout);
   std::uint64_t low = 0, high = bytes.size();  // always at the beginnings of records
@@ -151,8 +151,8 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
 
-/// Returns the offset of the first line that is less than the line before it, or kInOrder. With `strict`, two equal
-/// lines count as disorder, too.
+/// Returns the offset of the first line that is less than the line before it, or kInOrder if there is no such line. If
+/// `strict` is true, a line that is equal to the line before it counts, too.
 inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
   NeighbourLines neighbours(*layout.lines);
   std::uint64_t begin = 0;
