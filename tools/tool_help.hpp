@@ -54,7 +54,7 @@ inline std::vector<Option> AllOptions(const ToolHelp& help) {
   return all;
 }
 
-/// The exit codes of the tools, which are those of gpusort. `kBad`: a file is not sorted, or not complete.
+/// The exit codes of the tools, which are those of gpusort. kBad: a file is not sorted, or not complete.
 enum Exit : int { kGood, kBad, kUsage, kBadInput, kIo, kNoSpace, kOutOfMemory, kInternal = 9 };
 
 /// Ends the program with `code`.
@@ -79,7 +79,7 @@ inline std::string Quote(std::string_view text) {
   return quoted + "'";
 }
 
-/// Returns the edit distance of two words.
+/// Returns how many letters must be added, removed or changed to make one word of the other.
 inline std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -122,7 +122,7 @@ struct Typed {
   }
 };
 
-/// Parses a command line. Throws Failure.
+/// Parses a command line. Throws Failure if the command line is wrong.
 inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
   namespace po = boost::program_options;
   po::options_description known;
@@ -213,7 +213,8 @@ inline gpusort::Completions Complete(const ToolHelp& help, const std::vector<std
   return found;
 }
 
-/// Appends `text` to `line`, broken into lines of at most 80 columns. All lines but the first begin in `column`.
+/// Appends `text` to `line` and breaks the result into lines of at most 80 columns. All lines except the first begin in
+/// column number `column`.
 inline std::string Wrapped(std::string line, std::size_t column, const char* text) {
   std::string wrapped;
   line.resize(std::max(line.size() + 2, column) - 1, ' ');

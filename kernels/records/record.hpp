@@ -40,8 +40,8 @@ struct LineOrderView;  // defined in lines/line_key.hpp
 
 /// Says where record i and its key are in a block of bytes. Fixed record i is at i * stride. Delimited records have
 /// stride 0: each ends with `delimiter`, which belongs to the record's bytes and is never compared (see records.hpp).
-/// The struct is trivially copyable, so that kernels can take it by value. Kernels could not use a std::variant of fixed
-/// and delimited records. Code that loops over records calls fixed() once, before the loop.
+/// The struct is trivially copyable, so that kernels can take it by value. Kernels could not use a std::variant of
+/// fixed and delimited records. Code that loops over records calls fixed() once, before the loop.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields

@@ -1,5 +1,5 @@
-// A reference for phase 1 of a sort, in memory: cuts an input of a TableFormat into blocks of any size and puts the key
-// before every record, as runs/key_stage does.
+// A reference for phase 1 of a sort, in memory: reads an input of a TableFormat in blocks of any size and puts the
+// encoded key before every record, as runs/key_stage does.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ struct CutInput {
 inline RecordSpan Span(const std::string& text) { return std::as_bytes(std::span(text)); }
 inline std::string String(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Appends the keyed records of `piece` to `cut`. `state` is the scan state at the beginning of `piece`.
+/// Appends the keyed records of `piece`, a part of the input, to `cut`. `state` is the scan state at the beginning of
+/// `piece`.
 inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& state, CutInput& cut) {
   const auto encoder = format.MakeEncoder();
   while (!piece.empty()) {
@@ -51,8 +52,8 @@ inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& sta
   }
 }
 
-/// Cuts `text`, without its header, into keyed records. Reads it in blocks of `block` bytes. The format learns from the
-/// first `front` bytes.
+/// Makes keyed records of `text`, an input without its header. Reads the text in blocks of `block` bytes. The format
+/// learns from the first `front` bytes.
 inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block,
                            std::size_t front = std::string::npos) {
   CutInput cut;
@@ -84,8 +85,8 @@ inline CutInput CutRecords(const TableFormat& format, const std::string& text, s
   return cut;
 }
 
-/// Cuts `text` once for every block size and returns the result. Calls differ(size) for a block size with another
-/// result.
+/// Calls CutRecords with all of `text` in one block and returns the result. Then tries every smaller block size and
+/// calls differ(size) if the result is different.
 inline CutInput CutEverywhere(const TableFormat& format, const std::string& text,
                               const std::function<void(std::size_t)>& differ) {
   const CutInput whole = CutRecords(format, text, std::max<std::size_t>(1, text.size()));
@@ -97,14 +98,14 @@ inline CutInput CutEverywhere(const TableFormat& format, const std::string& text
   return whole;
 }
 
-/// Returns the records without their keys, sorted by their keys, followed by the trailer.
+/// Returns the records without their keys, sorted by their keys, and then the bytes after the last record.
 inline std::string Sorted(CutInput cut) {
   std::stable_sort(cut.records.begin(), cut.records.end(),
                    [](const CutRecord& a, const CutRecord& b) { return a.key < b.key; });
   return cut.text();
 }
 
-/// Returns the key bytes that put(FieldWriter&) writes.
+/// Returns the key bytes that the call put(FieldWriter&) writes.
 template <typename Put>
 std::string KeyBytes(const Put& put) {
   std::vector<std::byte> bytes;

@@ -25,35 +25,36 @@
 
 namespace gpusort::testing {
 
-/// Aborts if `is_so` is false. Does not use GoogleTest, because a module without GoogleTest also includes this file.
+/// Aborts with the message `what` if `is_so` is false. Does not use GoogleTest, because a module without GoogleTest
+/// also includes this file.
 inline void Expect(bool is_so, const char* what) {
   if (is_so) return;
   std::fprintf(stderr, "fake GPU: %s\n", what);
   std::abort();
 }
 
-/// The behaviour of the fake GPUs, and counts of their calls. All backends that a test opens share one plan.
+/// The behaviour of the fake GPUs, and counts of their calls. All backends that a test opens share one FakeGpuPlan.
 struct FakeGpuPlan {
   int gpus = 1;
   std::uint64_t device_bytes = std::uint64_t{1} << 30;
-  std::map<int, std::uint64_t> device_bytes_of{};  ///< exceptions from device_bytes, by GPU
-  std::int64_t fail_at = -1;  ///< the index of the call that fails; counts Sort, Merge and the other calls; -1: none
+  std::map<int, std::uint64_t> device_bytes_of{};  ///< device_bytes of single GPUs that differ from the others
+  std::int64_t fail_at = -1;  ///< the index, over all calls, of the call that fails; -1: no call fails
   int fails = kAnyGpu;        ///< the GPU that fails
   bool sticky = true;         ///< true: all later calls fail with kGpuLost; false: one call fails with kOutOfMemory
   std::int64_t flip_at = -1;  ///< the index of the first call whose result has a flipped bit; -1: none
   std::int64_t flips = 1;     ///< the number of calls with a flipped bit, from flip_at on
   /// Selects the bit to flip. Each call flips a different bit, because two equal flips would undo each other.
   std::uint64_t seed = 0;
-  bool together = false;      ///< no GPU ends its first batch before every GPU has begun a batch
+  bool together = false;      ///< whether each GPU waits in its first batch until every GPU has begun a batch
   std::atomic<std::int64_t> calls{0};
   std::mutex mutex{};
   std::condition_variable begun{};
   std::map<int, std::int64_t> opened{}, sorted{}, merged{};  ///< the number of calls, by GPU
-  std::int64_t crossed = 0;  ///< the number of pieces that were merged on a GPU that does not hold them
+  std::int64_t crossed = 0;  ///< the number of pieces that were merged on another GPU than the one that holds them
 
   static constexpr int kAnyGpu = -1;
 
-  /// Counts a call. Returns true if its result must have a flipped bit.
+  /// Counts a call and fails if the plan says so. Returns true if the result of the call must have a flipped bit.
   bool Call(int gpu = 0) {
     const std::int64_t call = calls++;
     const bool may_fail = fail_at >= 0 && (fails == kAnyGpu || fails == gpu);

@@ -9,7 +9,8 @@
 
 namespace gpusort::testing {
 
-/// Returns a source of fake GPUs that behave as `plan` says, even for the smallest input. `plan` must outlive the GPUs.
+/// Returns a source of fake GPUs that behave as `plan` says. A job uses these GPUs even for the smallest input. `plan`
+/// must outlive the GPUs.
 inline GpuSource FakeGpus(FakeGpuPlan& plan) {
   return {.min_bytes = 0,
           .likely = [] { return true; },

@@ -1,6 +1,7 @@
-// A file system whose n-th call of a kind fails, is cut short, is lost or is damaged, once or every time. The faults
-// happen at the system calls below File, so that tests also cover File's own loops and error messages. Count returns
-// how many calls a job without faults makes, so that a test can loop over every n. Start at FaultyFileSystem::Add.
+// A file system in which the n-th call of a kind fails, is cut short, is lost or is damaged, once or every time. The
+// faults happen in the system calls that File makes, so that tests also cover File's own loops and error messages.
+// Count returns how many calls a job without faults makes, so that a test can loop over every n. Start at
+// FaultyFileSystem::Add.
 #pragma once
 
 #include <fcntl.h>
@@ -46,7 +47,7 @@ enum class Effect {
 struct Fault {
   Call call = Call::kRead;
   std::uint64_t nth = 1;
-  bool for_ever = false;  ///< true: also applies to every later call
+  bool for_ever = false;  ///< whether the fault also applies to every later call
   Effect effect = Effect::kError;
   std::uint64_t value = 0;  ///< the argument of `effect`; as an errno, 0 means EIO
 };
@@ -91,7 +92,7 @@ class FaultyCalls : public SystemCalls {
     if (!fault) return SystemCalls::Write(fd, data, bytes, offset);
     if (fault->effect == Effect::kError) return Set(fault->value);
     if (fault->effect == Effect::kShort) {
-      // A direct write must write whole pages even if it reports fewer bytes.
+      // The kernel writes whole pages in a direct write, even if the call reports fewer bytes.
       const std::size_t count = Short(bytes, fault->value);
       const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
       const std::size_t moved = direct ? std::min(bytes, (count + kPage - 1) / kPage * kPage) : count;
@@ -105,7 +106,7 @@ class FaultyCalls : public SystemCalls {
     Flip(copy, bytes, fault->value);
     return SystemCalls::Write(fd, copy, bytes, offset);
   }
-  /// Refuses, so that all data pass through Write, where faults happen.
+  /// Always fails, so that all data pass through Write, where faults happen.
   bool CopyToPages(int, const std::byte*, std::size_t, std::uint64_t) override { return false; }
   int Sync(int fd) override { return Fails(Call::kSync) ? -1 : SystemCalls::Sync(fd); }
   void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes) override {
@@ -147,7 +148,8 @@ class FaultyCalls : public SystemCalls {
     errno = error != 0 ? static_cast<int>(error) : EIO;
     return -1;
   }
-  /// Returns the length of a short transfer. Keeps whole pages or sectors if the transfer may be direct, as devices do.
+  /// Returns the number of bytes that a short transfer moves. If the transfer may be direct, this is a multiple of
+  /// pages or sectors, as it is for devices.
   static std::size_t Short(std::size_t bytes, std::uint64_t wanted) {
     if (wanted != 0) return std::min<std::size_t>(bytes, wanted);
     for (const std::size_t unit : {kPage, kSector}) {

@@ -7,9 +7,9 @@
 
 namespace gpusort::testing {
 
-/// Returns true if the text is one JSON value. Changes the text where nlohmann-json is known to differ from gpusort.
-/// nlohmann-json refuses numbers beyond a double and halves of surrogate pairs, so it gets shorter runs of digits and
-/// other escapes. It skips a byte order mark and takes NUL for the end of the text, so both are refused here.
+/// Returns true if nlohmann-json takes the text for one JSON value. First changes the text where nlohmann-json is known
+/// to differ from gpusort. It refuses numbers larger than any double and halves of surrogate pairs, so the text gets
+/// fewer digits and other escapes. It skips a byte order mark and lets NUL end the text, so this function refuses both.
 inline bool IsJson(const std::string& text) {
   if (text.find('\0') != std::string::npos || text.starts_with("\xef\xbb\xbf")) return false;
   std::string shown;

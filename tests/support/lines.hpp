@@ -1,5 +1,5 @@
-// Random lines and keys for tests of the order of text lines. Each ordering gets the words that are difficult for it,
-// mixed with blanks, NULs, bytes beyond ASCII and long runs of digits, so that ties and near misses are common.
+// Random lines and keys for tests of the order of text lines. Each kind of order gets the words that are difficult for
+// it, mixed with blanks, NULs, bytes beyond ASCII and long runs of digits, so that ties and near misses are common.
 #pragma once
 
 #include <rapidcheck.h>
@@ -104,7 +104,7 @@ inline std::vector<std::string> WordsOf(LineOrdering ordering) {
   return words;
 }
 
-/// Returns a line without newline (or without NUL, if `zero_terminated`).
+/// Generates a line without newline (or without NUL, if `zero_terminated` is true).
 inline rc::Gen<std::string> LineOf(LineOrdering ordering, bool zero_terminated = false) {
   std::vector<std::string> words = WordsOf(ordering);
   if (zero_terminated) {
@@ -119,7 +119,7 @@ inline rc::Gen<std::string> LineOf(LineOrdering ordering, bool zero_terminated =
                       });
 }
 
-/// Returns `count` lines. Half of the lines share a prefix.
+/// Generates `count` lines. Half of the lines begin with the same bytes.
 inline rc::Gen<std::vector<std::string>> LinesOf(std::size_t count, LineOrdering ordering,
                                                  bool zero_terminated = false) {
   return rc::gen::exec([=] {
@@ -133,7 +133,7 @@ inline rc::Gen<std::vector<std::string>> LinesOf(std::size_t count, LineOrdering
   });
 }
 
-/// Returns a key position: usually one of the first few fields or bytes, sometimes a number near 2^64.
+/// Generates a key position: usually one of the first few fields or bytes, sometimes a number near 2^64.
 inline rc::Gen<std::uint64_t> Position() {
   return rc::gen::weightedOneOf<std::uint64_t>(
       {{20, rc::gen::inRange<std::uint64_t>(0, 4)},
@@ -164,7 +164,7 @@ inline rc::Gen<LineKey> KeyOf(LineOrdering ordering) {
 
 inline rc::Gen<int> Separator() { return rc::gen::weightedElement<int>({{4, -1}, {3, ':'}, {1, 0}, {1, 0x80}}); }
 
-/// Returns an order of up to three keys whose first key has `ordering`. With kBytes the order sometimes has no keys.
+/// Generates an order of up to three keys whose first key has `ordering`. With kBytes the order sometimes has no keys.
 inline rc::Gen<LineOrder> OrderOf(LineOrdering ordering) {
   return rc::gen::exec([ordering] {
     LineOrder order;

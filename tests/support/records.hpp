@@ -55,7 +55,7 @@ inline Bytes FirstOfEqual(const Bytes& sorted, const RecordLayout& layout) {
   return output;
 }
 
-/// Returns `count` random records whose keys follow the distribution `keys`. All other bytes stay random, so that tests
+/// Returns `count` random records whose keys have the distribution `keys`. All other bytes are random, so that tests
 /// can see whether a sort is stable.
 inline Bytes MakeRecords(const RecordLayout& layout, std::size_t count, Keys keys, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -8,7 +8,8 @@
 
 namespace gpusort::testing {
 
-/// Makes the system refuse every new thread while the object lives: it asks for stacks larger than the address space.
+/// Makes the system refuse every new thread while the object lives. Sets the default stack size of threads to more than
+/// the address space.
 class RefusedThreads {
  public:
   RefusedThreads() {

@@ -6,7 +6,8 @@
 
 namespace gpusort::testing {
 
-/// Returns n if tests run every n-th case. n is larger with a sanitizer and if GPUSORT_FEW is in the environment.
+/// Returns n if tests must run only every n-th case. n is larger with a sanitizer and if GPUSORT_FEW is in the
+/// environment.
 inline int Stride() {
   static const bool few = std::getenv("GPUSORT_FEW") != nullptr;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -16,7 +17,7 @@ inline int Stride() {
 #endif
 }
 
-/// Returns true for the cases to skip.
+/// Returns true if a test must skip case number `number`.
 inline bool LeftOut(std::uint64_t number) { return number % static_cast<std::uint64_t>(Stride()) != 0; }
 
 }  // namespace gpusort::testing

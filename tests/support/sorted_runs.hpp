@@ -37,7 +37,8 @@ inline Bytes StableSortedRecords(RecordSpan bytes, const RecordLayout& layout) {
   return sorted;
 }
 
-/// Sorted records in the form in which a lane returns them, in host memory or in memory that counts as a device's.
+/// Sorted records as a lane (a worker of a backend) returns them, in host memory or in memory that counts as a
+/// device's.
 class RecordsInMemory : public SortedRecords {
  public:
   RecordsInMemory(Bytes bytes, const RecordLayout& layout, bool on_device = false)

@@ -1,5 +1,5 @@
-// The parts of a job, as SortContext makes them, for tests of a single stage, with small blocks and a spill in a folder
-// of its own. The test supplies the input of the stage.
+// The parts of a job, as SortContext makes them, for tests of a single stage. Blocks are small, and the spill is in its
+// own folder. The test supplies the input of the stage.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,9 @@ struct TestJob {
   Job job{spec, spec.order.layout, cancel, memory, inputs, clock, progress};
 };
 
-/// Passes sorted records to a sink in windows of up to `most` bytes (or one record), from several threads in any order.
-/// After `stop_after` windows, ends the attempt as a lost GPU would. Returns the number of bytes that the sink wrote.
+/// Passes sorted records to a sink in windows (consecutive records) of up to `most` bytes or one record, from several
+/// threads in any order. After `stop_after` windows, ends the attempt as a lost GPU would. Returns the number of bytes
+/// that the sink wrote.
 inline std::uint64_t PassThrough(TestJob& on, RecordSpan bytes, std::uint64_t most, std::uint32_t seed,
                                  const std::function<std::unique_ptr<WindowSink>(Pipeline&)>& make_sink,
                                  std::uint64_t stop_after = ~std::uint64_t{0}) {

@@ -33,7 +33,7 @@ class ConflictPattern {
     }
   }
 
-  /// Returns how many of the first k outputs come from A.
+  /// Returns how many of the first k outputs of the merge come from list A.
   GPUSORT_HD std::uint64_t FromA(std::uint64_t k) const {
     const std::uint64_t warp = std::uint64_t{kWarp} * items_;
     const std::uint64_t pairs = k / (2 * warp);
@@ -44,7 +44,7 @@ class ConflictPattern {
     return before + InWarp(warp) + (rest - warp) - InWarp(rest - warp);
   }
 
-  /// Returns the place of output k's key in a[0, m) followed by b[0, n). The pattern ends with the shorter list.
+  /// Returns where the key of output k is in a[0, m) followed by b[0, n). The pattern ends where the shorter list ends.
   GPUSORT_HD std::uint64_t Place(std::uint64_t k, std::uint64_t m, std::uint64_t n) const {
     const std::uint64_t a = FromA(k);
     const std::uint64_t b = k - a;
@@ -56,7 +56,7 @@ class ConflictPattern {
  private:
   static constexpr std::uint32_t kWarp = 32;
 
-  /// Returns how many of the first k outputs of one warp come from A. The threads of the warp take from A first.
+  /// Returns how many of the first k outputs of one warp come from list A. Each thread of the warp takes from A first.
   GPUSORT_HD std::uint64_t InWarp(std::uint64_t k) const {
     const auto thread = static_cast<std::uint32_t>(k / items_);
     const auto within = static_cast<std::uint32_t>(k % items_);

@@ -36,7 +36,7 @@ using LessOf = std::conditional_t<std::is_same_v<Key, Key16>, ExactEntryLess, Le
 template <typename Value>
 inline constexpr bool kPairs = !std::is_same_v<Value, NoValue>;
 
-/// Returns a name such as "i32" (keys alone) or "i64+i64" (keys with values).
+/// Returns the name of the types of an item, such as "i32" (keys alone) or "i64+i64" (keys with values).
 template <typename Key, typename Value>
 std::string TypeName() {
   const std::string key = std::is_same_v<Key, Key16> ? "k16" : sizeof(Key) == 4 ? "i32" : "i64";
@@ -61,7 +61,7 @@ class DeviceList {
   T* data_ = nullptr;
 };
 
-/// Returns how many copies of a list of `bytes` bytes are together larger than any cache.
+/// Returns how many copies of a list of `bytes` bytes are needed so that all copies together are larger than any cache.
 inline unsigned CopiesFor(std::uint64_t bytes) {
   constexpr std::uint64_t kAll = std::uint64_t{256} << 20;
   return static_cast<unsigned>((kAll + bytes - 1) / std::max<std::uint64_t>(bytes, 1));
@@ -103,17 +103,18 @@ void FillPlaces(Value* values, std::uint64_t n);
 /// Sorts the list `in` into the list `out` with CUB.
 template <typename Key>
 void SortRange(const Key* in, Key* out, std::uint64_t n);
-/// Splits each sorted run of `run` items into two lists which are bad to merge (see conflict.hpp). The first list of a
-/// whole run gets `m` items.
+/// Divides each sorted run of `run` items into two sorted lists that are slow to merge (see conflict.hpp). The first
+/// list of a run gets `m` items, unless the run is the last and shorter than the others.
 template <typename Key>
 void Unmerge(const Key* in, Key* out, std::uint64_t n, std::uint64_t run, std::uint64_t m, std::uint32_t thread_items);
 
-/// Makes n keys that are bad for merges: each half of the runs of n, n / 2, ... items down to `shortest` conflicts.
+/// Makes n keys that are slow to merge sort: the two halves of every run of n, n / 2, ... items down to `shortest`
+/// conflict (see conflict.hpp).
 template <typename Key>
 void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint32_t thread_items);
 
-/// Returns how many items each thread writes in the merges for which conflict inputs are made: options.conflict_items,
-/// or gpusort's own number if that is 0.
+/// Returns how many items each thread writes in the merges that conflict inputs slow down. This is
+/// options.conflict_items or, if that is 0, gpusort's own number.
 template <typename Key, typename Value>
 std::uint32_t ConflictItems(const Options& options, int ways) {
   if (options.conflict_items != 0) return options.conflict_items;
@@ -132,20 +133,21 @@ struct Facts {
 template <typename Key, typename Value>
 Facts Inspect(const Key* keys, const Value* values, std::uint64_t n);
 
-/// A function to time, with its name and its promises.
+/// A function to time: a library function or a kernel that sorts or merges, with its name and its promises.
 struct Candidate {
   std::string name;
   std::string kind;
-  bool stable;    ///< true if the function promises a stable result, which is then checked
+  bool stable;    ///< whether the function promises a stable result, which is then checked
   double sweeps;  ///< how often the function reads and writes every item; 0: unknown
-  /// Queues the whole function on the stream. Reads and writes the given copy of the lists.
+  /// Queues all work of the function on the stream. Uses the lists of the given copy.
   std::function<void(unsigned copy, cudaStream_t stream)> run;
-  /// Moves the result to the lists that are checked, and overwrites its source. Empty if there is nothing to move.
+  /// Moves the result to the lists that are checked, and overwrites it at its old place. Empty if there is nothing to
+  /// move.
   std::function<void(unsigned copy, cudaStream_t stream)> collect = {};
 };
 
-/// Wraps a function that reports its workspace when called with a null pointer. Allocates the workspace at once and
-/// returns a function that uses it.
+/// Wraps a function that reports the size of its workspace when it is called with a null pointer. Allocates the
+/// workspace at once and returns a function that uses it.
 template <typename Call>
 std::function<void(unsigned, cudaStream_t)> WithWorkspace(Call call) {
   std::size_t bytes = 0;
@@ -167,8 +169,9 @@ class Gpu {
   /// Adds the name and the properties of this machine and its copy rate to the report.
   void Describe(Report& report);
 
-  /// Times the candidates in turn in each round. Each call uses the next of `copies` copies. `verify` gets each
-  /// candidate and the copy that its first call wrote. It must throw if the result is wrong, and overwrite the result.
+  /// Times the candidates in turn in each round. Each call uses the next of `copies` copies of the lists. Calls
+  /// `verify` with each candidate and the copy that its first call wrote. `verify` must throw if the result is wrong,
+  /// and overwrite the result.
   std::vector<Row> Time(const std::vector<Candidate>& candidates, unsigned copies,
                         const std::function<void(const Candidate&, unsigned copy)>& verify);
 
@@ -200,7 +203,7 @@ class Lists {
   std::uint64_t n() const { return n_; }
   unsigned copies() const { return copies_; }
 
-  /// Makes the values and the other copies. Call this after copy 0 of the keys is filled.
+  /// Fills the lists of values and the other copies. Call this after copy 0 of the keys is filled.
   void Finish() {
     if constexpr (kPairs<Value>) FillPlaces(values_in.at(0), n_);
     expected_ = Inspect(keys_in.at(0), values_in.at(0), n_).sum;
@@ -221,14 +224,14 @@ class Lists {
             }};
   }
 
-  /// Throws unless the output is the sorted input. Overwrites the output, so that a call that does nothing fails.
+  /// Throws if the output is not the sorted input. Overwrites the output, so that a later call that does nothing fails.
   void Verify(const Candidate& candidate, unsigned copy, cudaStream_t stream) const {
     const Facts facts = VerifyItems(candidate, copy, stream);
     if (candidate.kind == "copy") return;
     if (facts.descents != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": out of order");
     if (candidate.stable && facts.swaps != 0) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": not stable");
   }
-  /// Throws if items are lost or changed; the order does not matter. Overwrites the output.
+  /// Throws if items are lost or changed, and ignores their order. Overwrites the output.
   Facts VerifyItems(const Candidate& candidate, unsigned copy, cudaStream_t stream) const {
     const Facts facts = Inspect(keys_out.at(copy), values_out.at(copy), n_);
     if (facts.sum != expected_) throw Error(ErrorCode::kIntegrity, Name(candidate) + ": items lost or changed");
@@ -295,7 +298,7 @@ template <typename Key>
 void RunsBench(Gpu& gpu, Report& report);
 void SearchBench(Gpu& gpu, Report& report);
 void RowColumnBench(Gpu& gpu, Report& report);
-/// True for the items that the textbook kernels merge here: the smallest keys and the largest pairs.
+/// True for the types of items that the textbook kernels merge here: the smallest keys and the largest pairs.
 template <typename Key, typename Value>
 inline constexpr bool kInTextbook = (std::is_same_v<Key, std::int32_t> && !kPairs<Value>) ||
                                     (std::is_same_v<Key, std::int64_t> && kPairs<Value>);

@@ -1,6 +1,6 @@
 // The host side of the benchmarks of gpusort_bench: options, samples, the table on the screen and the JSON file. A
-// Group is one comparison (the same items in the same shape), and a Row has the times of one function in it. The rows
-// of a group are timed in turn in one process on the same inputs. Start at Report::Add.
+// Group is one comparison of several functions on the same items in the same shape. A Row has the times of one function
+// of a group. The rows of a group are timed in turn in one process on the same inputs. Start at Report::Add.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ struct Options {
   std::vector<std::string> types = {"i32", "i64", "k16", "i32+i32", "i64+i64"};
   std::vector<std::string> inputs = {"random"};
   int log2_from = 10, log2_to = 28, log2_step = 2;  ///< sizes are powers of two
-  int repetitions = 21;                             ///< the least number of samples; short calls get more
+  int repetitions = 21;                             ///< the smallest number of samples; short calls get more
   bool textbook = true;
   bool quick = false;
-  std::uint32_t conflict_items = 0;  ///< conflict inputs: items that a thread of the merge writes; 0: gpusort's own
-  std::uint64_t conflict_run = 0;    ///< conflict inputs: length of the shortest runs; 0: gpusort's tile
+  std::uint32_t conflict_items = 0;  ///< conflict inputs: items that a thread of the merge writes; 0: gpusort's number
+  std::uint64_t conflict_run = 0;    ///< conflict inputs: length of the shortest runs; 0: the size of gpusort's tile
   std::string json_path;
   std::string commit;
 
@@ -50,18 +50,18 @@ struct Row {
   unsigned clock_mhz = 0;       ///< the clock of the multiprocessors during the last call; 0: unknown
   unsigned threads = 0;         ///< the number of host threads; 0: not reported
 
-  /// Returns the sample that is not less than the share `quantile` (0 to 1) of all samples.
+  /// Returns the smallest sample for which at least the share `quantile` (0 to 1) of all samples is not larger.
   double Quantile(double quantile) const;
   double median() const { return Quantile(0.5); }
 };
 
-/// Prints each group when it is added, and keeps it for the JSON file.
+/// Prints each group when it is added, and stores the group for the JSON file.
 class Report {
  public:
-  /// Throws at once if the JSON file cannot be written, so that no work is lost.
+  /// Throws if the JSON file cannot be written, before any work is done.
   explicit Report(const Options& options);
 
-  /// Prints a fact of the machine or of the run, and keeps it for the JSON file.
+  /// Prints a fact about the machine or the run, and stores the fact for the JSON file.
   void Fact(const std::string& name, const std::string& value);
   void Fact(const std::string& name, double value, const std::string& unit);
 
@@ -84,7 +84,7 @@ class Report {
 /// stops after `limit_seconds` if there are at least three.
 std::vector<double> TimeHost(int repetitions, double limit_seconds, const std::function<void()>& work);
 
-/// The benchmarks of the subcommands. All but RunCmp need a GPU and exist only in builds with CUDA.
+/// The benchmarks of the subcommands. All except RunCmp need a GPU and exist only in builds with CUDA.
 void RunCmp(const Options& options, Report& report);
 void RunGpu(const Options& options, Report& report);
 

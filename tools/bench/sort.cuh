@@ -69,7 +69,7 @@ void SortBench(Gpu& gpu, Report& report) {
     for (const std::string& inputs : options.inputs) {
       std::uint64_t items = size;
       if (inputs == "conflict") {
-        // The conflict input needs a number of tiles that is a power of two.
+        // A conflict input needs a number of tiles that is a power of two.
         if (size < 2 * conflict_run) continue;
         for (items = conflict_run; items * 2 <= size;) items *= 2;
       }

@@ -13,11 +13,12 @@
 namespace check {
 
 /// Finds where records begin in a piece of a file without reading the file from its start. A state machine with at most
-/// eight states scans the piece. It follows every state that the piece may begin with at the same time.
+/// eight states scans the piece. The scan does not know the first state, so it follows all possible states at the same
+/// time.
 class RecordBorders {
  public:
   static constexpr std::size_t kStates = 8;
-  /// The results of scanning a piece, for each state in which the piece may begin.
+  /// The results of scanning a piece, one result for each state in which the piece may begin.
   struct Effect {
     std::array<std::uint8_t, kStates> end{};            ///< the state after the piece
     std::array<std::uint64_t, kStates> first_record{};  ///< the offset of the first record in the piece, or kNone
@@ -29,8 +30,8 @@ class RecordBorders {
   /// `table` must not be PostgreSQL's binary COPY format. For a dump, the class finds rows of COPY's text format.
   explicit RecordBorders(const Table& table);
 
-  /// Scans the next bytes of a piece and updates `effect`. `offset` is the offset of `bytes` in the piece. The first
-  /// call of a piece takes the result of None().
+  /// Scans the next bytes of a piece and updates `effect`. `offset` is the offset of `bytes` in the piece. Pass the
+  /// result of None() as `effect` in the first call for a piece.
   void Go(std::span<const char> bytes, std::uint64_t offset, Effect& effect) const;
   Effect None() const;
 
@@ -47,9 +48,9 @@ struct Piece {
 /// Reads bytes of a file at an offset into the span. Returns how many bytes were read, 0 only at the end of the file.
 using ReadAt = std::function<std::size_t(std::span<char>, std::uint64_t offset)>;
 
-/// Splits [begin, end) of a file into pieces and runs work(piece) for each piece, on `threads` threads. A record must
-/// begin at `begin`. `oids` says that rows of the binary COPY format have one more field than they count. The first
-/// exception of `work` ends all threads and is thrown.
+/// Divides [begin, end) of a file into pieces and runs work(piece) for each piece, on `threads` threads. A record must
+/// begin at `begin`. `oids` is true if rows of the binary COPY format have one more field than they count. If `work`
+/// throws, all threads end, and the first exception is thrown.
 void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                   unsigned threads, const std::function<void(const Piece&)>& work);
 

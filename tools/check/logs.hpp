@@ -13,36 +13,37 @@
 
 namespace check {
 
-/// The lines that continue a record: those without a time, those that begin with a blank, or none.
+/// Which lines without an own time belong to the record before: all of them, those that begin with a blank, or none.
 enum class LogLines { kUntimed, kIndented, kNone };
 
-/// How the times of all logs are written, and what they lack.
+/// The form of the times in all logs, and the parts (zone, year, day) that the times lack.
 struct LogRules {
-  std::vector<std::string> formats;  ///< of --time; empty: the forms are learnt
-  std::string zone;                  ///< of times without a zone; empty: TZ, or the machine's
-  std::optional<int> year;           ///< of the first time of each log, if the times have no year
-  std::optional<std::int64_t> date;  ///< the same for times without a day, in days since 1970
+  std::vector<std::string> formats;  ///< the values of --time; empty: the forms are learnt from the logs
+  std::string zone;                  ///< the zone of times without a zone; empty: TZ, or the machine's zone
+  std::optional<int> year;           ///< the year of the first time of each log, if the times have no year
+  /// The day of the first time of each log, if the times have no day; in days since 1970.
+  std::optional<std::int64_t> date;
   LogLines lines = LogLines::kUntimed;
   std::optional<std::int64_t> since, until;  ///< only times from `since` on, and before `until`
 };
 
-/// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, which comes last.
+/// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, so it comes last.
 inline constexpr std::int64_t kNoTime = std::int64_t{0x7FFFFFFFFFFFFFFF};
 
 struct LogRecord {
   std::int64_t time = kNoTime;
-  std::uint64_t offset = 0;  ///< in the file
+  std::uint64_t offset = 0;  ///< where the record begins in its file
   std::uint32_t bytes = 0;
   std::uint32_t file : 24 = 0;
-  // Parts that the time lacks until the records before it are known.
+  // Whether the time lacks its zone, year or day until the records before it are known.
   bool lacks_zone : 1 = false, lacks_year : 1 = false, lacks_day : 1 = false;
 };
 
-/// Sets the zone of times without a zone, for the whole process. Throws BadRule if there is no such zone.
+/// Sets the zone that times without a zone have in the whole process. Throws BadRule if there is no such zone.
 void SetLogZone(const std::string& zone);
 
-/// Returns the time that a bound of a window means: a day, a day and a time with or without a zone, or @ and seconds
-/// since 1970. Throws BadRule.
+/// Returns the time of a bound of --since or --until, in nanoseconds since 1970. `text` is a day, a day and a time with
+/// or without a zone, or @ and seconds since 1970. Throws BadRule if it has another form.
 std::int64_t ReadBound(std::string_view text);
 
 /// A log in memory.
@@ -50,8 +51,8 @@ class LogFile {
  public:
   std::string prefix;  ///< the bytes before each record in the output
 
-  /// Maps a regular file, or reads a stream to its end. `path` "-" is standard input. `name` stands in messages. Throws
-  /// std::system_error.
+  /// Maps a regular file, or reads a stream to its end. If `path` is "-", reads standard input. `name` is the name of
+  /// the log in messages. Throws std::system_error.
   LogFile(const std::string& path, const std::string& name);
   ~LogFile();
   LogFile(const LogFile&) = delete;
@@ -60,16 +61,16 @@ class LogFile {
   const std::string& name() const { return name_; }
   /// Returns the number of the line with the byte at `offset`, from 1.
   std::uint64_t LineAt(std::uint64_t offset) const;
-  /// Returns the records in the order of the file, found on `threads` threads. LogRecord::file is `number`. Throws
-  /// BadTable if too few lines have a time.
+  /// Returns the records in the order of the file, found on `threads` threads. Sets LogRecord::file of each record to
+  /// `number`. Throws BadTable if too few lines have a time.
   std::vector<LogRecord> Records(const LogRules& rules, std::uint32_t number, unsigned threads) const;
 
  private:
   std::string name_;
-  std::string read_;  ///< the bytes of a stream
+  std::string read_;  ///< the bytes of a stream; empty for a mapped file
   std::string_view bytes_;
   void* map_ = nullptr;
-  std::int64_t changed_ = 0;  ///< seconds since 1970
+  std::int64_t changed_ = 0;  ///< when the file was changed (a stream: read), in seconds since 1970
 };
 
 /// The first place where an output differs from what a sort of the inputs writes.
@@ -78,12 +79,12 @@ struct LogDifference {
   std::uint64_t byte = 0;    ///< where this record begins in the output
 };
 
-/// Returns the first difference of `output` and the records, or no value if there is none. Every record has an end of
-/// line in the output.
+/// Returns the first difference between `output` and the records, or no value if there is none. In the output every
+/// record must end with an end of line.
 std::optional<LogDifference> FindDifference(std::string_view output, const std::vector<std::unique_ptr<LogFile>>& files,
                                             const std::vector<LogRecord>& records, unsigned threads);
 
-/// Says what is wrong at a difference.
+/// Returns a message that says what is wrong at a difference.
 std::string Explain(const LogDifference& difference, const LogFile& output,
                     const std::vector<std::unique_ptr<LogFile>>& files, const std::vector<LogRecord>& records);
 

@@ -12,7 +12,8 @@
 
 namespace check {
 
-/// Runs work() on up to `threads` threads, also on the calling one. Waits for all and throws the first exception.
+/// Runs work() on up to `threads` threads, including the calling thread. Waits for all threads and throws the first
+/// exception.
 template <typename Work>
 void RunOnThreads(unsigned threads, const Work& work) {
   std::mutex mutex;
@@ -36,12 +37,12 @@ void RunOnThreads(unsigned threads, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Takes the results of pieces in any order and passes them on in the order of the pieces, which begins with piece 0.
+/// Takes the results of pieces in any order and passes them on in the order of the pieces. The first piece is number 0.
 template <typename Result>
 class InOrder {
  public:
-  /// Calls join(result) for the result of piece `number` once the results of all earlier pieces have been joined: in
-  /// this call or in a later call of Put. Never makes two calls of join at once.
+  /// Calls join(result) for the result of piece `number` after the results of all earlier pieces have been joined: in
+  /// this call or in a later call of Put. Never runs two calls of join at the same time.
   template <typename Join>
   void Put(std::uint64_t number, Result&& result, const Join& join) {
     const std::lock_guard lock(mutex_);

@@ -1,8 +1,9 @@
-// Compares the order of records with equal keys in bounded memory, for gpusort_check. The records of a key, as 64-bit
-// hashes r0, r1, ..., have the sum r0 + r1 g + r2 g^2 + ... modulo 2^61 - 1. The factor g depends on the key. Other
-// records, or the same records in another order, have another sum. The output has the records of a key next to each
-// other, so its sums need no table (PieceRuns). The hashes of the inputs go to partitions by the hash of the key, in
-// memory or in a temporary file. A table of its keys then gives the sums of each partition (EntryStore).
+// Compares the order of records with equal keys in bounded memory, for gpusort_check. If the records of a key have the
+// 64-bit hashes r0, r1, ..., the sum of the key is r0 + r1 g + r2 g^2 + ... modulo 2^61 - 1. The factor g depends on
+// the key. Other records, or the same records in another order, have another sum. The output has the records of a key
+// next to each other, so its sums need no table (PieceRuns). The inputs are divided by the hash of the key into
+// partitions, which are in memory or in a temporary file. A table of the keys of one partition then gives their sums
+// (EntryStore).
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,7 @@ struct Run {
   void Append(const Run& next);
 };
 
-/// The sums of all keys. The sums of keys in the same bucket are added up; there are kBuckets buckets.
+/// The sums of all keys. Keys are divided into kBuckets buckets, and each bucket has the total of the sums of its keys.
 class KeySums {
  public:
   static constexpr std::size_t kBuckets = 4096;
@@ -46,20 +47,21 @@ class KeySums {
 
   void Add(const Run& run);
   void Add(const KeySums& other);
-  /// Returns the buckets whose sums differ.
+  /// Returns the numbers of the buckets whose sums differ.
   std::vector<std::size_t> Differences(const KeySums& other) const;
 
  private:
   std::vector<std::uint64_t> sums_ = std::vector<std::uint64_t>(kBuckets);
 };
 
-/// The runs of one piece of a file. The first and the last run may continue in the neighbouring pieces.
+/// The runs of one piece of a file. A run is consecutive records with one key. The first and the last run may continue
+/// in the neighbouring pieces.
 struct PieceRuns {
   std::optional<Run> first, last;  ///< `last` is set only if the piece has more than one run
 
-  /// Adds an entry to the piece. If it ends a run other than the first, adds that run to `sums`.
+  /// Adds an entry to the piece. If the entry ends a run other than the first, adds that run to `sums`.
   void Add(const Entry& entry, KeySums& sums);
-  /// Appends the runs of the next piece of the file. Adds the runs that end to `sums`.
+  /// Appends the runs of the next piece of the file. Adds the runs that this completes to `sums`.
   void Append(const PieceRuns& next, KeySums& sums);
   /// Adds the first and the last run to `sums`. Call this once, at the end of the file.
   void End(KeySums& sums);
@@ -72,19 +74,20 @@ class EntryStore {
   ~EntryStore();
   EntryStore(const EntryStore&) = delete;
 
-  /// Stores the entries and leaves the vector empty. Calls may come in any order; their records are ordered by
-  /// ascending `place`. Any thread may call this. Throws std::runtime_error if the disk has no space.
+  /// Stores the entries and leaves the vector empty. Calls may come in any order: the order of the records is ascending
+  /// `place`. Any thread may call this. Throws std::runtime_error if the disk has no space.
   void Put(std::uint64_t place, std::vector<Entry>& entries);
 
   /// Returns the sums of all keys. Call this after the last Put. Uses `threads` threads, and up to `memory` bytes for
-  /// tables. With `first_only`, only the first record of each key counts.
+  /// tables. If `first_only` is true, only the first record of each key counts.
   KeySums Sum(bool first_only, unsigned threads, std::uint64_t memory);
 
   struct Hash {
     std::size_t operator()(const KeyHash& key) const { return static_cast<std::size_t>(key.low); }
   };
   using Keys = std::unordered_map<KeyHash, Run, Hash>;
-  /// Returns the runs of all keys of one bucket; only the first record of each with `first_only`. Call this after Sum.
+  /// Returns the runs of all keys of one bucket. If `first_only` is true, a run has only the first record of its key.
+  /// Call this after Sum.
   Keys KeysOf(std::size_t bucket, bool first_only);
 
  private:

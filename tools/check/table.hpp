@@ -31,19 +31,19 @@ struct Table {
   std::string name;  ///< the name of the format
   Kind kind = Kind::kLines;
   char line_end = '\n';
-  int delimiter = ',', quote = -1, escape = -1, comment = -1;  ///< -1: there is no such character
+  int delimiter = ',', quote = -1, escape = -1, comment = -1;  ///< -1: the format has no such byte
   std::uint64_t header = 0;                                    ///< the number of records at the top that are not sorted
   std::vector<std::string> nulls;
   std::vector<Key> keys;
-  Key whole;  ///< the rule for every column and for whole lines if there are no keys
+  Key whole;  ///< the rule for every column, and for whole lines if there are no keys
 };
 
-/// Returns the table for the name of one of gpusort's formats. Throws BadRule.
+/// Returns the description of the format of gpusort that has this name. Throws BadRule if there is no such format.
 Table TableOf(const std::string& name);
-/// Parses a key: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Throws BadRule.
+/// Parses a key: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Throws BadRule if the key is wrong.
 Key ReadKey(const std::string& text, char point, int thousands);
 
-/// A key names a column that the file does not have.
+/// An error: a key names a column that the file does not have.
 struct NoColumn : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -51,7 +51,7 @@ struct NoColumn : std::runtime_error {
 struct KeyValue {
   const Key* key = nullptr;
   Value value;
-  std::string text;  ///< the text of the value, for messages; not set for a null
+  std::string text;  ///< the text of the value, for messages; not set if the value is null
 };
 
 struct Row {
@@ -61,23 +61,23 @@ struct Row {
   std::vector<KeyValue> values;
 };
 
-/// Returns the text of a member of a JSON object: of a string, what it means; of others, how they are written. A point
-/// in `path` separates the name of a member from the object that has it. std::nullopt: `line` is no JSON, or has no
-/// such member, or the member is null, an array or an object.
+/// Returns the value of a member of a JSON object, as text: a string without its escapes, other values as they are
+/// written. A point in `path` separates the name of a member from the object that contains it. Returns std::nullopt if
+/// `line` is no JSON or has no such member, or if the member is null, an array or an object.
 std::optional<std::string> FindMember(std::string_view line, std::string_view path);
 
 std::strong_ordering CompareRows(const Row& a, const Row& b);
-/// Appends bytes that are equal for two rows if, and only if, CompareRows calls the rows equal.
+/// Appends bytes that identify the row. Two rows have the same bytes if, and only if, CompareRows calls them equal.
 void AppendIdentity(const Row& row, std::string& to);
 /// Returns the index of the first key in which the rows differ, or of the last key if no key differs.
 std::size_t DecidingKey(const Row& a, const Row& b);
 
 class TableReader {
  public:
-  /// Reads the next bytes of the file. Returns 0 at the end of the file.
+  /// Reads the next bytes of the file. Returns the number of bytes, 0 only at the end of the file.
   using Source = std::function<std::size_t(std::span<char>)>;
 
-  /// `table` must outlive the reader and the rows that it fills.
+  /// `table` must outlive the reader and the rows that the reader fills.
   TableReader(const Table& table, Source source);
   virtual ~TableReader() = default;
   TableReader(const TableReader&) = delete;
@@ -87,12 +87,12 @@ class TableReader {
   /// Starts to read in the middle of a file. Call this instead of Begin(). `first` is a reader of the same file that
   /// has read the header. The source must begin at the offset `place`, where a record begins (see RecordBorders).
   virtual void GoOn(const TableReader& first, std::uint64_t place);
-  /// Reads up to the next block of rows in a dump. The caller must have read or skipped (SkipTo) all rows of the block
-  /// before. Returns false if there are no more rows.
+  /// For a dump: reads up to the next block of rows. The caller must have read or skipped (SkipTo) all rows of the
+  /// block before. Returns false if there are no more rows.
   virtual bool ToRows() { return false; }
-  /// Continues at the offset `place` of the file, where `source` begins.
+  /// Continues at the offset `place` of the file. `source` must begin at that offset.
   void SkipTo(std::uint64_t place, Source source);
-  /// Reads the next record. Returns false at the end.
+  /// Reads the next record into `row`. Returns false at the end.
   bool Next(Row& row);
   /// Returns true if rows of PostgreSQL's binary COPY format have one more field than they count.
   virtual bool has_oids() const { return false; }
@@ -100,11 +100,11 @@ class TableReader {
   std::uint64_t place() const { return offset_ + at_; }
   /// The bytes before the first record, which are not sorted. For a dump: all bytes outside of rows.
   const std::string& header() const { return header_; }
-  /// The bytes after the last record. Complete at the end of the file.
+  /// The bytes after the last record. Only complete at the end of the file.
   const std::string& trailer() const { return trailer_; }
   /// The number of values so far that do not have the type of their key.
   std::uint64_t no_values() const { return no_values_; }
-  /// Returns true if the last line or record has its line end. Valid at the end of the file.
+  /// Returns true if the last line or record has its line end. Only valid at the end of the file.
   bool ended() const { return ended_; }
 
  protected:
@@ -115,7 +115,8 @@ class TableReader {
     std::string text;
   };
 
-  /// Reads a record into `row.bytes` and its columns (JSON: the keys' values) into cells_. Returns false at the end.
+  /// Reads a record into `row.bytes`, and its columns into cells_ (JSON: only the values of the keys). Returns false at
+  /// the end.
   virtual bool Read(Row& row) = 0;
   virtual void ReadHeader() {}
   virtual Value ValueOf(const Rule& rule, const std::string& text) const { return ReadValue(rule, text); }
@@ -135,7 +136,7 @@ class TableReader {
   }
   /// Reads up to the next byte `end` and appends the bytes before it to `to`. Returns false if there are no more bytes.
   bool TakeLine(std::string& to, char end);
-  /// Reads a UTF-8 byte order mark, if one is next, and appends it to `to`.
+  /// If the next bytes are a UTF-8 byte order mark, reads them and appends them to `to`.
   void TakeMark(std::string& to);
   /// Appends an empty cell to the cells of the current record and returns the cell.
   Cell& AddCell() {
@@ -145,10 +146,10 @@ class TableReader {
     cell.text.clear();
     return cell;
   }
-  /// Reads `count` bytes and appends them to `to`. Returns false if the file ends before.
+  /// Reads `count` bytes and appends them to `to`. Returns false if the file has fewer bytes.
   bool TakeBytes(std::uint64_t count, std::string& to);
-  /// Reads up to the next byte `a` or `b`. Appends all bytes read to `to`, and those before `a` or `b` also to `text`.
-  /// Returns the byte that was found, or kEnd.
+  /// Reads up to the next byte `a` or `b`. Appends all bytes read to `to`, and the bytes before `a` or `b` also to
+  /// `text`. Returns the byte that was found, or kEnd.
   int TakeUpTo(std::string& to, std::string& text, int a, int b);
   void SetPlace(Row& row) const {
     row.line = line_;
@@ -156,11 +157,11 @@ class TableReader {
   }
   [[noreturn]] void Fail(const std::string& why) const;
   bool IsNull(std::string_view text) const;
-  /// Finds the column of each key in `names`, the names of all columns. Throws NoColumn.
+  /// Finds the column of each key in `names`, the names of all columns. Throws NoColumn if a key has no column.
   void Resolve(const std::vector<std::string>& names);
 
   const Table& table_;
-  std::vector<const Key*> keys_;      ///< the keys of the current records; empty: records are sorted by all cells
+  std::vector<const Key*> keys_;      ///< the keys of the current records; if empty, records are sorted by all cells
   std::vector<std::size_t> columns_;  ///< the index of each key's column, from 0
   std::vector<Cell> cells_;
   std::size_t cell_count_ = 0;
@@ -180,7 +181,7 @@ class TableReader {
 
 std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source);
 
-/// The file is damaged at this line and byte.
+/// An error: the file is damaged at this line and byte.
 struct BadRecord : BadTable {
   BadRecord(const std::string& why, std::uint64_t at_line, std::uint64_t at_byte);
   std::string reason;

@@ -33,7 +33,7 @@ enum class Type {
 struct Rule {
   Type type = Type::kText;
   bool descending = false;
-  std::optional<bool> nulls_first;  ///< not set: nulls come last, or first in descending order
+  std::optional<bool> nulls_first;  ///< whether nulls come first; not set: only in descending order
   std::string time_format;          ///< the FORMAT of the type timestamp(FORMAT)
   char point = '.';
   int thousands = -1;  ///< the character between groups of digits; -1: none
@@ -57,27 +57,29 @@ struct Instant {
 struct Null {};
 using Value = std::variant<Null, std::string, Number, double, Instant>;
 
-/// A key's type or time format is wrong.
+/// An error: a key's type or time format is wrong.
 struct BadRule : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The file does not have its format, or contains something that gpusort_check cannot check.
+/// An error: the file does not have its format, or contains something that gpusort_check cannot check.
 struct BadTable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Returns the type for a name of gpusort or PostgreSQL. Throws BadRule.
+/// Returns the type that has this name in gpusort or PostgreSQL. Throws BadRule if there is no such type.
 Type TypeOf(std::string_view name);
 /// Throws BadRule if the time format contains an unknown letter.
 void CheckTimeFormat(std::string_view format);
 
 /// Returns the value of a text, or Null if the text is no value of the type.
 Value ReadValue(const Rule& rule, std::string_view text);
-/// Takes an instant at the front of the text, by a format of CheckTimeFormat(). `zoned`: whether the text has a zone or
-/// counts seconds since 1970; otherwise the instant is that of UTC. `text` is undefined if there is no instant.
+/// Reads an instant at the front of `text`, in a format of CheckTimeFormat(), and removes it from `text`. Sets `zoned`
+/// to true if the text has a zone or counts seconds since 1970; otherwise the instant is computed for UTC. If there is
+/// no instant, returns std::nullopt, and `text` is undefined.
 std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& text, bool& zoned);
-/// Takes the name of a zone at the front of the text, in any case: letters, which no letter follows.
+/// Reads the name of a time zone at the front of `text`, in any case, and removes it. The name is letters, which no
+/// letter follows. Sets `east` to the offset of the zone from UTC in seconds. Returns false if there is no such name.
 bool TakeZoneName(std::string_view& text, std::int64_t& east);
 /// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
@@ -87,8 +89,8 @@ std::string Lowered(std::string_view text);
 
 std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value& b);
 
-/// Appends an identity of the value. Two values have equal identities if, and only if, CompareValues calls them equal.
-/// No identity is a prefix of another identity.
+/// Appends bytes that identify the value. Two values have the same bytes if, and only if, CompareValues calls them
+/// equal. The bytes of one value are never a prefix of the bytes of another value.
 void AppendIdentity(const Rule& rule, const Value& value, std::string& to);
 
 }  // namespace check

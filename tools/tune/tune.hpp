@@ -1,6 +1,6 @@
 // gpusort_tune: times every tile shape of every kernel, to find the numbers in kernels/gpusort/tuning.hpp. It is not
 // part of the default build, because ptxas compiles its kernels for half an hour on two cores. Start at main.cpp.
-// kernels.cu contains the timed kernels and is compiled once for each item size, kind of kernel and number of threads.
+// kernels.cu has the timed kernels and is compiled once for each item size, kind of kernel and number of threads.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ struct Timing {
   int log2_items;
   Shape shape;
   double milliseconds;
-  double levels;  ///< the merge levels that the kernel does or, for a tile sort, leaves to merge passes
+  double levels;  ///< the merge levels that the kernel does; for a tile sort, the levels that remain for merge passes
   bool current;   ///< true if tuning.hpp has this shape
 };
 
-/// Times all shapes of kernels of one Kind (`kKind`) with kThreads threads for items of kBytes bytes. Appends one
+/// Times all shapes of kernels of one Kind (number kKind) with kThreads threads for items of kBytes bytes. Appends one
 /// timing for each shape, the median of `repetitions` runs, and prints a line for it.
 template <int kBytes, int kKind, int kThreads>
 void TimeShapes(int log2_items, int repetitions, std::vector<Timing>& timings);
