@@ -15,7 +15,7 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of the JSON object of a log line. EncodeName escapes strings, so that programs can restore their bytes.
+/// A member of a log line in JSON. EncodeName escapes strings, so that programs can restore their bytes.
 struct LogField {
   const char* name;
   std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
@@ -28,8 +28,8 @@ using LogFields = std::vector<LogField>;
 void InitLog(const std::string& level, const std::string& file, LogFormat format = LogFormat::kText);
 LogFormat CurrentLogFormat() noexcept;
 
-/// Each function logs `message` as one line, escaped by EscapeName. Names that are escaped already stay as they are. In
-/// the JSON format the line is an event `note`.
+/// Each of these functions logs `message` as one line, escaped by EscapeName(). A name that is already escaped does not
+/// change. In the JSON format the line is an event `note`.
 void LogDebug(const std::string& message) noexcept;
 void LogInfo(const std::string& message) noexcept;
 void LogWarn(const std::string& message) noexcept;
@@ -39,7 +39,7 @@ void LogError(const char* message) noexcept;
 /// Logs `message` in the text format. Does nothing in the JSON format, where the caller logs an event by Log() instead.
 /// Returns false if memory was refused.
 bool LogText(LogLevel level, const std::string& message) noexcept;
-/// Suppresses the log lines of all threads while this object exists, for trial work that is not part of the job.
+/// While this object exists, no thread logs anything. Used for trial work that is not part of the job.
 class QuietLog {
  public:
   QuietLog() noexcept;
@@ -50,15 +50,16 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints `doubt`, a warning of --debug, to standard error at every log level. A text line begins with "gpusort: ".
+/// Prints a warning of --debug to standard error, whatever the log level is. A text line begins with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
-/// Writes the event `failed` just before the process ends. In the text format, prints only `message`, or nothing if
+/// Logs the event `failed` just before the process ends. In the text format, prints only `message`, or nothing if
 /// `message` is null. `signal` is the signal that ends the process, or 0. Signal handlers may call this.
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
-/// Returns the length of the longest status line: the width of the terminal minus 1, or 79 if the width is unknown.
+/// Returns how many characters a status line may have: the width of the terminal minus 1, or 79 if the width is
+/// unknown.
 std::size_t StatusColumns() noexcept;
 /// Replaces the status line by the first StatusColumns() characters of `line`, which must be printable ASCII. Does
 /// nothing while the terminal accepts no output, for example after Ctrl-S: the job must not wait for the terminal.

@@ -1,6 +1,6 @@
-// Finds how much memory and how many cores this process may use. Start at FindMemory and FindCores.
-// The memory is bounded by the machine, the control groups, RLIMIT_AS and RLIMIT_DATA. The default of --memory is also
-// bounded by the grant of a batch system. The cores are bounded by the CPU mask, control groups and batch systems.
+// Finds how much memory and how many cores this process may use. Start at FindMemory and FindCores. The memory is
+// limited by the machine, the control groups, RLIMIT_AS and RLIMIT_DATA. The default of --memory is also limited by
+// what a batch system has granted the job. The cores are limited by the CPU mask, control groups and batch systems.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@ namespace gpusort {
 
 struct MemoryFacts {
   std::uint64_t limit = 0;      ///< the most memory that this process can have
-  std::uint64_t available = 0;  ///< memory that is free now without swapping
+  std::uint64_t available = 0;  ///< the memory that is free now, without swapping
   std::string limited_by{};     ///< the cause of `limit`, such as "the control group /job"; empty: the machine's RAM
-  /// The memory that a batch system granted the job on this machine. Limits only defaults and percentages of --memory.
+  /// How many bytes of memory a batch system such as Slurm has granted the job on this machine. Limits only the default
+  /// of --memory and percentages.
   std::uint64_t granted = UINT64_MAX;
-  std::string granted_by{};  ///< the variable or the resource limit from which `granted` was read
+  std::string granted_by{};  ///< the name of the environment variable or resource limit from which `granted` was read
 };
 
 struct CoreFacts {
   unsigned cores = 1;
-  std::string limited_by{};  ///< the limit that makes `cores` smaller than the machine's number of cores; may be empty
+  std::string limited_by{};  ///< why `cores` is less than the number of cores of the machine; empty: it is not
 };
 
 /// A function that returns the text of a small file, or std::nullopt if the file does not exist. Tests pass fakes.
@@ -33,8 +34,9 @@ using ReadVariable = std::function<std::optional<std::string>(const std::string&
 
 /// Resource limits (getrlimit) of the process in bytes. 0 means no limit.
 struct ResourceLimits {
-  std::uint64_t addresses = 0;  ///< the lesser of RLIMIT_AS and RLIMIT_DATA
-  std::uint64_t resident = 0;   ///< RLIMIT_RSS, which batch systems set to the job's memory; Linux does not enforce it
+  std::uint64_t addresses = 0;  ///< the smaller of RLIMIT_AS and RLIMIT_DATA
+  /// RLIMIT_RSS: batch systems set it to the memory of the job, and Linux does not enforce it.
+  std::uint64_t resident = 0;
 };
 
 /// Returns how much memory a process may use, from /proc/meminfo, the limits of its control group and the group's
@@ -43,28 +45,31 @@ MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const
 /// Returns how much memory this process may use.
 MemoryFacts FindMemory();
 
-/// The result of ChooseMemory.
+/// How much memory a job uses, and why: the result of ChooseMemory().
 struct MemoryChoice {
   std::uint64_t bytes = 0;
-  std::string bound{};    ///< names the limit on a default or percentage: "500.0 MiB by SLURM_MEM_PER_NODE"
-  std::string warning{};  ///< the text of a warning if `asked` exceeds the limit or the grant; otherwise empty
+  std::string bound{};    ///< the limit that reduced a default or a percentage: "500.0 MiB by SLURM_MEM_PER_NODE"
+  std::string warning{};  ///< a warning if the user asked for more than is possible or granted; otherwise empty
 };
-/// Chooses how much memory a job uses. If `asked` has no value, the job uses half of the memory that is free and
-/// granted. A percentage is a share of the limit or of the grant, whichever is smaller. A size above the limit is
-/// reduced, because the kernel would kill the job.
+/// Chooses how much memory a job uses. `asked` is the value of --memory. Without a value, the job uses half of the
+/// memory that is free, but never more than half of what a batch system has granted. A percentage is a share of the
+/// memory that the process can have or that was granted, whichever is smaller. A size above what the process can have
+/// is reduced, because the kernel would kill the job.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Returns how many cores a process may use: `cores`, or fewer if a quota of its control groups (versions 1 and 2) or a
-/// grant of Slurm, PBS, LSF or Grid Engine is smaller. If there were more threads, the kernel would often pause them.
+/// Returns how many cores a process may use: `cores`, or fewer if a quota of its control groups (versions 1 and 2)
+/// allows fewer, or if Slurm, PBS, LSF or Grid Engine has granted fewer. With more threads, the kernel would often
+/// pause them.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
 /// Returns how many cores this process may use, including the restriction by its CPU mask.
 CoreFacts FindCores();
 
-/// Makes threads take less address space if RLIMIT_AS or RLIMIT_DATA is set: all threads share one heap, and stacks
-/// have 512 KiB. A heap for each thread would take 64 MiB of addresses. Call this before any thread starts.
+/// Call this before any thread starts. If RLIMIT_AS or RLIMIT_DATA is set, makes threads take less address space: all
+/// threads share one heap, and stacks have 512 KiB. A heap for each thread would take 64 MiB of addresses.
 void SaveAddresses();
 
-/// Returns the largest number of threads, from 1 to `threads`, whose stacks fit into 1/8 of ResourceLimits::addresses.
+/// Returns how many threads, from 1 to `threads`, may run so that their stacks fit into 1/8 of
+/// ResourceLimits::addresses.
 unsigned FittingThreads(unsigned threads);
 
 }  // namespace gpusort

@@ -4,10 +4,10 @@
 
 namespace gpusort {
 
-/// Installs a terminate handler for std::bad_alloc. The handler allocates no memory, prints `front` and `text`, and
-/// ends the process with `exit_code`. The strings must be literals. Call this once.
+/// Installs a handler that runs if std::bad_alloc ends the process. It allocates no memory, prints `front` and `text`,
+/// and ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// Replaces `text` of the terminate handler by another literal, for example once the output is in place.
+/// Replaces the `text` that the handler prints by another literal, for example when the output is complete.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

@@ -8,7 +8,8 @@
 
 namespace gpusort {
 
-/// Returns `path` without any "/" and "/." at its end. With such an end, open(2) follows a link in spite of O_NOFOLLOW.
+/// Returns `path` without "/" and "/." at its end. With such an end, open(2) would follow a link in spite of
+/// O_NOFOLLOW.
 std::string WithoutSlashes(std::string path);
 
 /// Opens the folder `path`. Throws Error(kUsage) if the path is a link, or if the folder is missing, belongs to another

@@ -11,8 +11,9 @@
 
 namespace gpusort {
 
-/// Returns true if another user may have planted the file. In a folder in which everybody can write, this means that
-/// the file or the link at `path` belongs to another user, or that the file has several names.
+/// Returns true if another user may have placed the file there, to make this process write to another file. In a folder
+/// in which everybody can write, this is assumed if the file or the link at `path` belongs to another user, or if the
+/// file has several names.
 bool MayBePlanted(const std::string& path);
 
 /// Opens or creates a file to write a report to, and empties the file unless `append` is true. Returns a descriptor,

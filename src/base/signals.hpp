@@ -14,27 +14,29 @@
 
 namespace gpusort {
 
-/// Returns the signals that end a process by default and that a process can catch, except faults (kFaultSignals).
+/// Returns the signals that a process can catch and that would otherwise end it, without faults (kFaultSignals).
 std::vector<int> EndingSignals();
-/// Blocks SIGUSR1, which would end a process that has no handler yet. ReleaseUserSignal unblocks it. Safe to call
+/// Blocks SIGUSR1, which would end a process that has no handler yet. ReleaseUserSignal() unblocks it. May be called
 /// before the constructors of global objects have run.
 void HoldUserSignal();
 /// Unblocks SIGUSR1, so that a pending SIGUSR1 is delivered. Does nothing if HoldUserSignal was not called, or if
 /// SIGUSR1 was blocked already when the process started.
 void ReleaseUserSignal();
-/// Installs all signal handlers, which set `cancel`. Ignores SIGPIPE and SIGXFSZ, which system calls report as errors.
-/// Returns true if SIGPIPE was ignored when the process started. Call this once, before any other thread starts.
+/// Installs all signal handlers. They set `cancel`. SIGPIPE and SIGXFSZ are ignored; system calls then return an error.
+/// Returns true if SIGPIPE was ignored already when the process started. Call this once, before any other thread
+/// starts.
 bool HandleSignals(CancelFlag& cancel);
 /// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// Declares that a later process can continue the job. A job that must stop then has 9 s and exits with code 75.
+/// Call this if a later process can continue the job. If it must stop, it then has 9 s and ends with exit code 75.
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();
 /// Returns how many SIGUSR1 signals arrived. The handler only counts them, because it cannot format a line of progress.
 unsigned ReportsAsked();
-/// Opens closed standard streams on /dev/null. Otherwise a data file would get the number of a stream, and messages
-/// would be written into the file. Sets bit i of the result if descriptor i was closed. Call this before opening files.
+/// If a standard stream is closed, opens /dev/null in its place. Otherwise a data file would get the number of the
+/// stream, and messages would be written into the file. Bit i of the result is set if descriptor i was closed. Call
+/// this before opening files.
 unsigned OpenStandardStreams();
 /// Ends the process by `signal`.
 [[noreturn]] void EndBySignal(int signal);

@@ -15,7 +15,7 @@ namespace gpusort {
 /// The largest size that a user may give (1 EiB), so that sums and small multiples of sizes never overflow.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
-/// An amount of memory as typed: bytes, or a share of a limit that is not known yet.
+/// An amount of memory as typed: a number of bytes, or a percentage of a limit that is not known yet.
 struct Size {
   std::uint64_t value = 0;  ///< bytes, or percent (1 to 100)
   bool percent = false;
@@ -36,7 +36,7 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 /// Returns `text` as one line for a message or a log. Control characters, line separators, marks of text direction, and
 /// bytes that are not UTF-8 become \xNN. A backslash stays, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);
-/// Returns the text of EscapeName, but with \x5c instead of each backslash, so that programs can restore the bytes.
+/// Does what EscapeName() does, and also writes each backslash as \x5c, so that programs can restore the bytes.
 std::string EncodeName(std::string_view text);
 
 /// Returns a text such as "512 B", "1.5 KiB" or "8.0 GiB".
@@ -47,7 +47,7 @@ std::string SizeArgument(std::uint64_t bytes);
 std::string Hex(std::uint64_t number);
 /// Returns two hexadecimal digits for each byte.
 std::string HexOf(std::span<const std::byte> bytes);
-/// Returns the bytes that HexOf converted to `text`, or std::nullopt if `text` is not a result of HexOf.
+/// Returns the bytes from which HexOf() made `text`, or std::nullopt if `text` is not a result of HexOf().
 std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text);
 /// Returns the current time in UTC. `format` is a format of strftime.
 std::string UtcText(const char* format);

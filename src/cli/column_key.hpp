@@ -12,14 +12,14 @@
 
 namespace gpusort {
 
-/// Returns true if `text`, an operand of -k, is a key of text: it begins with ~, or with digits and a colon (3:int,
-/// 3,4:text). A key of binary records (8:i64) is none.
+/// Returns true if the operand `text` of -k is a key of text: a regular expression, which begins with ~, or typed
+/// fields, which begin with digits and a colon (3:int, 3,4:text). The key of binary records (8:i64) is none.
 bool IsTextKey(std::string_view text);
 
-/// Parses a key of columns, or a key by a regular expression. Throws Error(kUsage) that quotes `text`. Checks neither
-/// FORMAT nor the regular expression: ValueKey and TextKeys do.
+/// Parses a key that is a column or a regular expression. Throws Error(kUsage); the message quotes `text`. Does not
+/// check the FORMAT of a time and the regular expression: ValueKey and TextKeys do.
 ColumnKey ParseColumnKey(std::string_view text, char decimal_point = '.', int thousands = -1);
-/// Does the same for a key of text. IsTextKey(text) must be true.
+/// Parses a key of text, for which IsTextKey() returns true. Errors are those of ParseColumnKey().
 ColumnKey ParseTextKey(std::string_view text, char decimal_point = '.', int thousands = -1);
 
 }  // namespace gpusort

@@ -14,27 +14,29 @@
 
 namespace gpusort {
 
-/// An option or a name of a command line.
+/// A part of a command line: an option with its value, or a name.
 struct Argument {
   bool option = false;
   const OptionRow* row = nullptr;      ///< the option; null for a name and for an unknown option
   std::string text{};                  ///< the name, or the word that contains the option: "--memory=1G", "-ruS"
   std::optional<std::string> value{};  ///< the option's value: the rest of the option's word, or the next word
   bool after_options = false;          ///< true for a name that follows "--"
-  std::size_t begin = 0, end = 0;      ///< the argument is words[begin] to words[end - 1]; options may share a word
+  /// The argument is in words[begin] to words[end - 1]; several options may share a word.
+  std::size_t begin = 0, end = 0;
 };
 
 /// A function that returns the option with a name such as "--memory" or "-S", or null.
 using FindRow = std::function<const OptionRow*(std::string_view name)>;
 
-/// Divides `words`, which do not include the name of the program. If an option needs a value and its own word has none,
-/// the next word is the value. A key typed as +F.C -F.C becomes an option -k (see IsObsolescent).
+/// Divides `words`, a command line without the name of the program. If an option needs a value and its word has none,
+/// the next word is the value. A key in the old form +F.C -F.C becomes an option -k (see IsObsolescent).
 std::vector<Argument> ReadCommandLine(std::span<const std::string> words, const FindRow& find = FindOption);
 
 /// Returns the words of a command line without the name of the program.
 std::vector<std::string> WordsOf(int argc, const char* const* argv);
 
-/// Returns true if `key`, a value of -k, was typed as +F.C -F.C. Such a value is a NUL byte followed by the typed text.
+/// Returns true if the key `key` was typed in the old form +F.C -F.C. ReadCommandLine() stores it as a NUL byte and
+/// then the typed text.
 bool IsObsolescent(const std::string& key);
 /// Returns a value of -k as it was typed, escaped for a message.
 std::string KeyText(const std::string& key);

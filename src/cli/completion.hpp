@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// Returns the candidates for words[current]. words[0] is the name of the program.
+/// Returns the possible completions of words[current]. words[0] is the name of the program.
 Completions Complete(const std::vector<std::string>& words, std::size_t current);
 
 }  // namespace gpusort

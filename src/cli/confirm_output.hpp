@@ -7,8 +7,9 @@
 
 namespace gpusort {
 
-/// Asks a person if necessary. Throws Error(kUsage) if the job must not write its output, and Error(kCancelled) if a
-/// signal ends the question. Call this before any work.
+/// Decides whether the job may write its output. Asks a person at a terminal whether an existing output may be
+/// replaced. Throws Error(kUsage) if the output must not be written, and Error(kCancelled) if a signal interrupts the
+/// question. Call this before any work.
 void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

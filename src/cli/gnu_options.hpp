@@ -12,7 +12,7 @@
 
 namespace gpusort {
 
-/// A mistake on the command line of `sort`. If what() is empty, getopt has printed the message.
+/// A mistake on the command line of `sort`. An empty what() means that getopt has already printed a message.
 class GnuUsageError : public Error {
  public:
   GnuUsageError(const std::string& message, bool try_help, int exit_code = 2)
@@ -34,8 +34,8 @@ struct GnuOptions {
   std::string files0_from;  ///< the file that contains the names of the inputs; empty: not given
   std::optional<std::string> output;
 
-  std::vector<KeyDef> keys;  ///< the keys as typed, before they inherit `ordering`
-  KeyOptions ordering;       ///< the ordering letters that do not belong to a key
+  std::vector<KeyDef> keys;  ///< the keys as typed, without the letters that they inherit from `ordering`
+  KeyOptions ordering;       ///< the letters such as -n and -r that do not belong to a key
   int separator = -1;
   bool stable = false;
   bool unique = false;
@@ -56,7 +56,8 @@ GnuOptions ParseGnuOptions(int argc, char** argv);
 std::string GnuHelpText();
 std::string GnuVersionText();
 
-/// Returns true if the environment variable _POSIX2_VERSION allows +F as a key. `has_end` is true if -F follows.
+/// Returns true if keys in the old form +F are allowed, which depends on the environment variable _POSIX2_VERSION.
+/// `has_end` is true if -F follows.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

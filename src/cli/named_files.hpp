@@ -8,12 +8,12 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if the input is missing, is a folder, or is not readable. Does not open pipes and devices.
+/// Throws Error(kUsage) if the input is missing, is a folder, or is not readable. Does not open a pipe or device.
 void RequireInput(const std::string& input);
 
-/// Reads the inputs' names (--files0-from) and the salt of random keys (--random-source) into `spec`. Call this once,
-/// before `spec` is used. Throws Error(kUsage) for an unreadable or too short file, and Error(kCancelled) if `cancel`
-/// is set.
+/// Reads the names of the inputs (--files0-from) and the salt of random keys (--random-source), and stores them in
+/// `spec`. Call this once, before `spec` is used. Throws Error(kUsage) if a file cannot be read or is too short, and
+/// Error(kCancelled) if `cancel` is set.
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -14,7 +14,8 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Throws Error(kUsage) if the extension resembles one of a codec, such as .GZ or .tgz. The message advises `option`.
+/// Throws Error(kUsage) if `path` probably is a compressed file but has no known extension, such as .GZ or .tgz. The
+/// message advises to use `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.
@@ -22,16 +23,17 @@ struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns the type that the extension of `path` means, or std::nullopt if the extension means no type.
+/// Returns the type of numbers that the extension of `path` means, or std::nullopt if it means none.
 std::optional<NamedType> TypeOfName(const std::string& path);
-/// Returns the type that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the same type.
+/// Returns the type of numbers that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the
+/// same type.
 NamedType TypeOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extension of an input is a type in upper case, such as .I32.
+/// Throws Error(kUsage) if the extension of an input is that of a type, but in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
-/// Returns the format that the extensions of all inputs mean, if this format has columns. Otherwise returns null.
+/// Returns the format that the extensions of all inputs mean, or null if that is no format with columns.
 const FormatRow* TableOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one format has columns.
+/// Throws Error(kUsage) if the extensions of the inputs mean different formats, at least one of them with columns.
 void RefuseMixedFormats(const Source& source);
 /// Sets the format of the inputs to `row`, with the defaults of this format.
 void SetTable(const FormatRow& row, Source& source);

@@ -17,16 +17,16 @@ enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, k
 enum OptionMark : unsigned {
   kRepeats = 1,       ///< the option may be given several times
   kWithCheck = 2,     ///< the option has a meaning with --check
-  kBinaryOnly = 4,    ///< the option implies binary records
-  kLinesOnly = 8,     ///< the option implies lines
-  kTablesOnly = 16,   ///< the option implies records with columns
-  kTablesToo = 32,    ///< with kLinesOnly: the option implies lines or records with columns
-  kAnyAttempt = 64,   ///< the option changes no byte of the output, and may differ when a stopped job continues
+  kBinaryOnly = 4,    ///< the option is only for binary records, and implies them
+  kLinesOnly = 8,     ///< the option is only for lines, and implies them
+  kTablesOnly = 16,   ///< the option is only for records with columns, and implies them
+  kTablesToo = 32,    ///< with kLinesOnly: the option is for lines and also for records with columns
+  kAnyAttempt = 64,   ///< the option changes no byte of the output, so it may change when a stopped job continues
   kShare = 128,       ///< the value is a size, which may be a percentage
   kSameFile = 256,    ///< with kAnyAttempt: the value is a file, which must be the same for all tasks of a job
-  kFirst = 512,       ///< the option decides what the program does, so its setter runs before other setters
+  kFirst = 512,       ///< the option decides what the program does, so its value is stored before all others
   kWordsOnly = 1024,  ///< the value must be one of OptionRow::words
-  kSaysFormat = 2048  ///< completion needs the option to find the format of the inputs
+  kSaysFormat = 2048  ///< completion must know the option to find the format of the inputs
 };
 
 /// An option. Texts are plain, with `\n` at the end of each line; help.cpp wraps and escapes the texts.
@@ -36,16 +36,18 @@ struct OptionRow {
   char letter = 0;            ///< the short name; 0: the option has only a long name
   const char* argument = "";  ///< the name of the value in help texts; empty: the option is a flag
   unsigned marks = 0;         ///< bits of OptionMark
-  /// Stores the value of the option. The value of a flag is the word after its "=", or "". Other values are not empty.
-  /// Throws Error(kUsage) with a message that does not name the option.
+  /// Stores the value of the option in `Typed`. The value of a flag is the word after its "=", or "". Other values are
+  /// never empty. Throws Error(kUsage); the message does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  unsigned takes = 0;        ///< the FormatOption that a format with columns needs for this option; 0: none is needed
+  /// The bit of FormatOption that a format with columns needs to accept this option; 0: every format accepts it.
+  unsigned takes = 0;
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
-  const char* words = "";    ///< the values, or the words that may follow "=" of a flag, with blanks between them
-  const char* help = "";     ///< the text for --help=all and the manual page
-  const char* more = "";     ///< sentences that the manual page adds to `help`
-  const char* brief = "";    ///< one line for --help; empty: --help does not show the option
-  const char* about = "";    ///< a few words for completion; empty: the beginning of `brief` or `help` is used
+  /// The values that may be given, or for a flag the words after "=", with blanks between them.
+  const char* words = "";
+  const char* help = "";   ///< the text for --help=all and the manual page
+  const char* more = "";   ///< sentences that the manual page adds to `help`
+  const char* brief = "";  ///< one line for --help; empty: --help does not show the option
+  const char* about = "";  ///< a few words that completion shows; empty: the beginning of `brief` or `help`
 };
 
 /// All options, in the order in which help texts show them.
@@ -74,7 +76,7 @@ const OptionRow* FindOption(std::string_view name);
 inline bool TakesValue(const OptionRow& row) { return row.argument[0] != '\0'; }
 /// Returns the name of an option for messages: "--memory", or "-C" if the option has only a letter.
 std::string LongName(const OptionRow& row);
-/// Returns the short name of an option, such as "-S", or LongName if the option has no letter.
+/// Returns the short name of an option, such as "-S", or its long name if it has no short one.
 std::string ShortName(const OptionRow& row);
 std::vector<std::string> WordsOf(const OptionRow& row);
 /// Returns true if the option may change the bytes of the output.

@@ -23,7 +23,7 @@ namespace gpusort {
 /// Returns the text in quotes, escaped for a message.
 std::string InQuotes(std::string_view text);
 
-/// Returns parse(). If parse() throws an Error, inserts `option` and a colon before the message.
+/// Calls parse() and returns its result. If it throws an Error, adds `option` and a colon before the message.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {
   try {
@@ -36,7 +36,7 @@ auto Named(const std::string& option, Parse parse) {
 /// Throws Error(kUsage) unless `text` is one of `words`.
 void RequireWord(const std::string& text, const std::vector<std::string>& words);
 
-/// Returns the value that belongs to the word `text`. Throws Error(kUsage) if no choice has this word.
+/// Returns the value that `choices` has for the word `text`. Throws Error(kUsage) if there is no such word.
 template <typename T>
 T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
   std::vector<std::string> names;
@@ -64,15 +64,16 @@ std::optional<Codec> ParseCodec(const std::string& text);
 /// Parses "auto", "cpu", "gpu" or a list of GPUs such as "gpu:0,2", and sets the device and the GPUs in `limits`.
 void ParseDevice(const std::string& text, Limits& limits);
 
-/// Parses bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 with le, be or no suffix. Sets no offset and no direction.
+/// Parses the type of a key: bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with le, be or no suffix for the
+/// byte order. Sets no offset and no direction.
 KeyField ParseType(std::string_view text);
 
 /// Parses OFFSET:TYPE, OFFSET:TYPE:asc or OFFSET:TYPE:desc. TYPE is a text for ParseType.
 KeyField ParseKey(std::string_view text);
 
-/// Returns the text that ParseType converts to `field`. Ignores the offset and the direction.
+/// Returns the text from which ParseType() makes `field`. Ignores the offset and the direction.
 std::string FormatType(const KeyField& field);
-/// Returns the text that ParseKey converts to `field`.
+/// Returns the text from which ParseKey() makes `field`.
 std::string FormatKey(const KeyField& field);
 
 }  // namespace gpusort

@@ -12,18 +12,19 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. If the action is kHelp, kVersion or kCompletion, sets and checks nothing else. Before refusing
-/// a format or a key, calls `look` with each input: `look` may throw a better error about the input itself.
+/// option and the value. If the action is kHelp, kVersion or kCompletion, sets nothing else and checks nothing. Calls
+/// `look` with each input before it refuses a format or a key, so that `look` can throw a better error about the input.
 JobSpec ParseOptions(std::span<const std::string> words,
                      const std::function<void(const std::string&)>& look = nullptr);
 
 /// Returns the options that may change the bytes of the output, each as a word "--NAME=VALUE". Throws Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
-/// Returns the message for a command line that names no output although standard output is a terminal.
+/// Returns the error message for a command line that names no output while standard output is a terminal.
 std::string NoOutput(const JobSpec& spec);
 
-/// Returns a warning if an input is sorted as lines although its name means columns. Otherwise returns "".
+/// Returns a warning if an input is sorted as lines although its extension, such as .csv, means a format with columns.
+/// Otherwise returns "".
 std::string TakenForLines(const JobSpec& spec);
 
 /// Returns the text of --version. `backends` has a line for each backend, as ListBackends() returns them.

@@ -17,7 +17,7 @@ namespace gpusort {
 
 /// The state of a running program.
 struct Process {
-  CancelFlag cancel;                ///< set by the signals that ask the process to stop
+  CancelFlag cancel;                ///< is set by signals that ask the process to stop
   bool ignores_sigpipe = false;     ///< SIGPIPE was ignored when the process started
   unsigned closed_streams = 0;      ///< bit i is set if descriptor i was closed when the process started
   JobSpec spec;                     ///< the job, set by ParseJob
@@ -25,7 +25,7 @@ struct Process {
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// How a program starts, and how it reports errors.
+/// How a program starts, and how it reports errors. gpusort and sort differ in this.
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
   const char* out_of_memory;  ///< the message if std::bad_alloc is thrown where it cannot be caught
@@ -35,7 +35,7 @@ struct ProcessDialect {
 };
 
 /// Runs `body`, which returns an exit code, and returns the exit code of the process. Reports exceptions of `body`. If
-/// a GPU hangs, ends the process instead of returning, because the driver would wait for the GPU.
+/// a GPU hangs, ends the process here, because the driver would wait for the GPU.
 int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body);
 
 /// The dialect of gpusort and gpusort_task.
@@ -43,8 +43,9 @@ extern const ProcessDialect kJobDialect;
 
 /// Parses the command line of a job into process.spec, and calls ReadNamedFiles. Throws Error(kUsage).
 void ParseJob(Process& process, std::span<const std::string> words);
-/// Begins the job of process.spec: opens the log and logs the first event, which names `program`. After this call, the
-/// process ends with exit code 7 if a driver hangs. Throws Error(kUsage) if a report or the log cannot be written.
+/// Begins the job of process.spec: opens the log and logs the first event, which names `program`. After this call, a
+/// watchdog ends the process with exit code 7 if a driver hangs. Throws Error(kUsage) if a report or the log cannot be
+/// written.
 void BeginJob(Process& process, const std::string& program);
 /// Ends a job that succeeded: writes its reports and logs the last event. `result` has no value if nothing was sorted.
 void EndJob(Process& process, const std::optional<SortResult>& result);

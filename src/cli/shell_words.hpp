@@ -1,6 +1,6 @@
-// Completion in bash, zsh and fish for all programs of this project. A script of the shell asks the program, which
-// answers with candidates. If the line has a mistake, the answer is empty. The tools use this file, too, so it includes
-// no other header of gpusort. Start at AnswerCompletions.
+// Completes command lines in bash, zsh and fish, for all programs of this project. A script of the shell asks the
+// program, which answers with possible words. If the line has a mistake, the answer is empty. The tools use this file,
+// too, so it includes no other header of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpusort {
 
-/// The candidates for a word of a command line.
+/// The possible completions of a word of a command line.
 struct Completions {
   enum class Names { kNone, kFiles, kFolders };
   struct Word {
@@ -19,15 +19,16 @@ struct Completions {
     std::string about;  ///< the meaning of the word in one line; may be empty
   };
   std::vector<Word> words;
-  Names names = Names::kNone;  ///< the kind of names that the shell offers for the word, or for its part after "="
+  Names names = Names::kNone;  ///< what names the shell also offers for the word, or for its part after "="
 };
 
-/// A function that returns the candidates for words[current]. words[0] is the name of the program. Options in later
-/// words also have an effect on the candidates.
+/// A function that returns the possible completions of words[current]. words[0] is the name of the program. Options
+/// after words[current] also matter.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// Completes a line of bash with the cursor between `before` and `behind`. Each candidate is quoted, and contains only
-/// the part of the word that readline replaces: the part after the last byte of `breaks` (COMP_WORDBREAKS).
+/// Completes a command line of bash: `before` is the text before the cursor, and `behind` the text after it. Each
+/// completion is quoted, and contains only what readline replaces: the part of the word after the last byte that is in
+/// `breaks` (COMP_WORDBREAKS).
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 
@@ -37,7 +38,7 @@ std::string CompletionScript(std::string_view shell);
 /// Returns true if a completion script called the program, as `PROGRAM --completion=words CURRENT WORD...` or
 /// `PROGRAM --completion=line BEFORE BEHIND BREAKS`.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Answers a completion script: prints a line "words", "files" or "folders", and for each candidate a line with the
+/// Answers a completion script. Prints a line "words", "files" or "folders", and for each possible word a line with the
 /// word, a tab and its meaning. Returns the exit code. Prints no error message, because the user only pressed Tab.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 

@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) with a hint to the help of gpusort_task.
+/// Throws Error(kUsage) with the message `why` and a hint to the help of gpusort_task.
 [[noreturn]] void FailTask(const std::string& why);
 
 /// A command line of gpusort_task. The value of an option that is not given is empty.
@@ -21,11 +21,11 @@ struct TaskArguments {
   std::vector<std::string> options{}, names{};  ///< the options of gpusort with their values, and the names of files
 };
 
-/// Parses `words`, which begin with the command. Throws Error(kUsage) if the command is unknown, or if an option of
-/// gpusort_task has no meaning with the command.
+/// Parses `words`, which begin with the command. Throws Error(kUsage) if the command is unknown, or if it does not take
+/// an option that was given.
 TaskArguments ParseTask(std::span<const std::string> words);
 
-/// Returns the candidates for words[current] of a command line of gpusort_task.
+/// Returns the possible completions of words[current] in a command line of gpusort_task.
 Completions CompleteTask(const std::vector<std::string>& words, std::size_t current);
 
 }  // namespace gpusort

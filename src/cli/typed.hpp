@@ -11,7 +11,7 @@
 
 namespace gpusort {
 
-/// The options for records with columns. An int is a byte, or -1 if the user gave the word "none".
+/// The options for records with columns, as typed. An int is a byte, or -1 if the user gave the word "none".
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   std::vector<std::string> nulls, times, time_patterns;
@@ -24,9 +24,10 @@ struct TypedTable {
   bool strict = false;
 };
 
-/// The typed options. The text of an option that is not given is empty.
+/// All options as typed. The text of an option that was not given is empty.
 struct Typed {
-  /// The values of each given option, in the order of the table. A flag has the value "", or the word after its "=".
+  /// The values of each option that was given, in the order of the table. A flag has the value "", or the word after
+  /// its "=".
   std::map<const OptionRow*, std::vector<std::string>> given;
   std::vector<std::string> names;
 

@@ -104,7 +104,7 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// What Add() must know about a chunk of the output. It does not depend on the offset of the chunk.
+  /// The facts about a chunk of the output that Add() needs. They do not depend on the offset of the chunk.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk

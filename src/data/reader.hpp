@@ -56,7 +56,7 @@ class InputReader {
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// What the reading threads find out about each block: kDescribe calls Block::Describe, and kAhead calls
+  /// The work of the reading threads on each block: kDescribe calls Block::Describe, and kAhead calls
   /// RecordFormat::LookAhead.
   enum class Looks { kDescribe, kAhead };
 

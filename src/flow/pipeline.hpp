@@ -1,7 +1,7 @@
-// The threads of the stages of a job, and the queues and pools between them. Start at Pipeline.
-// A Pipeline starts threads, keeps the first error and then stops all threads. A waiting thread polls the stop flag, so
-// that no thread outlives a failure or a signal. BoundedQueue and OrderedQueue pass work from stage to stage. BlockPool
-// lends buffers, and WorkerPool runs short I/O tasks.
+// The threads of a job, and the queues and pools of buffers between them. Start at Pipeline. A Pipeline starts threads;
+// if one of them fails, it keeps the first error and stops all threads. A waiting thread looks at the stop flag now and
+// then, so that no thread lives on after a failure or a signal. BoundedQueue and OrderedQueue pass work from thread to
+// thread. BlockPool lends buffers, and WorkerPool runs short I/O tasks.
 #pragma once
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@
 
 namespace gpusort {
 
-/// The longest time until a waiting thread sees the stop flag. A new item in a queue wakes waiting threads at once.
+/// The longest time until a waiting thread notices the stop flag. A new item in a queue wakes waiting threads at once.
 inline constexpr std::chrono::milliseconds kPollInterval{20};
 
 class Pipeline {
@@ -55,9 +55,9 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread that runs `body`. StartRest or Join starts `count` - 1 more threads, so that every stage has one
-  /// thread before any stage has two. Throws Error(kOutOfMemory) if the system refuses the first thread. `role` is the
-  /// name of these threads in traces, and must be a literal.
+  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts the other threads
+  /// later, so that every kind of work has one thread before any has two. Throws Error(kOutOfMemory) if the system
+  /// refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {
@@ -71,7 +71,8 @@ class Pipeline {
     }
   }
 
-  /// Starts the remaining threads of all stages. If the system refuses a thread, logs a warning and starts no more.
+  /// Starts the threads that Start() has left for later. If the system refuses a thread, logs a warning and starts no
+  /// more.
   void StartRest() {
     for (Rest& rest : rest_) {
       const std::string refused = TryStart(std::move(rest.body), rest.role);
@@ -82,14 +83,15 @@ class Pipeline {
     rest_.clear();
   }
 
-  /// Stores `error` and stops all threads. Ignores all errors but the first one, because the stop may cause others.
+  /// Stores `error` and stops all threads. Only the first error is stored, because the stop may cause further errors.
   void Fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
     stop_ = true;
   }
 
-  /// Runs `action`. If it throws, calls Fail before the objects that `action` captured are destroyed.
+  /// Runs `action`. If it throws, calls Fail() with the exception before objects that `action` has captured are
+  /// destroyed, and throws the exception again.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -135,7 +137,7 @@ class Pipeline {
   }
 
  private:
-  /// Starts a thread. Returns "" or the reason why the system refused the thread.
+  /// Starts a thread. Returns "" on success, or the reason why the system refused the thread.
   std::string TryStart(std::function<void()> body, const char* role) {
     const std::string refused = StartThread(threads_, [this, body = std::move(body), role] {
       thread_role = role;
@@ -159,11 +161,11 @@ class Pipeline {
     std::function<void()> body;
     const char* role;
   };
-  std::vector<Rest> rest_;  ///< the threads that StartRest will start
+  std::vector<Rest> rest_;  ///< the threads that StartRest() will start
 };
 
-/// A first-in first-out queue between stages. Push waits while the queue holds `capacity` items. Pop waits for an item,
-/// and returns std::nullopt if the queue is empty after Finish.
+/// A first-in first-out queue between threads. Push() waits while the queue holds `capacity` items. Pop() waits for an
+/// item. After Finish(), Pop() returns std::nullopt when the queue is empty.
 template <typename T>
 class BoundedQueue {
  public:
@@ -179,7 +181,7 @@ class BoundedQueue {
   std::optional<T> Pop() {
     return Pop([](const T&) { return true; });
   }
-  /// Returns the first item for which `suits` returns true. If no item suits, returns the first item.
+  /// Removes and returns the first item for which `suits` returns true. If there is none, takes the first item.
   template <typename Suits>
   std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);
@@ -213,8 +215,8 @@ class BoundedQueue {
   bool finished_ = false;
 };
 
-/// A queue that takes items with the numbers 0, 1, 2... in any order and returns the items in order. Push never waits,
-/// so the stage that numbers the items must bound how many items are in use.
+/// A queue that takes items with the numbers 0, 1, 2... in any order and returns them in the order of their numbers.
+/// Push() never waits, so the code that numbers the items must limit how many exist at a time.
 template <typename T>
 class OrderedQueue {
  public:
@@ -226,15 +228,15 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// Declares that no items with the number `end` or above will be pushed.
+  /// Call this when all items are numbered: the last one has the number `end` - 1.
   void Finish(std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     end_ = end;
     changed_.notify_all();
   }
 
-  /// Waits for the next item. Returns std::nullopt at the end. `waiter` is the pipeline of the calling thread; the
-  /// default is the pipeline of the threads that push.
+  /// Waits for the item with the next number. Returns std::nullopt after the last one. `waiter` is the pipeline of the
+  /// calling thread. Without an argument, it is the pipeline of the threads that push.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -259,7 +261,8 @@ class OrderedQueue {
   std::uint64_t end_ = ~std::uint64_t{0};
 };
 
-/// A page-aligned host buffer that can be pinned for fast transfers by a backend, which must outlive the buffer.
+/// A page-aligned buffer in host memory. A backend can pin it, which makes transfers to the GPU faster. The backend
+/// must outlive the buffer.
 class PinnedBuffer {
  public:
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
@@ -273,7 +276,7 @@ class PinnedBuffer {
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
 
-  /// Registers the buffer with `backend` until Unpin, the destruction of the buffer, or a Pin with another backend.
+  /// Pins the buffer for `backend`, until Unpin(), the destruction of the buffer, or a Pin() for another backend.
   void Pin(Backend& backend) {
     if (pinned_by_ == &backend || buffer_.size() == 0) return;
     Unpin();
@@ -292,10 +295,10 @@ class PinnedBuffer {
 };
 
 /// Lends page-aligned buffers of equal size from one allocation. Do not destroy a Block while holding a lock that the
-/// callback of OnReturn takes. This includes destruction by an exception.
+/// callback of OnReturn() takes. This includes destruction by an exception.
 class BlockPool {
  public:
-  /// A buffer that belongs to a pool. The destructor of a Block returns the buffer to the pool.
+  /// A buffer of a BlockPool. The destructor of a Block gives the buffer back to the pool.
   class Block {
    public:
     Block() = default;
@@ -321,7 +324,7 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Divides the beginning of `memory` into buffers. Other code must not use this memory while the pool exists.
+  /// Divides the beginning of `memory` into buffers. No other code may use this memory while the pool exists.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
     if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
@@ -339,7 +342,7 @@ class BlockPool {
     return Take();
   }
 
-  /// Does not wait: returns an empty Block if no buffer is free.
+  /// Returns an empty Block if no buffer is free, instead of waiting for one.
   Block TryAcquire() {
     const std::lock_guard lock(mutex_);
     return free_.empty() ? Block() : Take();
@@ -349,7 +352,7 @@ class BlockPool {
     const std::lock_guard lock(mutex_);
     return free_.size();
   }
-  /// Sets a function that is called after each return of a buffer, without the lock of the pool.
+  /// Sets a function that is called each time after a buffer has come back. It is called without the lock of the pool.
   void OnReturn(std::function<void()> callback) { on_return_ = std::move(callback); }
   std::uint64_t block_bytes() const { return block_bytes_; }
   std::uint64_t blocks() const { return blocks_; }
@@ -378,7 +381,7 @@ class BlockPool {
   std::function<void()> on_return_;
 };
 
-/// Threads of a Pipeline that run short tasks (reads, writes, checksums). Tasks start in the order of Submit calls.
+/// A group of threads that run short tasks: reads, writes, checksums. Tasks start in the order of the Submit() calls.
 class WorkerPool {
   struct Group {
     std::mutex mutex;
@@ -386,7 +389,7 @@ class WorkerPool {
     std::uint64_t left = 0, running = 0;
     bool abandoned = false;
   };
-  /// Counts the end of a task, even if the task throws.
+  /// Counts a task as ended when it goes out of scope, even if the task throws.
   struct Ended {
     Group& group;
     ~Ended() {

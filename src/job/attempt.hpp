@@ -1,5 +1,6 @@
-// One attempt at a sort: a backend, a plan for this backend, the memory of the plan, and the proof. A failed attempt is
-// dropped as a whole. `Sorting` holds the data with which the next attempt continues. Start at Attempt.
+// One attempt at a sort: a backend (GPUs or the CPU), a plan for this backend, the memory of the plan, and the proof of
+// the output. If an attempt fails, all of it is dropped. `Sorting` holds the data with which the next attempt
+// continues. Start at Attempt.
 #pragma once
 
 #include <cstdint>
@@ -31,50 +32,50 @@ struct Sorting {
   MemoryShares shares{};
   std::vector<Run> runs{};
   KeyTally tally{};                  ///< counts of the values in key columns
-  std::vector<std::byte> trailer{};  ///< the trailer of the output
+  std::vector<std::byte> trailer{};  ///< the bytes after the last record of the output
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// Returns true if the inputs are merged without sorting (-m). Inputs that are streams are always sorted.
+  /// Returns true if the inputs are merged without being sorted first (-m). Streams are always sorted.
   bool merging() const { return facts.merges(); }
   /// Logs a warning and stores it for --stats. Any thread may call this.
   void Note(const std::string& text);
-  /// Returns the ranges of the input that are not in a run and must be read. Returns the whole input if runs do not
-  /// know their places in the input.
+  /// Returns the ranges of the input that must still be read, because no sorted run contains their records. Returns the
+  /// whole input if runs do not know their places in the input.
   std::vector<InputRange> RangesToRead() const;
 };
 
-/// The reader of the input, and the plan of the memory that it reads into.
+/// The reader of the input, and the sizes of the buffers into which it reads.
 struct Reading {
   Ring ring;
   std::unique_ptr<BatchFeeder> feeder;  ///< null: the whole input has been read
 };
 
 /// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets
-/// Job::backend, Job::plan and Job::ring_memory. The destructor resets the pointers.
+/// Job::backend, Job::plan and Job::ring_memory; its destructor resets them.
 class Attempt {
  public:
-  /// `reading` is the reader of a stream that an earlier attempt has begun to read.
+  /// If an earlier attempt has begun to read a stream, `reading` is its reader.
   explicit Attempt(Sorting& sorting, Reading reading = {});
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  /// Drops the runs that are on a device.
+  /// Drops the runs that are in GPU memory.
   ~Attempt();
 
-  /// Opens the GPUs. Opens the CPU backend if there is no GPU and the options do not require one.
+  /// Opens the GPUs. If there is none and the options do not require one, opens the CPU backend.
   void OpenBackend();
-  /// Starts to read `ranges` ahead. Call this before OpenBackend(), or while another thread calls OpenBackend().
+  /// Starts to read `ranges` of the input. Call this before OpenBackend(), or while another thread calls OpenBackend().
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
   void MakePlan(const Ring& ring);
-  /// Makes the plan again for the memory that is left, and allocates the memory of the plan.
+  /// Makes the plan once more, now that the free memory is known, and allocates the memory of the plan.
   void Prepare();
-  /// Sorts all records that no run holds yet, and adds the new runs to Sorting::runs.
+  /// Sorts all records that no run contains yet, and adds the new runs to Sorting::runs.
   void FormRuns();
   /// Merges all runs into `output`, and proves that the output contains their records. Returns the size of the output.
   std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }
-  /// Returns the sum of the records that MergeRuns has merged.
+  /// Returns the checksum of the records that MergeRuns() has merged.
   const RecordSum& read() const { return read_; }
   const OutputProof& proof() const { return *proof_; }
   /// Moves the reader out of this attempt, so that the next attempt can use it.

@@ -10,14 +10,16 @@
 
 namespace gpusort {
 
-/// Throws Error(kNotSorted), which names the first record out of order, unless the inputs are sorted. With -u, equal
-/// keys are out of order.
+/// Throws Error(kNotSorted) if the inputs are not sorted. The message names the first record that is out of order. With
+/// -u, equal keys are out of order, too.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Checks the only input while reading it. Returns the first line out of order, without reading on, or std::nullopt.
+/// Checks the only input while it is read. Returns the first line that is out of order and then reads no further, or
+/// std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs contain a header but no record. The user may have meant the header's lines as records.
+/// Returns true if the inputs contain a header but no record. The user may have meant that the lines of the header are
+/// records.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";

@@ -14,13 +14,13 @@ namespace gpusort {
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts of a job that may use `limit` bytes of memory. The caller must set the other facts about the
-/// machine. If `journal` is not null, facts about the runs of the earlier process are taken from it.
+/// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the other facts about the
+/// machine. If `journal` is not null, it tells about runs that an earlier process has made.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
-/// Estimates the size of keys from a sample of the first inputs. Sets `facts.key_cost`. If the inputs can be read
-/// again, calls keys.Tune() with the sample, and sets `facts.bytes` to the size with keys.
+/// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
+/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` to the size of all records with keys.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

@@ -18,25 +18,26 @@
 
 namespace gpusort {
 
-/// The lines of all inputs, one input after the other. For large inputs, only their first bytes.
+/// The lines of all inputs, one input after the other. If the inputs are large, only the first bytes of them.
 class InputFront {
  public:
-  /// Reads the inputs to their end, or until there are more than `limit` bytes and stops() returns true. Adds a missing
-  /// delimiter to the last line of an input. Throws the errors of PipeReader.
+  /// Reads the inputs to their ends. Stops earlier if more than `limit` bytes were read and stops() returns true. Adds
+  /// a missing delimiter to the last line of an input. Throws the errors of PipeReader.
   InputFront(const std::vector<std::string>& inputs, char delimiter, std::uint64_t limit,
              const std::function<bool()>& stops, const CancelFlag& cancel);
 
   /// Returns true if all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// For each input that cannot be read again: moves out the bytes read so far and the stream with the other bytes.
+  /// For each input that cannot be read again: returns the bytes that were read, and the stream with the remaining
+  /// bytes.
   StreamFronts TakeFronts();
 
  private:
   struct Begun {
     std::unique_ptr<PipeReader> stream;
     std::uint64_t begin = 0, bytes = 0;
-    bool again = false;  ///< true for a regular file, which can be read again
+    bool again = false;  ///< true: the input is a regular file, which can be read again
   };
   bool Read(const std::string& input, char delimiter, const std::function<bool()>& stops, const CancelFlag& cancel);
 

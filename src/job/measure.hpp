@@ -15,36 +15,38 @@ namespace gpusort {
 /// The speed of a folder in bytes per second, or 0 if the speed is unknown.
 struct FolderSpeed {
   double read = 0, write = 0;
-  std::uint64_t device = 0;  ///< the device of the folder; folders on one device share its speed
-  bool memory = false;       ///< the folder is in memory (tmpfs), so that cores copy its bytes
+  std::uint64_t device = 0;  ///< the number of the disk (st_dev); folders with the same number share its speed
+  bool memory = false;       ///< true: the folder is in memory (tmpfs), so that cores copy its bytes
 };
 
-/// The numbers of bytes that a job will move, and measured speeds in bytes per second.
+/// How many bytes a job will move, and measured speeds in bytes per second.
 struct ExpectFacts {
-  double input = 0, spilled = 0, between = 0, output = 0;  ///< `between`: moved by merges before the last
+  /// Bytes; `between` counts what merges before the last one read and write.
+  double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;             ///< seconds that opening a GPU takes
-  double form = 0, merge = 0;  ///< speeds of sorting and of merging if no disk limits them
+  double form = 0, merge = 0;  ///< speeds of sorting and of merging if the disks were fast enough
   bool gpu = false, verifies = false;
 };
 
 struct ExpectedPhase {
   std::string name;
   double seconds = 0;
-  std::string limit;  ///< the resource that decides: "disk read", "disk write", "cores" or "GPU"
+  std::string limit;  ///< the resource that takes the longest: "disk read", "disk write", "cores" or "GPU"
 };
 /// Estimates the time of each phase. This is a pure function.
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
-/// Returns a row of --explain: the time of all phases, then the time of each phase with its limit.
+/// Returns a row for the output of --explain: the time of all phases, and then the time of each phase with the resource
+/// that limits it.
 std::string Describe(const std::vector<ExpectedPhase>& phases);
 
-/// Measures the speed of a folder with a nameless file, which it writes and reads back for about a sixth of a second.
-/// With `direct`, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
+/// Measures the speed of a folder: writes a file without a name and reads it back, for about a sixth of a second. If
+/// `direct` is true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
 /// Sorts a sample of the input in memory with the job's backend, and measures the speed of the folders. Returns rows
-/// for --explain: the expected times and the measured speeds, or the reason why there are none. Call this after the
-/// plan is made. Throws no error except Error(kCancelled).
+/// for the output of --explain: the expected times and the measured speeds, or the reason why there are none. Call this
+/// after the plan is made. Throws no error except Error(kCancelled).
 std::string MeasureJob(SortContext& context);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks all
-// begin with OpenJob. Start there.
+// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks of
+// gpusort_task all begin with OpenJob. Start there.
 #pragma once
 
 #include <memory>
@@ -21,23 +21,25 @@ struct Ordered {
   KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
   bool table = false;          ///< records have columns, and only their keys are compared
-  bool optional = false;       ///< keys only save time: `plain` gives the same order
-  /// A layout for --split, in which neighbours compare equal if and only if their keys are equal. It is `plain` without
-  /// the last-resort comparison, or the layout of keyed records for records with columns.
+  bool optional = false;       ///< true: keys only save time, because the layout `plain` gives the same order
+  /// For --split: a layout in which two neighbouring records compare equal if and only if their keys are equal. For
+  /// records with columns it is the layout with keys. For all other records it is `plain` without the comparison of
+  /// whole lines.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// Returns the keys of records with columns, or null if records can be compared in the layout `plain`.
+  /// Returns what makes the keys of records with columns. Returns null for other records, which can be compared in the
+  /// layout `plain`.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
-  /// Returns the layout in which two records can be compared. It has keys if records have columns.
+  /// Returns the layout in which two records can be compared: with keys if records have columns, otherwise `plain`.
   RecordLayout comparable() const { return table ? keyed->layout() : plain; }
-  /// Finds the columns of the keys in `header`, the header of all inputs. Does nothing if records have no columns or
-  /// `header` is empty. Throws Error if a key names a column that does not exist.
+  /// Finds the key columns by their names in `header`, which is the header of all inputs. Does nothing if records have
+  /// no columns or `header` is empty. Throws Error if a key names a column that does not exist.
   void ReadHeader(RecordSpan header) const {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// If `gpu`, a GPU may compare the records. Then keys that only save time are not made.
+  /// `gpu` is true if a GPU may compare the records. Keys that only save time are not made then.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:
@@ -70,8 +72,8 @@ struct OpenJob {
 /// Returns the number of cores that --threads allows, by default all cores of the process.
 CoreFacts CoresFor(const Limits& limits);
 
-/// Returns a job that sorts `source` into `target`, in the order and within the limits of `spec`. Because it is only a
-/// part of a job, it stores nothing in --resume-dir.
+/// Returns a job that sorts `source` into `target`, with the order and the limits of `spec`. It has no --resume-dir,
+/// because it is only a part of the job `spec`.
 JobSpec SubJob(const JobSpec& spec, Source source, Target target);
 
 }  // namespace gpusort

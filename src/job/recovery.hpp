@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// The kind and the facts of the next attempt.
+/// The decision about the next attempt at a sort: what it does differently, and the facts for its plan.
 struct Recovery {
   enum class Way {
     kSmaller,  ///< try again with half of the device memory
@@ -25,22 +25,22 @@ struct Recovery {
 
 /// The earlier attempts of a sort, and other facts on which the next attempt depends.
 struct Past {
-  unsigned smaller = 0;   ///< number of earlier attempts with a smaller plan
+  unsigned smaller = 0;   ///< number of attempts so far that had a smaller plan because GPU memory was refused
   bool only_gpu = false;  ///< true if the options do not allow a sort on the CPU
-  /// The name of the device that may have made wrong runs. Empty if only the cores of this process made runs.
+  /// The name of the device that may have made wrong runs. Empty: only the cores of this process made runs.
   std::string suspect;
   bool of_gpu = false;    ///< true if `suspect` is a GPU
-  std::string only_once;  ///< why the job cannot begin again, or empty if it can
+  std::string only_once;  ///< the reason why the job cannot begin again; empty: it can
 };
 
 /// The number of times that GPU memory may be refused before the CPU takes over.
 inline constexpr unsigned kSmallerPlans = 2;
 
-/// Returns the next attempt after `error`, or std::nullopt if no attempt would help. `facts` are the facts from which
-/// the failed attempt was planned. This is a pure function.
+/// Decides what to do after `error`. Returns std::nullopt if no further attempt would help. `facts` are those from
+/// which the failed attempt was planned. This is a pure function.
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past);
 
-/// Returns the message about a wrong result: which device may be the cause, and what the user should do.
+/// Returns the message about a wrong result of a sort: which device may be the cause, and what the user should do.
 std::string Blame(const Error& error, const Past& past);
 
 }  // namespace gpusort

@@ -18,8 +18,9 @@ namespace gpusort {
 
 /// The parts of one sort. Members are constructed in the order of their declarations.
 struct SortContext {
-  /// Opens the inputs and collects the facts for the plan. Throws Error if the options cannot be met. `output` is empty
-  /// if the sort is only explained. `record` may be null. All references must outlive this object.
+  /// Opens the inputs and collects the facts for the plan. Throws Error if the job cannot be done with the given
+  /// options. `output` is empty if the sort is only explained. `record` may be null. All references must outlive this
+  /// object.
   SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
               const GpuSource& gpus, JobRecord* record);
   /// Passes the statistics of the job so far to `record`.
@@ -29,17 +30,17 @@ struct SortContext {
 
   /// Returns the plan in the form that --explain prints.
   std::string PlanText() const;
-  /// Returns the formats of the first inputs in the form that --explain prints, if the formats of inputs can differ.
-  /// Reads the inputs again, except pipes.
+  /// Returns a description of the first inputs for --explain, if inputs of this format can differ. Reads the beginnings
+  /// of the inputs again, except those of pipes.
   std::string FormatsText() const;
-  /// Sets the statistics whose values are known at any time during the job.
+  /// Updates those statistics of the job that are known at any time while it runs.
   void FillStats();
 
   OpenJob open;
   const CoreFacts cores;
   JobSurvival survival;
   PlanFacts facts;
-  const RecordLayout layout;  ///< the layout of records in runs
+  const RecordLayout layout;  ///< how records are stored in runs
   StageClock clock;
   Progress progress;
   Job job;
@@ -47,8 +48,8 @@ struct SortContext {
   Past past;
   Output output;
   RunStore store;
-  std::mutex store_mutex;  ///< locked while `store` is opened or closed, because a recorder reads it
-  Ring ring;               ///< the plan of the reader's memory in the first attempt
+  std::mutex store_mutex;  ///< locked while `store` is opened or closed, because the thread of a Recorder reads it
+  Ring ring;               ///< the sizes of the buffers for reading in the first attempt
   JobRecord* const record;
   std::optional<Attempt> attempt;
 

@@ -14,15 +14,16 @@
 
 namespace gpusort {
 
-/// Runs the sort that `spec` describes (Action::kSort). Returns after the output is proved and published. Throws Error
-/// if the sort fails. `record` may be null.
+/// Runs the sort that `spec` describes; its action must be kSort. Returns after the output is proved and published.
+/// Throws Error if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Sorts into `output`, which `files` has opened. `fronts` are the parts of inputs that the caller has read.
+/// Does the same with an `output` that is open already, and with `fronts`: the beginnings of streams that the caller
+/// has read.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Sorts the job that `context` has opened.
+/// Does the same for a job whose inputs `context` has opened.
 SortResult SortJob(SortContext& context);
 
 /// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend, and writes nothing.

@@ -12,14 +12,15 @@ namespace gpusort {
 
 struct SortResult {
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  ///< stored size of the output
+  std::uint64_t bytes = 0;  ///< size of the output, after compression
   std::uint64_t runs = 0, temp_written = 0;
-  RecordSum sum{};   ///< the sum of the records of the output
-  RecordSum read{};  ///< the sum of the records that were sorted or merged; --top may skip records
-  /// The first and the last record of the output, as keyed records if records have columns. Empty if the output has no
-  /// record, or an earlier process sorted it.
+  RecordSum sum{};  ///< the checksum of the records of the output
+  /// The checksum of the records that were sorted or merged; with --top, some records may not be read.
+  RecordSum read{};
+  /// The first and the last record of the output. If records have columns, their sort keys precede them. Empty if the
+  /// output has no record, or if an earlier process has sorted it.
   std::vector<std::byte> first{}, last{};
-  std::vector<std::byte> trailer{};  ///< the trailer of the inputs
+  std::vector<std::byte> trailer{};  ///< the bytes after the last record of the inputs
   std::vector<std::byte> header{};   ///< the header of the output
   KeyTally tally{};                  ///< counts of the values in key columns; empty after a merge
 };

@@ -1,5 +1,5 @@
-// Lets a job continue after its process was killed (--resume-dir): the journal, the runs and the output that stay on
-// the disk, and the messages about them. Start at JobSurvival.
+// Lets a job continue in a new process after its process was killed (--resume-dir): the journal, the sorted runs and
+// the output that stay on the disk, and the messages about them. Start at JobSurvival.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace gpusort {
 
 struct Sorting;
 
-/// Finishes a job whose process was killed after it had published the output. Returns the facts of the output, or
-/// std::nullopt if the job is not in this state. Call this before the output is opened.
+/// Finishes a job whose process was killed after the output had got its name. Returns the facts about the output, or
+/// std::nullopt if this did not happen. Call this before the output is opened.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
-/// Stores the finished part of a job, and finds the part that an earlier process stored. Does nothing without
-/// --resume-dir, and with --explain. Only the thread of the job may call the functions. Each returns after its data is
-/// on the disk.
+/// Stores the finished part of a job, and finds the part that an earlier process has stored. Without --resume-dir, and
+/// with --explain, it does nothing. Only the main thread of the job may call the functions. Each returns after its data
+/// is on the disk.
 class JobSurvival {
  public:
   /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder belongs to
@@ -33,30 +33,35 @@ class JobSurvival {
   /// Returns the journal, to which other stages add lines, or null if nothing is stored.
   Journal* journal() const { return journal_.get(); }
 
-  /// Adds the runs of an earlier process to `sorting`, without their blocks. Returns true if they contain the whole
-  /// input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs belong to other inputs.
+  /// Adds the runs of an earlier process to `sorting`; their block lists are still empty. Returns true if they contain
+  /// the whole input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs belong to other
+  /// inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Continues the output that an earlier process has begun, and turns on checkpoints of the merge. Does nothing unless
-  /// the output is a single uncompressed file without --top and --debug. Another output is written from its beginning.
+  /// Continues the output that an earlier process has begun, and turns on checkpoints of the output. Does this only for
+  /// a new, single and uncompressed file, without --top and --debug, and in formats whose keys can be computed from the
+  /// output alone. Any other output is written from its beginning.
   void TakeUpOutput(Sorting& sorting, Output& output);
-  /// Begins or continues the journal. Call this after the plan is made and before the store opens.
+  /// Begins or continues the journal. Call this after the plan is made and before RunStore::Open().
   void Begin(Sorting& sorting);
-  /// Loads the block lists of the runs from TakeUpRuns(). The store must be open. Throws Error(kIntegrity) if a block
-  /// is missing.
+  /// Loads the block lists of the runs that TakeUpRuns() has added. The temp files must be open. Throws
+  /// Error(kIntegrity) if a block is missing.
   void FindBlocks(Sorting& sorting);
-  /// Stores all runs, so that the input is not needed any more. Call this in each attempt when all runs are formed.
-  /// Runs of keyed records cannot be stored earlier, because they do not know their places in the input.
+  /// Stores all runs on the disk, so that the input is not needed any more. Call this in each attempt when all runs are
+  /// made. Runs with sort keys cannot be stored earlier, because they do not know their places in the input.
   void KeepRuns(Sorting& sorting);
-  /// Drops the stored runs after a wrong result. Otherwise the same command would merge them again and fail again.
+  /// Drops the stored runs after a wrong result. If they were kept, the same command would merge them again and fail
+  /// again.
   void GiveUpRuns(const Sorting& sorting);
   /// Drops the part of the output that was written, because it is damaged.
   void GiveUpOutput(const Sorting& sorting, Output& output);
-  /// Records that the output file is about to get its name. `records` is the number of records in the output.
+  /// Notes in the journal that the output file is about to get its name. `records` is the number of records in the
+  /// output.
   void SetPublishing(Output& output, bool sync, std::uint64_t records);
-  /// Ends the job after its output is published. An error becomes a note, because the output is complete.
+  /// Ends the job after its output is published. An error here becomes a note, because the output is complete.
   void Finish(Sorting& sorting);
 
-  /// Logs what is stored after `error`. If a signal has stopped the job, throws the same text as Error(kStopped).
+  /// Call this after the job has failed with `error`: logs how much of the work is stored. If a signal has stopped the
+  /// job, throws Error(kStopped) with the same text instead.
   void ExplainFailure(const Error& error) const;
 
  private:

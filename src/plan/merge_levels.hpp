@@ -20,8 +20,8 @@ struct MergeGroup {
 /// merge reads it.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 /// Returns the runs to merge next, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes of the
-/// runs in input order. Of the merges that read no more runs than necessary, chooses the cheapest. Throws
-/// Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
+/// runs in input order. Considers only merges that read no more runs than necessary, and chooses the cheapest one.
+/// Throws Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of runs needs.

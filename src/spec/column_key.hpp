@@ -1,5 +1,5 @@
-// A sort key of records with columns, as typed (ColumnKey), and the syntax of such records (TableOptions). Plain data:
-// cli/column_key.hpp parses the text of a key, and formats/ compares records by the key.
+// A sort key of records with columns, as the user typed it (ColumnKey), and the syntax of such records (TableOptions).
+// Plain data: cli/column_key.hpp parses the text of a key, and formats/ compares records by the key.
 #pragma once
 
 #include <cstdint>
@@ -30,21 +30,26 @@ enum class ValueType : std::uint8_t {
 /// How the values of a column are read and ordered.
 struct ValueRule {
   ValueType type = ValueType::kText;
-  bool typed = false;  ///< the user gave `type`
+  bool typed = false;  ///< true: the user gave `type`; false: it is the default
   bool descending = false;
-  std::optional<bool> nulls_first;  ///< no value: nulls are last in ascending order, and first in descending order
-  std::string time_format;          ///< FORMAT of timestamp(FORMAT), as for strptime; empty: all known formats
+  /// True: null values come first; no value: they come last in ascending order, and first in descending order.
+  std::optional<bool> nulls_first;
+  /// The FORMAT of the type timestamp(FORMAT), in the letters of strptime; empty: all known formats.
+  std::string time_format;
   char decimal_point = '.';
-  int thousands = -1;  ///< the byte that separates groups of digits; -1: no such byte
+  int thousands = -1;  ///< the byte between groups of digits, as in 1,000; -1: there is none
 
   bool puts_nulls_first() const { return nulls_first.value_or(descending); }
   friend bool operator==(const ValueRule&, const ValueRule&) = default;
 };
 
-/// A key is a column, or a part of the text of a line: a range of fields, or the match of a regular expression.
+/// A sort key: a column, or a part of the text of a line, which is a range of fields or the match of a regular
+/// expression.
 struct ColumnKey {
   std::string text;          ///< the whole operand of -k, for messages
-  std::string column;        ///< the column's name without quotes, or its path, or the digits after '#'; ~RE, N or N,M
+  /// The column, as the user names it: its name without quotes, its path, or the digits after '#'; for a key of text:
+  /// ~RE, N or N,M.
+  std::string column;
   std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
   std::string pattern;       ///< the regular expression, if the user gave ~RE; otherwise empty
   std::uint64_t first_field = 0;  ///< the number of the first field, from 1, if the user gave N or N,M; otherwise 0
@@ -56,7 +61,7 @@ struct ColumnKey {
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
 
-/// The lines of a log that begin records.
+/// The choice of the lines of a log that begin records.
 enum class Multiline : std::uint8_t {
   kAuto,    ///< lines with a time
   kIndent,  ///< lines that do not begin with a blank
@@ -67,27 +72,29 @@ struct TableOptions {
   std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
   unsigned char delimiter = ',';
   int quote = '"';                   ///< the byte around quoted fields; -1: fields are never quoted
-  int escape = -1;                   ///< the byte before a literal byte in a quoted field; -1: quotes are doubled
+  int escape = -1;  ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
   int comment = -1;                  ///< the first byte of lines that are skipped; -1: no line is skipped
-  std::uint64_t header = 1;          ///< number of unsorted records at the top; the last one has the column names
-  std::vector<std::string> nulls{};  ///< unquoted texts that mean null, in addition to the empty text
-  bool strict = false;               ///< doubtful values and records are errors instead of warnings
-  std::vector<ColumnKey> keys{};     ///< the sort keys, with --reverse applied; empty: all columns as text
-  std::vector<std::string> times{};  ///< the forms of the times of a log, for TakeTime(); empty: all known forms
-  std::vector<std::string> time_patterns{};  ///< regular expressions that find the times of a log, for TimePattern
-  std::string zone{};                ///< the zone of the times of a log that name none; empty: TZ or the machine's
-  unsigned year = 0;                 ///< the year of the first time of each log; 0: the age of the file tells
+  std::uint64_t header = 1;  ///< number of records at the top that stay there; the last one has the column names
+  std::vector<std::string> nulls{};  ///< texts without quotes that mean null; an empty text always does
+  bool strict = false;               ///< true: wrong values and records are errors instead of warnings
+  std::vector<ColumnKey> keys{};     ///< the sort keys, already reversed by --reverse; empty: all columns as text
+  /// The formats of the times of a log (--time), for TakeTime(); empty: all known formats.
+  std::vector<std::string> times{};
+  /// Regular expressions that find the times in a log (--time-regex), for TimePattern.
+  std::vector<std::string> time_patterns{};
+  std::string zone{};  ///< the time zone of those times in a log that name none; empty: TZ or the machine's
+  unsigned year = 0;                 ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
-  std::string since{}, until{};      ///< the window of a log's times, for TimeWindow; empty: no bound
-  bool prefix_name = false;          ///< the output has the name of its input before each record
-  /// The state of RecordFormat::Alone(), as SaveState() returns it. Each record must have the same key in that state.
-  /// Empty: records need not be read alone.
+  std::string since{}, until{};  ///< records of a log with other times are left out (--since, --until); empty: no bound
+  bool prefix_name = false;          ///< true: the output has the name of the input before each record
+  /// Only for tasks: the state of RecordFormat::Alone(), as SaveState() returns it. Each record must have the same key
+  /// in that state. Empty: records need not be readable alone.
   std::string alone{};
-  bool reverse = false;              ///< if there are no keys, the order is descending
+  bool reverse = false;              ///< true: without keys, the order is descending
   int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks
 
-  /// Returns true if records outside of a window of time are left out.
+  /// Returns true if records are left out because of their times (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }
 };
 

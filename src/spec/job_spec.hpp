@@ -21,7 +21,7 @@
 
 namespace gpusort {
 
-/// The task of a process. If options ask for several actions, the last one in this list counts.
+/// The action of the program. If the options ask for several actions, the last of them in this list counts.
 enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kVersion, kHelp };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
@@ -31,11 +31,11 @@ enum class When { kAuto, kAlways, kNever };
 /// Bytes [begin, end) of a file.
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
-  bool inside = false;  ///< the range ends after a record, and the rest of the file does not belong to the job
+  bool inside = false;  ///< true: the range ends after a record, and the bytes after it do not belong to the job
   std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };
 
-/// Owns an order of lines and its view. Record layouts point to the view, so this object must outlive the layouts.
+/// Owns an order of lines and its view. Record layouts have pointers to the view, so this object must outlive them.
 struct LineOrdered {
   explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
   LineOrdered(const LineOrdered&) = delete;
@@ -48,16 +48,16 @@ struct LineOrdered {
 /// The inputs, and how their bytes are divided into records.
 struct Source {
   std::vector<std::string> inputs;  ///< at least one name; "-" means standard input and occurs at most once
-  bool implied = false;             ///< the user named no input, so that `inputs` is standard input
+  bool implied = false;             ///< true: the user named no input, so `inputs` is standard input
   std::string names_file;           ///< the file of --files0-from, which contains the names of the inputs; may be empty
   std::vector<ByteRange> ranges;    ///< the part of each input that is sorted; empty: all inputs are sorted completely
   std::optional<Codec> codec;       ///< the codec of all inputs; no value: the extension of each name decides
   std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< maximum size of an input after expansion
 
   Format format = Format::kBinary;
-  bool format_assumed = false;        ///< no option names the format
-  bool format_guessed = false;        ///< lines were chosen before the name of any input was known
-  bool force_format = false;          ///< inputs that seem to have another format are not refused
+  bool format_assumed = false;        ///< true: no option names the format
+  bool format_guessed = false;        ///< true: lines were chosen before the name of any input was known
+  bool force_format = false;          ///< true: inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
   std::string lines_because;          ///< the option or key that implies lines; may be empty
   std::string column_form;            ///< the keys, rewritten as keys of columns, for a warning
@@ -69,33 +69,33 @@ struct Source {
 /// The output, and how it gets its name.
 struct Target {
   std::string output;       ///< the path, or "-" for standard output; empty for Action::kCheck
-  bool implied = false;     ///< the user named no output, so that `output` is standard output
-  bool asks = false;        ///< a person at a terminal is asked before an existing output is replaced
-  bool no_clobber = false;  ///< an existing output is an error
+  bool implied = false;     ///< true: the user named no output, so `output` is standard output
+  bool asks = false;        ///< true: a person at a terminal is asked before an existing output is replaced
+  bool no_clobber = false;  ///< true: it is an error if the output exists
   unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
   Codec codec = Codec::kNone;
-  bool headless = false;           ///< the output does not get the header of the inputs
+  bool headless = false;           ///< true: the output does not get the header of the inputs
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
   bool no_fsync = false;
   bool no_space_check = false;
-  bool verify = false;  ///< the output is read back before it gets its name
+  bool verify = false;  ///< true: the output is read back before it gets its name
 };
 
 /// The order of the records, and which records the output keeps.
 struct Order {
   RecordLayout layout;                       ///< the fields and their directions; --reverse is already applied
   std::shared_ptr<const LineOrdered> lines;  ///< owns the order of lines to which `layout` points
-  bool locale = false;                       ///< lines are compared by the collation of the environment's locale
-  bool random = false;                       ///< a key of `lines` is a random order, whose salt ReadNamedFiles sets
-  std::string random_source;                 ///< the file from which the salt is read; empty: /dev/urandom
-  bool unique = false;                       ///< the output keeps only the first of equal records
-  std::uint64_t top = 0;                     ///< the maximum number of records in the output; 0: no maximum
-  bool merge = false;                        ///< the inputs are sorted already
+  bool locale = false;                       ///< true: lines are compared by the collation of the environment's locale
+  bool random = false;        ///< true: a key of `lines` is a random order; ReadNamedFiles() sets its salt
+  std::string random_source;  ///< the file from which the salt is read; empty: /dev/urandom
+  bool unique = false;        ///< true: the output keeps only the first of records with equal keys
+  std::uint64_t top = 0;      ///< the maximum number of records in the output; 0: no maximum
+  bool merge = false;         ///< true: the inputs are sorted already
 
-  bool debug = false;        ///< the output shows which part of each line is compared
+  bool debug = false;        ///< true: the output shows which part of each line is compared
   std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
-  KeyOptions ordering;       ///< the ordering letters of the command line, for the warnings of `debug`
+  KeyOptions ordering;       ///< the letters such as -n and -r that belong to no key, for the warnings of `debug`
   bool stable = false;       ///< -s was given; for the warnings of `debug`
   bool reverse = false;      ///< -r was given; `layout` is reversed already
 };
@@ -105,23 +105,23 @@ struct Limits {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;
   std::vector<std::string> temp_dirs;  ///< folders for temporary files; empty: chosen when the job starts
-  std::optional<Codec> temp_codec;     ///< the codec of spilled blocks; no value: chosen during the first writes
-  std::string temp_program;            ///< the program that compresses spilled blocks; empty: `temp_codec` decides
+  std::optional<Codec> temp_codec;     ///< the codec of temp files; no value: chosen during the first writes
+  std::string temp_program;            ///< the program that compresses temp files; empty: `temp_codec` decides
   unsigned threads = 0;                ///< 0: one thread for each core
   DeviceChoice device = DeviceChoice::kAuto;
   std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs (with kAuto: one for a small input)
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
   std::uint64_t batch_bytes = 0;         ///< size of a batch; 0: the planner decides
-  std::uint64_t block_bytes = 0;         ///< size of a spilled block; 0: the planner decides
+  std::uint64_t block_bytes = 0;         ///< size of a block in temp files; 0: the planner decides
   unsigned max_fan_in = 0;               ///< maximum number of runs in one merge, at least 2; 0: the planner decides
 };
 
-/// How a job continues in another process after its process was killed (--resume-dir).
+/// How a job continues in a new process after its process was killed (--resume-dir).
 struct Survival {
   std::string dir;    ///< the folder with the finished part of the job; empty: the job cannot continue
-  bool keep = false;  ///< the folder is kept when the job is done
+  bool keep = false;  ///< true: the folder is kept when the job is done
   std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;  ///< output bytes between two checkpoints
-  /// Names and values of the typed options that must be the same when the job continues.
+  /// The options that must be the same when the job continues: names and values as typed.
   std::vector<std::pair<std::string, std::string>> typed;
 };
 
@@ -135,17 +135,18 @@ struct Reports {
   bool quiet = false;  ///< Action::kCheck prints no message
 };
 
-/// Behaviour in which the program names `gpusort` and `sort` differ.
+/// How the behaviour differs between the program names `gpusort` and `sort`.
 struct Dialect {
-  bool strict = true;           ///< unusable temp folders, and inputs that change while they are read, are errors
-  bool grows = false;           ///< a line that is longer than planned takes more memory instead of being an error
-  bool ignore_sigpipe = false;  ///< compression programs must ignore SIGPIPE, as the caller of this process does
-  std::function<void(const std::string&)> say;  ///< called if a program cannot be run; empty: a warning is logged
+  bool strict = true;           ///< true: unusable temp folders, and inputs that change while they are read, are errors
+  bool grows = false;           ///< true: a line that is longer than planned takes more memory; false: it is an error
+  bool ignore_sigpipe = false;  ///< true: compression programs ignore SIGPIPE, as the caller of this process does
+  /// Gets the message if a compression program cannot be run; empty: a warning is logged.
+  std::function<void(const std::string&)> say;
 };
 
 struct JobSpec {
   Action action = Action::kSort;
-  bool probes = false;                 ///< Action::kExplain measures how long the job will take
+  bool probes = false;                 ///< true: Action::kExplain measures how long the job will take
   HelpTopic help = HelpTopic::kShort;  ///< the text that Action::kHelp prints
   std::string shell;                   ///< the shell of Action::kCompletion: bash, zsh or fish
 
@@ -158,10 +159,10 @@ struct JobSpec {
   Dialect dialect;
 };
 
-/// Returns true if the job leaves out the records outside of a window of time.
+/// Returns true if the job leaves out records because of their times (--since, --until).
 inline bool HasWindow(const JobSpec& spec) { return spec.source.table && spec.source.table->has_window(); }
 
-/// Returns the name of an input without the extension of its codec, for example a.csv for a.csv.gz.
+/// Returns the name of an input without an extension such as .gz: a.csv for a.csv.gz.
 inline std::string ExpandedName(const std::string& input, const Source& source) {
   const Codec named = CodecOfPath(input);
   return named != Codec::kNone && source.codec.value_or(named) == named ? std::string(WithoutCodecExtension(input))

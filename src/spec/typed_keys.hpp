@@ -1,4 +1,4 @@
-// Sort keys of lines as typed, which key_def.hpp turns into an order. Plain data. Start at KeyDef.
+// Sort keys of lines as the user typed them; key_def.hpp turns them into an order. Plain data. Start at KeyDef.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// The ordering letters of a key or of the command line, as typed.
+/// The letters of GNU sort that say how to compare, such as n and r, of a key or of the command line.
 struct KeyOptions {
   bool skip_start_blanks = false;
   bool skip_end_blanks = false;
@@ -26,8 +26,8 @@ struct KeyOptions {
 
   /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in the order of GNU sort's messages. Has b if either end of the key has b. Has no i if d is
-  /// set.
+  /// Returns the letters in the order that GNU sort's messages use. Has b if either end of the key has b. Has no i if d
+  /// is set.
   std::string letters() const {
     const std::pair<bool, char> letters[] = {
         {skip_start_blanks || skip_end_blanks, 'b'}, {dictionary_order, 'd'}, {fold_case, 'f'}, {general, 'g'},
@@ -50,7 +50,7 @@ struct KeyDef {
   std::uint64_t end_field = LineKey::kToEnd;
   std::uint64_t end_char = 0;
   KeyOptions options;
-  bool obsolescent = false;  ///< the user wrote the key as +F.C -F.C
+  bool obsolescent = false;  ///< true: the user wrote the key in the old form, +F.C -F.C
 
   friend bool operator==(const KeyDef&, const KeyDef&) = default;
 };

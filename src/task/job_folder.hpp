@@ -33,23 +33,25 @@ namespace gpusort {
 
 class JobFolder {
  public:
-  /// Throws Error(kUsage) if there is no folder `path`, or if other users can write to it.
+  /// Opens the folder `path`. Throws Error(kUsage) if it does not exist, or if other users can write to it.
   JobFolder(FileSystem& files, std::string path);
 
-  /// Writes job.json, unless an earlier task has written it. Throws Error(kUsage), which names the difference, if the
-  /// folder belongs to another job.
+  /// Writes job.json, unless an earlier task has written it. Throws Error(kUsage) if the folder belongs to another job;
+  /// the message names the difference.
   void Begin(const TaskJob& job);
-  /// Returns a checksum of the facts that decide the bytes of the job's files: options, and names and sizes of inputs.
+  /// Returns a number that identifies the job: a checksum of its options, and of the names and sizes of its inputs.
   std::uint64_t Id();
   RunLabel LabelOf(std::uint64_t run);
 
-  // A Read function throws Error(kUsage) until the task that writes the file has finished. A Find function returns
-  // std::nullopt instead. Both throw Error(kIntegrity) if the file is damaged.
+  // Each Read function returns the content of one file, and throws Error(kUsage) if the task that writes it has not
+  // finished. Each Find function returns std::nullopt in this case. Both throw Error(kIntegrity) if the file is
+  // damaged.
   TaskJob ReadJob();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
-  /// Returns where part `part` begins in each run, or if `part` is the number of parts, where each run ends.
+  /// Returns where part number `part` begins in each run. If `part` is the number of parts, returns where each run
+  /// ends.
   PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -58,8 +60,9 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Writes a cut, unless another process has written it. Calls `begins` for each part in order, and finally with the
-  /// number of parts to get the ends of the runs.
+  /// Writes the files of a cut, which say where each part of the output begins in each run. Does nothing if another
+  /// process has written them. Calls `begins` for each part in order, and finally with the number of parts to get the
+  /// ends of the runs.
   void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -72,7 +75,8 @@ class JobFolder {
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
-  /// Returns the result of `read` for a JSON file, after checking that the file names itself and this job.
+  /// Reads a JSON file, checks that it names itself and this job, and returns the result of `read`. Returns
+  /// std::nullopt if there is no such file.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>
@@ -90,7 +94,7 @@ std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 /// Creates a file that only its owner can read. Throws Error(kUsage) if `path` is a link or another user's file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
-/// Writes `bytes` to `file`, syncs and publishes it.
+/// Writes `bytes` to `file`, waits until they are on the disk, and gives the file its name.
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes);
 
 }  // namespace gpusort

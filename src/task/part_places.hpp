@@ -12,9 +12,9 @@
 
 namespace gpusort {
 
-/// Names and opens the files of parts. An output in a folder has a file for each part. In a single plain file, every
-/// part writes at its offset. A single compressed file is joined from files of the parts when the output is proved,
-/// because the sizes of compressed parts are not known earlier.
+/// Names and opens the files into which tasks write the parts of the output. There are three cases. An output in a
+/// folder has a file for each part. In a single plain file, every part is written at its offset. A single compressed
+/// file is joined from files of the parts at the end, because the sizes of compressed parts are not known earlier.
 class PartPlaces {
  public:
   /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if a single output cannot be replaced.
@@ -22,7 +22,7 @@ class PartPlaces {
 
   /// Returns true if the output is a folder with a file for each part.
   bool apart() const { return !whole_; }
-  /// Returns true if the proof joins the files of the parts to a single compressed file.
+  /// Returns true if the files of the parts are joined to a single compressed file when the output is proved.
   bool joins() const { return whole_ && codec_ != Codec::kNone; }
   /// Returns true if every part has a separate file.
   bool own_files() const { return apart() || joins(); }
@@ -31,14 +31,17 @@ class PartPlaces {
   std::string PathOf(std::uint64_t part) const;
   /// Returns the single output, or null if the output is a folder.
   OutputFile* whole() const { return whole_.get(); }
-  /// Returns the name of the hidden file or folder, which is in the folder of the output.
+  /// Returns the name of the file or folder that holds unfinished output. It is hidden, and lies in the folder of the
+  /// output.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
   /// Creates the file of a part, and the folder of the file. Only this user can open a hidden folder.
   std::unique_ptr<OutputFile> Create(std::uint64_t part) const;
-  /// Opens the hidden file that all parts share, at byte `at`. Creates the file if it does not exist.
+  /// Opens the hidden file that all parts share, and moves to offset `at` in bytes. Creates the file if it does not
+  /// exist.
   detail::Fd OpenShared(std::uint64_t at) const;
-  /// Returns true if the proof has already joined the parts. The facts of the first part then describe the output.
+  /// Returns true if the files of the parts have already been joined. TaskPart of the first part then describes the
+  /// whole output.
   bool IsJoined(JobFolder& folder) const;
   /// Returns true if the file at `path` is the file to which `part` was written, and contains all bytes of the part.
   bool IsThere(const TaskPart& part, const std::string& path) const;

@@ -1,5 +1,5 @@
-// Measures how long each phase of a job keeps each resource busy. Start at Busy.
-// A resource is busy while at least one thread uses it. The times of threads are not added, so no share exceeds 100 %.
+// Measures how long each phase of a job keeps each resource busy. Start at Busy. A resource is busy while at least one
+// thread uses it. Times of several threads are not added, so a resource is never busy for more than 100 % of the time.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace gpusort {
 enum class Resource : std::uint8_t {
   kDiskRead,
   kDiskWrite,
-  kBus,      ///< transfers between host and GPU that are not a part of kCompute
+  kBus,      ///< transfers between host and GPU that do not count for kCompute
   kCompute,  ///< sorting and merging, including the transfers that a GPU needs for this
   kCodec,    ///< reading and expanding compressed inputs, and compressing outputs
 };
@@ -41,7 +41,7 @@ struct PhaseTimes {
   Nanoseconds wall{0};
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
-  DeviceTimes device;  ///< the times that GPUs spent, summed over all lanes
+  DeviceTimes device;  ///< the times that GPUs spent, added up over all lanes (workers of a GPU)
 
   /// Returns the part of the phase, from 0 to 1, in which the resource was busy.
   double Share(Resource resource) const {
@@ -49,12 +49,13 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the resource that was busiest between two moments of a phase: "disk read", "disk write", "bus", "cores" or
-/// "GPU". Returns "" if no resource was busy for half of the time. `gpus` is 0 if the CPU computes.
+/// Returns the resource that was busiest in the time from `before` to `now`, which lie in the same phase: "disk read",
+/// "disk write", "bus", "cores" or "GPU". Returns "" if no resource was busy for half of that time. `gpus` is the
+/// number of GPUs, or 0 if the CPU sorts.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
-/// Measures the phases of a job. Thread-safe. Call Enter and Leave for blocks of records and not for single records,
-/// because each call reads the clock and takes a lock.
+/// Measures the phases of a job. Any thread may call any member. Do not call Enter() and Leave() for every single
+/// record, because each call reads the clock and takes a lock.
 class StageClock {
  public:
   using NowFunction = std::function<Nanoseconds()>;
@@ -65,19 +66,21 @@ class StageClock {
   StageClock& operator=(const StageClock&) = delete;
   ~StageClock();
 
-  /// From now on, logs an event at the start and at the end of each phase if the log has the JSON format.
+  /// Turns on log events at the start and at the end of each phase. They appear only if the log is in JSON.
   void LogPhases();
-  /// Adds phases and uses of resources to `trace` as slices. Call this before other threads use the clock.
+  /// Lets the clock add its phases and each use of a resource to `trace`. Call this before other threads use the clock.
   void TraceInto(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
-  /// Ends the current phase and begins the next one. A use of a resource that continues is divided between the phases.
+  /// Ends the current phase and begins the next one. If a resource is in use at this moment, the time of that use is
+  /// divided between the two phases.
   void BeginPhase(std::string name);
 
-  /// Begins a use of `resource` by the calling thread.
+  /// The calling thread begins to use `resource`.
   void Enter(Resource resource);
-  /// Ends the use that Enter began. Adds `bytes` to the bytes of the resource in the current phase.
+  /// The calling thread ends the use that it began with Enter(). Adds `bytes` to the bytes of the resource in the
+  /// current phase.
   void Leave(Resource resource, std::uint64_t bytes);
-  /// Adds the times of a device to the current phase.
+  /// Adds times that a GPU has spent to the current phase.
   void Add(const DeviceTimes& times);
 
   /// Returns all phases. The last element is the current phase, up to now.
@@ -97,12 +100,12 @@ class StageClock {
   mutable std::mutex mutex_;
   bool logs_ = false;
   std::vector<PhaseTimes> ended_;
-  PhaseTimes phase_;  // the current phase; its busy times do not include uses that have not ended
+  PhaseTimes phase_;  // the current phase; uses that have not ended are not yet in its busy times
   Nanoseconds begun_;
   PerResource<Use> uses_{};
 };
 
-/// Marks that the calling thread uses `resource` while this object exists. In a trace, `mark` names the use.
+/// While this object exists, the calling thread counts as using `resource`. `mark` is the name of this use in a trace.
 class Busy {
  public:
   Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const Mark& mark = {})

@@ -1,6 +1,6 @@
-// Writes the files of --trace and --report and the summary at a terminal. Start at JobRecord.
-// `main` creates a JobRecord and ends it with the exit code. The sort fills the record in, even when it fails.
-// Therefore a failed job has the same files as a job that succeeds.
+// Writes the files of --trace and --report, and the summary at a terminal. Start at JobRecord. `main` creates a
+// JobRecord and ends it with the exit code. The sort fills it in even if it fails, so a failed job has the same files
+// as a job that succeeds.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Begins to sample `clock`, `memory` and `temp`, which must live until Leave. `trace_memory` is the number of bytes
-  /// that --trace and --report may take. Throws Error(kUsage) if the trace file cannot be opened.
+  /// Starts a thread that samples `clock`, `memory` and `temp`, which must live until Leave(). `trace_memory` is the
+  /// number of bytes that --trace and --report may take. Throws Error(kUsage) if the trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
-  /// Returns the sampler, or null before Begin, after Leave, and if the job has neither --trace nor --report.
+  /// Returns the object that takes the samples. Returns null before Begin(), after Leave(), and if the job has neither
+  /// --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Ends the sampling. `plan` is the text of --explain. `stats` are the figures of the sort, which may have failed.
+  /// Stops the samples. `plan` is the text of --explain. `stats` are the figures of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
   /// Writes the files, and prints the summary if the job succeeded. Later calls do nothing. Throws Error(kIo) or
@@ -33,7 +34,7 @@ class JobRecord {
   void End(const JobEnding& ending);
 
  private:
-  /// Jobs that take less time than this have no summary, unless progress is always shown.
+  /// Jobs that take fewer seconds than this print no summary, unless the user wants to see progress in any case.
   static constexpr double kLongJobSeconds = 3;
 
   void EndTrace(const JobEnding& ending);

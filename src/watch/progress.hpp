@@ -1,6 +1,6 @@
-// Shows the progress of a job, and the resource that limits its rate. Start at Progress.
-// A thread writes the line of progress to standard error. There is no thread if no person can see the line and no
-// signal can ask for the line. Counting bytes then costs one atomic addition.
+// Shows the progress of a job, and the resource that limits its rate. Start at Progress. A thread writes a line of
+// progress to standard error. This thread exists only if someone can see the line or ask for it by a signal. Otherwise
+// counting bytes costs one atomic addition.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,11 @@
 
 namespace gpusort {
 
-/// Computes bytes per second over the last five seconds, or over the time since the first sample if that is shorter.
+/// Computes the rate of the last five seconds in bytes per second, or the rate since the first sample if that is less.
 class RateMeter {
  public:
-  /// Adds a sample: `done` bytes are done at time `now`. Neither value may fall. Returns the rate, or 0 at first.
+  /// Adds a sample: `done` bytes were done at the time `now`. Neither value may be less than in the last call. Returns
+  /// the rate in bytes per second, or 0 after the first sample.
   double Update(Nanoseconds now, std::uint64_t done);
   void Reset() { samples_.clear(); }
 
@@ -43,42 +44,43 @@ struct ProgressFacts {
   double bytes_per_second = 0;           ///< 0 if not known yet
   std::optional<int> percent{};          ///< how much of the whole job is done
   std::optional<double> seconds_left{};  ///< estimated time to the end of the whole job
-  std::string waits_for{};               ///< the resource that limits the rate; empty if no resource is busy enough
+  std::string waits_for{};               ///< the resource that limits the rate; empty: no resource is busy enough
 };
 
 /// Returns a line such as "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 5 s left, waits for disk read". If the line
-/// is longer than `columns`, omits the rate first, then the resource, the bytes and the phase.
+/// is longer than `columns` characters, leaves out the rate first, then the resource, the bytes and the phase.
 std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
 
 /// Returns whether progress is shown. With kAuto, it is shown if standard error is a terminal.
 bool ShowsProgress(When when);
 
-/// Counts the bytes of each phase and shows the line of progress. Any thread may call any member.
+/// Counts the bytes that each phase has done, and shows the line of progress. Any thread may call any member.
 class Progress {
  public:
-  /// `clock` is the clock of this job, and must outlive this object. A terminal shows one line, which is redrawn five
-  /// times a second and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase.
-  /// The JSON log gets an event every second. SIGUSR1 prints one line, whatever `when` is.
+  /// `clock` is the clock of this job, and must outlive this object. On a terminal, one line is redrawn five times a
+  /// second and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase. The JSON
+  /// log gets an event every second. SIGUSR1 prints one line, even if `when` is kNever.
   Progress(When when, const StageClock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Sets the coming parts of the job. The name of each part is the name of its phase.
+  /// Sets the parts of the job that are still to come. Each has the name of its phase.
   void Expect(std::vector<JobPart> parts);
   /// Sets the number of GPUs that compute; 0 means that the CPU computes.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
   /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Replaces Advance until the phase ends: `count` returns the number of bytes done. Any thread may call `count`.
+  /// Until the phase ends, the bytes done are those that `count` returns, instead of those of Advance(). Any thread may
+  /// call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Counts bytes that an earlier process of the job has done.
+  /// Counts bytes as done that an earlier process of the job has done.
   void Skip(std::uint64_t bytes) noexcept {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);
   }
-  /// Call this once the output is in place.
+  /// Call this when the output has its name.
   void Finish();
   bool shown() const { return shown_; }
 
@@ -91,7 +93,7 @@ class Progress {
   std::atomic<std::uint64_t> done_{0}, skipped_{0};
   std::atomic<unsigned> gpus_{0};
   bool shown_ = false, terminal_ = false;
-  unsigned answered_ = 0;  // the number of SIGUSR1 signals that were answered by a line of progress
+  unsigned answered_ = 0;  // how many SIGUSR1 signals were answered by a line of progress
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false, finished_ = false;
@@ -99,7 +101,7 @@ class Progress {
   std::function<std::uint64_t()> count_;
   RateMeter rate_;
   JobOutlook outlook_;
-  std::deque<PhaseTimes> looks_;  // samples of the clock's current phase in the last second, oldest first
+  std::deque<PhaseTimes> looks_;  // the clock's current phase at several moments of the last second, oldest first
   Threads thread_;                // one thread if the line is shown or SIGUSR1 can ask for it
 };
 

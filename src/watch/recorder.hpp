@@ -1,6 +1,6 @@
-// Samples the state of a running job, for the charts of --report and the counters of --trace. Start at Recorder.
-// The number of samples is bounded. When it reaches the bound, every second sample is dropped and the interval doubles,
-// so that a job of hours takes no more memory than a job of seconds.
+// Samples the state of a running job, for the charts of --report and the counters of --trace. Start at Recorder. There
+// are at most kMostSamples samples. When there are so many, every second sample is dropped and the time between samples
+// doubles. A job of hours therefore takes no more memory than a job of seconds.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ struct RecordedSample {
   Nanoseconds time{0};  ///< the time since the job began
   PerResource<Nanoseconds> busy{};
   PerResource<std::uint64_t> bytes{};
-  std::uint64_t memory = 0, temp = 0;  ///< bytes of memory and of temp space in use
+  std::uint64_t memory = 0, temp = 0;  ///< bytes of memory and of temp files in use
 };
 
 class Recorder {
@@ -29,9 +29,9 @@ class Recorder {
   static constexpr std::size_t kMostSamples = 512;
   using Value = std::function<std::uint64_t()>;
 
-  /// Starts a thread that samples `clock`, which must outlive this object. `trace` may be null; call Stop before the
-  /// trace ends. `memory` and `temp` return the bytes in use, and must be callable from any thread. Times of samples
-  /// count from `zero`. If the system refuses the thread, only a first and a last sample are taken.
+  /// Starts a thread that samples `clock`, which must outlive this object. `trace` may be null; otherwise call Stop()
+  /// before it is destroyed. `memory` and `temp` return how many bytes are in use; any thread may call them. The times
+  /// of samples count from `zero`. If the system refuses the thread, only a first and a last sample are taken.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -44,7 +44,7 @@ class Recorder {
   /// Shows `value` as a counter in the trace while this object exists. The recorder's thread calls `value`.
   class Gauge {
    public:
-    Gauge(Recorder* recorder, std::string name, Value value);  ///< `recorder` may be null: then there is no counter
+    Gauge(Recorder* recorder, std::string name, Value value);  ///< `recorder` may be null: then nothing is shown
     Gauge(const Gauge&) = delete;
     Gauge& operator=(const Gauge&) = delete;
     ~Gauge();
@@ -73,7 +73,7 @@ class Recorder {
   bool stop_ = false;
   Nanoseconds interval_;
   std::vector<RecordedSample> samples_;
-  RecordedSample counted_;  // the sample from which the last counters in the trace were computed
+  RecordedSample counted_;  // the sample that the last counters in the trace show
   std::list<Gauge::Entry> gauges_;
   Threads thread_;
 };

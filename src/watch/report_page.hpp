@@ -24,10 +24,10 @@ struct ReportFacts {
   std::string version;
   std::string started;  ///< the date and time in UTC
   double seconds = 0;
-  std::vector<std::pair<std::string, std::string>> files;  ///< the role and the escaped name of each file
+  std::vector<std::pair<std::string, std::string>> files;  ///< each file of the job: what it is, and its escaped name
   std::string plan;                                        ///< the text of --explain; empty if no plan was made
   std::optional<SortStats> stats;                          ///< no value if the job ended before it began to sort
-  Nanoseconds phases_begin{0};                             ///< the time of the first phase in `samples`
+  Nanoseconds phases_begin{0};                             ///< the time in `samples` at which the first phase began
   std::vector<RecordedSample> samples;
 };
 

@@ -14,11 +14,11 @@ struct AttemptStats {
   std::string host;
   std::uint64_t pid = 0;
   std::string begin;                            ///< the date and time in UTC
-  std::uint64_t runs_kept = 0;                  ///< number of runs that the process took over from earlier processes
-  std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs made and of bytes read by the process
+  std::uint64_t runs_kept = 0;  ///< number of sorted runs that the process took over from earlier processes
+  std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
 };
 
-/// The sizes that the plan of a sort chose.
+/// The sizes that the plan of a sort has chosen, in bytes except `gpus` and `fan_in`.
 struct PlanStats {
   unsigned gpus = 0;  ///< 0 means that the CPU sorts
   std::uint64_t fan_in = 0, slot_bytes = 0, block_bytes = 0, window_bytes = 0, device_memory = 0, temp_bytes = 0;
@@ -29,7 +29,8 @@ struct SortStats {
   bool gpu = false;
   double open_seconds = 0;  ///< time until the backend was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
-  std::uint64_t records_outside = 0;  ///< how many of records_in were outside of the window of --since and --until
+  /// How many of `records_in` were outside of the time window of --since and --until.
+  std::uint64_t records_outside = 0;
   std::uint64_t top = 0;           ///< the value of --top; 0 means all records
   std::uint64_t header_lines = 0;  ///< number of lines in the header, which are not records
   std::uint64_t stored_bytes = 0;  ///< size of the output after compression, if it is compressed
@@ -43,9 +44,10 @@ struct SortStats {
   std::vector<AttemptStats> attempts;  ///< all processes of a job with --resume-dir; the last one is this process
 };
 
-/// Returns the JSON of --stats. The job may have ended early.
+/// Returns the content of the file of --stats, in JSON. The job may have failed.
 std::string StatsText(const SortStats& stats);
-/// Writes the JSON of --stats to a file. Throws Error(kIo) or Error(kNoSpace), which says that the output is complete.
+/// Writes the file of --stats. If that fails, throws Error(kIo) or Error(kNoSpace). The message says that the output of
+/// the sort is complete.
 void WriteStatsFile(const std::string& path, const SortStats& stats);
 
 }  // namespace gpusort

@@ -8,7 +8,8 @@
 
 namespace gpusort {
 
-/// Returns five lines: bytes and records, time and rate, memory, the resource that limited the job, and advice.
+/// Returns five lines for a person: bytes and records, time and rate, memory, the resource that limited the job, and
+/// advice.
 std::string SummaryText(const JobSpec& spec, double seconds, unsigned threads, const SortStats& stats);
 
 }  // namespace gpusort

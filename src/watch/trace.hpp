@@ -1,8 +1,9 @@
-// Writes --trace: Chrome's trace events of each thread, for ui.perfetto.dev and chrome://tracing. Start at Trace.
-// Stages do not call Trace. Busy (clock.hpp) adds a slice for each use of a resource, and Pipeline names the threads.
-// Each thread has its own ring buffer. Adding a slice allocates no memory, and takes no lock while the ring has room.
-// The recorder's thread writes the slices to the file while the job runs. The file is a JSON array with one event on
-// each line. If the job is killed, the file lacks its last moments and the end of the array, but Perfetto opens it.
+// Writes the file of --trace: what each thread did and when, as Chrome's trace events, for ui.perfetto.dev and
+// chrome://tracing. Start at Trace. Other code does not call Trace. Busy (clock.hpp) adds a slice, which is a bar in
+// the viewer, for each use of a resource, and Pipeline names the threads. Each thread has a separate ring buffer for
+// slices. Adding a slice allocates no memory, and takes no lock while the ring has room. The recorder's thread writes
+// the slices to the file while the job runs. The file is a JSON array with one event on each line. If the job is
+// killed, the file lacks its last moments and the end of the array, but Perfetto opens it.
 #pragma once
 
 #include <atomic>
@@ -19,11 +20,12 @@ namespace gpusort {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The name of the calling thread's role in traces, which must be a literal. Pipeline sets it when a thread starts.
+/// The role of the calling thread, a word for traces; must be a literal. Pipeline sets it when a thread starts.
 inline thread_local const char* thread_role = "helper";
 
-/// The track on which a trace viewer draws a slice, in addition to the track of its thread. A slice on kGpu lasts from
-/// the submission of work to the end of the wait for the work. CUDA events would be exact, but each costs a call.
+/// The track (a row of the trace viewer) on which a slice is drawn, in addition to the track of its thread. A slice on
+/// kGpu lasts from the submission of work to the end of the wait for it. CUDA events would be exact, but each costs a
+/// call.
 enum class TraceTrack : std::uint8_t { kNone, kInput, kTemp, kOutput, kBus, kCodec, kGpu };
 inline constexpr std::size_t kTraceTracks = 7;
 
@@ -35,7 +37,7 @@ struct Mark {
   TraceTrack track = TraceTrack::kNone;  ///< kNone: the slice is drawn on the track of its resource
 };
 
-/// A use of a resource by a thread, drawn as a bar from `begin` to `end`.
+/// A use of a resource by a thread. A trace viewer draws it as a bar from `begin` to `end`.
 struct TraceSlice {
   const char* name = nullptr;  ///< a string that lives as long as the trace
   Nanoseconds begin{0}, end{0};
@@ -46,42 +48,44 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// The number of threads that can add slices at the same time, in addition to `cores` threads.
+  /// How many threads more than `cores` can add slices at the same time.
   static constexpr std::size_t kOtherThreads = 128;
 
   /// Creates or empties the file. `memory` is the size of all rings together in bytes. Times count from `zero`. `cores`
-  /// is the number of threads that the job starts for each role. Throws Error(kUsage) if the file cannot be opened.
+  /// is the number of threads that the job starts for each kind of work. Throws Error(kUsage) if the file cannot be
+  /// opened.
   Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores = 1);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Adds a slice of the calling thread. If the ring of the thread is full, calls Drain first. If the thread cannot get
-  /// a ring, drops the slice and counts it in dropped().
+  /// Adds a slice of the calling thread. If the ring of the thread is full, writes it to the file first. If there is no
+  /// ring for the thread, drops the slice and counts it in dropped().
   void Add(const TraceSlice& slice) noexcept;
-  /// Returns a copy of `name` that lives as long as this object, to be the name of slices. Takes a lock.
+  /// Returns a copy of `name` that lives as long as this object and can be the name of slices. Takes a lock.
   const char* Name(const std::string& name);
-  /// Returns true if a ring is half full, so that Drain should be called.
+  /// Returns true if a ring is half full. Drain() should then be called.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
   /// Writes the slices in all rings to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes all slices and a last event with `ending`, a JSON value. Returns 0, or the errno of the first failed write.
+  /// Writes all slices, and as the last event `ending`, which is a JSON value. Returns 0, or the errno of the first
+  /// write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t slices() const { return slices_; }
 
  private:
-  /// The ring buffer of a thread. Its thread adds slices, and the thread that holds file_mutex_ takes the slices out.
+  /// The ring buffer of a thread. The thread adds slices to it, and any thread that holds file_mutex_ takes them out.
   struct Buffer {
     std::unique_ptr<TraceSlice[]> slices;
     std::size_t size = 0;
     std::atomic<std::uint64_t> added{0}, taken{0};
     std::atomic<bool> in_use{true};
     const char* role = nullptr;
-    unsigned index = 0;  ///< the number of this ring among the rings of the same role, from 1
+    unsigned index = 0;  ///< the number of this ring among those of threads with the same role, from 1
     bool named = false;
   };
   struct Own;
@@ -108,7 +112,7 @@ class Trace {
   std::mutex mutex_;  // guards buffers_ and names_
   std::set<std::string> names_;
   std::vector<std::shared_ptr<Buffer>> buffers_;
-  std::vector<Nanoseconds> rows_[kTraceTracks];  // for each row of each track, the end of the last slice
+  std::vector<Nanoseconds> rows_[kTraceTracks];  // for each row of each track: the end of the last slice
   bool named_[kTraceTracks] = {};
   bool begun_ = false;
   std::string text_;
