@@ -19,7 +19,8 @@ namespace gpusort {
 namespace {
 
 constexpr std::uint64_t kDefaultDirectAlignment = 4096;
-// A signal or a nearly full disk may cut a transfer short many times, but not forever without progress.
+// A signal or a nearly full disk may cut a transfer short many times. After this many transfers without any progress,
+// the call fails.
 constexpr int kMaxStalls = 1000;
 
 // Newer kernels accept O_DIRECT for a tmpfs, without any effect.
@@ -109,7 +110,8 @@ std::uint64_t File::ReadAt(std::uint64_t offset, std::span<std::byte> out) {
     if (got == 0) break;
     const std::uint64_t taken = got < 0 ? 0 : static_cast<std::uint64_t>(got);
     const std::uint64_t progress = taken / alignment_ * alignment_;
-    // A direct read of a part of a block is either the end of the file or a short transfer, repeated from the block on.
+    // If a direct read returns a part of a block, the file ends there or the transfer was short. After a short
+    // transfer, the read is repeated from the beginning of the block.
     if (progress != taken && offset + done + taken >= Facts().size) return done + taken;
     done += progress;
     stalls = progress > 0 ? 0 : stalls + 1;
@@ -121,7 +123,8 @@ std::uint64_t File::ReadAt(std::uint64_t offset, std::span<std::byte> out) {
 void File::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
   CheckAligned("write", offset, data.data(), data.size());
   std::uint64_t done = 0;
-  // Large enough for huge pages; mapped pages count as resident memory of this process.
+  // This is large enough for huge pages. It is not larger, because mapped pages count as resident memory of this
+  // process.
   constexpr std::uint64_t kMapped = std::uint64_t{4} << 20;
   for (std::uint64_t bytes; done < data.size() && offset + data.size() <= page_bytes_; done += bytes) {
     bytes = std::min(kMapped, data.size() - done);
@@ -150,14 +153,14 @@ void File::Truncate(std::uint64_t size) {
   if (Uninterrupted([&] { return calls_.Truncate(fd_.get(), size); }) != 0) Fail("truncate", size, 0, errno);
 }
 
-/// A file with a name could be cut by another process, and then a copy to its pages would end by SIGBUS.
+/// Another process could cut a file that has a name. A copy to its pages would then end by SIGBUS.
 bool File::OnlyInMemory() const {
   struct stat st;
   return IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
 }
 
 void File::Allocate(std::uint64_t size) {
-  // The kernel would look at each page that is there already.
+  // Reserves only new pages, because the kernel would look at each page that is there already.
   const std::uint64_t begin = page_bytes_;
   if (size <= begin) return;
   if (Uninterrupted([&] { return calls_.Allocate(fd_.get(), begin, size); }) != 0) {
@@ -272,7 +275,8 @@ double FileSystem::CachedShare(const File& file) {
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t pages = (file.Facts().size + kPage - 1) / kPage;
   if (pages == 0) return 0;
-  // A second descriptor, because a direct one bypasses the cache, and this must not start a read-ahead of the reader.
+  // Uses a second descriptor, because a direct descriptor bypasses the cache, and because the probe must not start a
+  // read-ahead for the reader.
   const detail::Fd probe(::open(detail::ProcPath(file.fd_.get()).c_str(), O_RDONLY | O_CLOEXEC));
   if (!probe.open() || ::posix_fadvise(probe.get(), 0, 0, POSIX_FADV_RANDOM) != 0) return 0;
   const std::uint64_t samples = std::min(pages, kSamples);
@@ -280,7 +284,7 @@ double FileSystem::CachedShare(const File& file) {
   for (std::uint64_t i = 0; i < samples; ++i) {
     char byte = 0;
     const struct iovec target = {&byte, 1};
-    // The middle of each of `samples` equal ranges of pages.
+    // This is the middle page of each of `samples` equal ranges of pages.
     const std::uint64_t page = (2 * i + 1) * pages / (2 * samples);
     cached += ::preadv2(probe.get(), &target, 1, static_cast<off_t>(page * kPage), RWF_NOWAIT) == 1 ? 1 : 0;
   }

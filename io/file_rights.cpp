@@ -21,7 +21,8 @@ unsigned DefaultMode() {
   for (std::string line; std::getline(status, line);) {
     if (line.rfind("Umask:", 0) == 0) return 0666u & ~static_cast<unsigned>(std::stoul(line.substr(6), nullptr, 8));
   }
-  // Without /proc the mask can only be read by setting it: strict, because other threads may create files meanwhile.
+  // Without /proc a program can only read the mask by setting it. Sets a strict mask, because other threads may create
+  // files in the meantime.
   const mode_t mask = ::umask(077);
   ::umask(mask);
   return 0666u & ~mask;
@@ -29,8 +30,8 @@ unsigned DefaultMode() {
 
 constexpr char kAcl[] = "system.posix_acl_access";
 
-/// Reads an ACL as the kernel stores it. Returns an empty string if there is none, also because the file system or a
-/// sandbox does not know ACLs. `named` is the file's name in a message.
+/// Reads an ACL in the kernel's binary form. Returns an empty string if there is no ACL, or if the file system or a
+/// sandbox does not support ACLs. `named` is the file's name in a message.
 std::string ReadAcl(const std::string& path, const char* which, const std::string& named) {
   std::string acl(std::size_t{1} << 16, '\0');
   const ssize_t got = ::lgetxattr(path.c_str(), which, acl.data(), acl.size());
@@ -39,8 +40,8 @@ std::string ReadAcl(const std::string& path, const char* which, const std::strin
   return acl;
 }
 
-/// Reads the extended attributes, without those of the system (ACLs). Adds to `unread`, if given, the names of those
-/// that cannot be read, with the reason. `list` and `get` are listxattr and getxattr of a file.
+/// Reads the extended attributes except those of the system (ACLs). If `unread` is not null, adds to it the name of
+/// each attribute that cannot be read, with the reason. `list` and `get` must call listxattr and getxattr for a file.
 template <typename List, typename Get>
 std::map<std::string, std::string> ReadAttributes(List list, Get get, std::vector<std::string>* unread = nullptr) {
   constexpr std::size_t kMost = std::size_t{1} << 16;  // XATTR_LIST_MAX and XATTR_SIZE_MAX
@@ -64,7 +65,7 @@ std::map<std::string, std::string> ReadAttributes(List list, Get get, std::vecto
   return attributes;
 }
 
-/// Does not follow links.
+/// Reads the extended attributes of a file. Does not follow links.
 std::map<std::string, std::string> AttributesOf(const std::string& path, std::vector<std::string>& unread) {
   return ReadAttributes(
       [&](char* names, std::size_t size) { return ::llistxattr(path.c_str(), names, size); },
@@ -86,9 +87,9 @@ const char* WhyNotKept(std::string_view name) {
 }
 
 /// Limits the default ACL of a directory as the kernel does for a file that is created with mode 0666. The mode limits
-/// the entries of owner, others and mask, or of the group if there is no mask.
+/// the entries for the owner, for others, and for the mask or, if there is no mask, for the group.
 void KeepReadAndWrite(std::string& acl) {
-  // linux/posix_acl_xattr.h: a version of 4 bytes, then entries of tag, permissions and id.
+  // The layout of linux/posix_acl_xattr.h: a version of 4 bytes, then entries of tag, permissions and id.
   struct Entry {
     std::uint16_t tag, permissions;
     std::uint32_t id;
@@ -148,7 +149,7 @@ bool FileRights::GiveAccess(File& file, std::vector<std::string>& lost) const {
     lost.push_back("group: " + detail::ErrnoText(errno));
     allowed &= ~static_cast<unsigned>(S_ISGID) & (~070u | ((allowed & 07u) << 3));
   }
-  // The default ACL of the directory is removed in any case.
+  // The new file never keeps an ACL from the default ACL of its directory.
   ::fremovexattr(fd, kAcl);
   if (!acl.empty() && (!all || ::fsetxattr(fd, kAcl, acl.data(), acl.size(), 0) != 0)) {
     lost.push_back("ACL: " + (all ? detail::ErrnoText(errno) : "it goes with owner and group"));
@@ -163,7 +164,8 @@ bool FileRights::GiveAccess(File& file, std::vector<std::string>& lost) const {
   return all;
 }
 
-/// The mode must be 0600, because the old file's mode may forbid to change attributes.
+/// Gives `file` the extended attributes. The mode of `file` must be 0600, because the old file's mode may forbid to
+/// change attributes.
 void FileRights::GiveAttributes(File& file, std::vector<std::string>& lost) const {
   const int fd = file.fd_.get();
   const std::map<std::string, std::string> mine = AttributesOf(fd);

@@ -21,7 +21,8 @@ namespace gpusort {
 namespace {
 
 // The names that RemoveHiddenOutput removes. An entry's name is written before its directory is set, and does not
-// change until the directory is reset. A job has at most 256 parts and their manifest, all made by one thread.
+// change until the directory is reset. A job has at most 256 parts and their manifest, and one thread makes all
+// entries.
 struct HiddenOutput {
   std::atomic<int> directory{-1};
   std::array<char, 32> name{};
@@ -74,8 +75,8 @@ void OutputFile::FindOld() {
   struct stat st;
   int error = 0;
   if (links > 0 || TakesOnlyAdditions(AT_FDCWD, directory_)) {
-    // The kernel decides what the links lead to, because it may refuse those of other users (fs.protected_symlinks) and
-    // another process could change links during the walk above. The kernel also creates a missing target.
+    // The kernel decides where the links lead. It may refuse links of other users (fs.protected_symlinks), and another
+    // process could change links during the walk above. The kernel also creates a missing target.
     detail::Fd end(detail::OpenPath(calls_, AT_FDCWD, given_.c_str(), O_PATH | O_CLOEXEC, 0));
     if (!end.open() && errno == ENOENT && on_old_ != OldFile::kKeep) {
       end = detail::Fd(
@@ -104,7 +105,7 @@ void OutputFile::FindOld() {
   if (name_.empty() || name_ == "." || name_ == "..") Refuse("it names a directory", given_.empty() ? ENOENT : EISDIR);
 }
 
-/// Refuses an old file that a new file cannot take the name of.
+/// Refuses an old file whose name a new file cannot take.
 void OutputFile::RefuseIfNotReplaceable() const {
   struct stat st;
   const int found = ::fstatat(directory_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW);
@@ -148,7 +149,8 @@ void OutputFile::CreateNew(bool direct) {
   file_.reset(new File(calls_, std::move(fd), path_, directory_, direct));
   rights_ = ReadRights();
   if (!rights_) return;
-  // A refusal must come now and not after hours. The rights are taken back, because the file is private until Publish.
+  // Sets the rights now, so that a refusal comes before hours of work. Then takes them back, because the file is
+  // private until Publish.
   const FileFacts mine = file_->Facts();
   if (!rights_->GiveAccess(*file_, lost_)) Refuse("a new file would lose its owner, group or ACL");
   FileRights::RemoveAcl(*file_);
@@ -170,7 +172,7 @@ void OutputFile::OpenOld() {
 OutputFile::~OutputFile() {
   if (published_) return;
   if (taken_up_ && kept_ > 0) {
-    calls_.Truncate(file_->fd_.get(), kept_);  // frees the space of the bytes after them
+    calls_.Truncate(file_->fd_.get(), kept_);  // frees the space after the bytes that are kept
   } else {
     RemoveHidden();
   }
@@ -210,7 +212,8 @@ void OutputFile::Refuse(const std::string& why, int error) const {
   throw SystemError(detail::OpenErrorCode(error), message, error, SystemError::Verb::kOpen, path_);
 }
 
-/// Refuses a file if a user could tell a new file from it: by other names, owner, attributes, or an open descriptor.
+/// Refuses a file if a user could tell a new file from it: by its other names, owner or attributes, or by an open
+/// descriptor.
 void OutputFile::RefuseIfSeen(std::uint64_t names, unsigned mode) const {
   if (names != 1) Refuse("it has several names");
   if ((mode & (S_ISUID | S_ISGID | S_ISVTX)) != 0) Refuse("it has mode bits that a new file does not get");
@@ -222,7 +225,8 @@ void OutputFile::RefuseIfSeen(std::uint64_t names, unsigned mode) const {
   }
 }
 
-/// Returns the path through the open directory, which may have moved; without /proc, the path by its old name.
+/// Returns the path of the file through the open directory, which may have been moved. Without /proc, returns the path
+/// by the directory's old name.
 std::string OutputFile::ByDirectory() const {
   const std::string directory = detail::ProcPath(directory_fd_.get());
   return (::access(directory.c_str(), F_OK) == 0 ? directory : directory_) + "/" + name_;
@@ -246,7 +250,7 @@ void OutputFile::WriteAt(std::uint64_t offset, std::span<const std::byte> data) 
   if (!in_place_.empty()) std::call_once(emptied_, [this] { file_->Truncate(0); });
   file_->WriteAt(offset, data);
   if (sums_ != nullptr) sums_->Add(offset, data);
-  // The device would get small pieces as small writes.
+  // The smallest write that starts writing to the device. The device would get small pieces as small writes.
   constexpr std::size_t kWorthIt = std::size_t{256} << 10;
   if (writes_back_ && data.size() >= kWorthIt) file_->WriteBack(offset, data.size());
 }

@@ -32,7 +32,7 @@ std::filesystem::path TargetOf(const std::filesystem::path& link, std::error_cod
 }  // namespace detail
 
 // The kernel refuses the same files if fs.protected_symlinks, _regular and _fifos are set. In a folder without the
-// sticky bit any user may replace a file by a link, so links count there, too.
+// sticky bit any user may replace a file by a link, so links in such a folder count, too.
 bool PlantedByOther(const std::string& path) {
   struct stat entry, folder;
   if (::lstat(path.c_str(), &entry) != 0 || ::stat(detail::DirectoryOf(path).c_str(), &folder) != 0) return false;
@@ -69,7 +69,7 @@ bool IsStreamSource(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return false;
   if (!S_ISREG(st.st_mode)) return true;
-  constexpr off_t kMostInvented = off_t{64} << 10;  // files of /sys report a size of one page or several
+  constexpr off_t kMostInvented = off_t{64} << 10;  // files of /sys report a size of one page or several pages
   if (st.st_size > kMostInvented) return false;
   const detail::Fd fd(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.open()) return false;

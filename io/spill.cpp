@@ -82,7 +82,7 @@ void SpillStore::OpenFile(Directory& directory) {
     return;
   }
   directory.file = files_.OpenTemp(directory.path, direct_);
-  // A device that wants more than we align to.
+  // The device needs a larger alignment than kSpillAlignment.
   if (kSpillAlignment % directory.file->alignment() != 0) directory.file = files_.OpenTemp(directory.path, false);
 }
 
@@ -135,7 +135,7 @@ void SpillStore::FreeUnclaimed() {
 }
 
 void SpillStore::Sync() {
-  // One at a time: if two threads waited, only one would be told of a write that was lost.
+  // Only one thread syncs at a time: if two threads waited, the kernel would report a lost write to only one of them.
   const std::lock_guard sync_lock(sync_mutex_);
   if (sync_failure_) std::rethrow_exception(sync_failure_);
   try {
@@ -156,8 +156,9 @@ void SpillStore::Sync() {
   }
 }
 
-/// Takes a freed slot of any directory in preference to new space, so that the files stay as small as they can be.
-/// Directories marked in `tried` are passed over; the one that is used is marked. False if none is left.
+/// Takes a slot for a block. Prefers a freed slot of any directory to new space, so that the files stay as small as
+/// possible. Skips the directories marked in `tried`, and marks the directory of the slot. Returns false if no
+/// directory is left.
 bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
   const std::lock_guard lock(mutex_);
   const auto count = static_cast<std::uint32_t>(directories_.size());
@@ -210,7 +211,7 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
       if (named_) slot.file->WriteBack(slot.offset, bytes);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNoSpace) throw;
-      // The slot is given up: in the list it would cost every later write a vain attempt.
+      // The slot is lost: if it were free again, every later write would try it in vain.
       const std::lock_guard lock(mutex_);
       directories_[slot.directory].full = error.what();
       continue;
@@ -277,7 +278,8 @@ void SpillStore::Free(const SpillExtent& extent) {
     Directory& directory = directories_.at(extent.file);
     if (directory.holes) file = directory.file.get();
   }
-  // The slot may next hold a longer block: without a hole, files would grow to a whole block for every short one.
+  // The next block in this slot may be longer. Without a hole, the file would grow to a whole slot for every short
+  // block.
   const bool hole = file != nullptr && file->Deallocate(extent.offset, block_bytes_);
   const std::lock_guard lock(mutex_);
   Directory& directory = directories_.at(extent.file);

@@ -21,10 +21,11 @@ constexpr int kPollMilliseconds = 50;
 constexpr auto kReaderRetry = std::chrono::milliseconds(10);
 // A pipe of the usual 64 KiB costs a task switch for each 64 KiB.
 constexpr int kPipeBytes = 1 << 20;
-// Writes to files and sockets are short, so that the flag is looked at between them.
+// Writes to files and sockets are short, so that the cancel flag is checked between them.
 constexpr std::uint64_t kMaxWriteBytes = 1 << 20;
 
-/// Waits until `fd` is ready or kPollMilliseconds have passed. Returns poll's revents, 0 if it is not ready.
+/// Waits until `fd` is ready or kPollMilliseconds have passed. Returns the revents of poll(), or 0 if `fd` is not
+/// ready.
 int WaitReady(int fd, short events, const std::string& path) {
   struct pollfd wait = {fd, events, 0};
   const int ready = ::poll(&wait, 1, kPollMilliseconds);
@@ -40,7 +41,8 @@ struct stat StatStream(int fd, const std::string& path) {
   return st;
 }
 
-/// Larger pipes are only faster: another user's pipe, or one that has reached the limit of all pipes, stays as it is.
+/// Enlarges a pipe, which only makes it faster. The pipe stays as it is if it is another user's or if all pipes
+/// together have reached their limit.
 void WidenPipe(int fd) {
   if (::fcntl(fd, F_GETPIPE_SZ) < kPipeBytes) ::fcntl(fd, F_SETPIPE_SZ, kPipeBytes);
 }
@@ -51,7 +53,7 @@ PipeReader::PipeReader(const std::string& path, const CancelFlag& cancel) : canc
   if (path == "-") {
     path_ = "standard input";
   } else {
-    // O_NONBLOCK, because the open of a FIFO would wait for a writer. No other process shares this descriptor.
+    // O_NONBLOCK, because opening a FIFO would wait for a writer. No other process shares this descriptor.
     owned_ = detail::Fd(detail::OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
     if (!owned_.open()) {
       throw SystemError(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(errno), errno,
@@ -79,8 +81,8 @@ std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
   if (out.empty()) throw Error(ErrorCode::kInternal, "read " + path_ + ": no room");
   while (!ended_) {
     cancel_.ThrowIfRequested();
-    // Poll comes first. After it, a blocking descriptor has data. For a FIFO that no writer has opened yet, read would
-    // report the end, while poll reports that it is not ready.
+    // Calls poll() first, so that a blocking descriptor has data when it is read. For a FIFO that no writer has opened
+    // yet, read() would report the end, while poll() reports that it is not ready.
     if (WaitReady(fd_, POLLIN, path_) == 0) continue;
     const ssize_t got = ::read(fd_, out.data(), out.size());
     if (got > 0) {
@@ -108,7 +110,7 @@ PipeWriter::PipeWriter(const std::string& path, const CancelFlag& cancel) : canc
   }
   fd_ = *descriptor;
   if (path != "-" && ::fcntl(fd_, F_GETFD) < 0) {
-    // The error of open for the name of a descriptor that is not open.
+    // Reports the error that open() has for the name of a descriptor that is not open.
     throw SystemError(ErrorCode::kUsage, path_ + ": " + detail::ErrnoText(errno), ENOENT, SystemError::Verb::kOpen,
                       path_);
   }
@@ -184,7 +186,8 @@ void PipeWriter::Fail(const char* verb, int error) const {
 void PipeWriter::WriteAll(std::span<const std::byte> data) {
   WaitForReader();
   if (sums_ != nullptr) sums_->Add(offset_, data);
-  // A write that finds room needs no poll. A blocking descriptor must be polled before each write.
+  // A write to a non-blocking descriptor needs no poll() before it. A blocking descriptor must be polled before each
+  // write.
   bool room = kind_ != Kind::kBlocking;
   while (!data.empty()) {
     cancel_.ThrowIfRequested();
@@ -204,7 +207,7 @@ void PipeWriter::WriteAll(std::span<const std::byte> data) {
 
 void PipeWriter::Close() {
   WaitForReader();
-  // The close of a copy reports errors of earlier writes, and leaves the descriptor of the caller open.
+  // Closing a copy reports errors of earlier writes, and leaves the descriptor of the caller open.
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || ::close(copy) != 0) Fail("close", errno);
   owned_ = detail::Fd();

@@ -73,7 +73,8 @@ int SystemCalls::Rename(int directory, const char* from, const char* to) {
 
 int SystemCalls::RenameNew(int directory, const char* from, const char* to) {
   if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
-  // Network file systems do not know the flag. A second name for a moment has the same effect.
+  // Network file systems do not support RENAME_NOREPLACE. Giving the file a second name for a moment has the same
+  // effect.
   if (errno != EINVAL && errno != ENOSYS) return -1;
   if (::linkat(directory, from, directory, to, 0) != 0) return -1;
   ::unlinkat(directory, from, 0);  // if it fails, the new file just has one name too many
@@ -184,11 +185,11 @@ bool SyncDirectory(SystemCalls& calls, int directory) {
 std::string ProcPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 Fd::~Fd() {
-  // OutputFile::Complete has asked for errors of close. Errors of other files do not matter.
+  // OutputFile::Complete has already checked the errors of close(). For other files they do not matter.
   if (fd_ >= 0) ::close(fd_);
 }
 
-// An old kernel says EISDIR.
+// Old kernels report EISDIR.
 bool IsTmpfileUnsupported(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
 
 std::string HiddenName() {

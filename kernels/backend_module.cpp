@@ -34,7 +34,7 @@ Module TheFile() {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Returns the place of the module's code for messages to people, or an empty string if there is no module.
+/// Returns where the code of the CUDA module is, for messages: its path, "this program", or "" if there is no module.
 std::string ModuleFile() { return gpusort_cuda_module != nullptr ? "this program" : TheFile().Find(); }
 
 std::atomic<const CudaModule*> the_module{nullptr};
@@ -49,13 +49,14 @@ const CudaModule& TheModule() {
   return *the_module.load();
 }
 
-/// Returns true if there is a node by which a program reaches a GPU. /dev/dxg is the node under WSL.
+/// Returns true if there is a device node through which a program reaches a GPU. /dev/dxg is the node under WSL.
 bool HasGpuNode() { return Exists("/dev/nvidiactl") || Exists("/dev/nvidia0") || Exists("/dev/dxg"); }
 
-/// `file` is the path of the module.
+/// Returns the reason why no GPU is used, for messages. `file` is the path of the module.
 std::string NoDriver(const std::string& file) { return "there is no NVIDIA driver here; " + file + " would use it"; }
 
-/// Calls the module. If the module finds no GPU because there is no driver, the error has the words of ListBackends.
+/// Calls the module. If the module finds no GPU because there is no driver, throws an error with the words of
+/// ListBackends.
 template <typename Call>
 auto WithDriver(Call call) {
   const CudaModule& module = TheModule();

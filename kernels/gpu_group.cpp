@@ -1,6 +1,6 @@
-// Combines several GPUs into one backend. Each GPU has an equal share of the arena, and OpenLane takes the GPUs in
-// turn. A lane can merge pieces that lie in the memory of any GPU of the group. The member `device` of a piece or a
-// slot names the GPU that holds it. Start at GroupGpus.
+// Combines several GPUs into one backend. Each GPU has an equal share of the memory, and OpenLane takes the GPUs in
+// turn. A lane can merge pieces that are in the memory of any GPU of the group. The member `device` of a piece or a
+// slot names the GPU whose memory holds it. Start at GroupGpus.
 
 #include <algorithm>
 #include <atomic>
@@ -44,8 +44,8 @@ class GpuGroup : public Backend {
     }
     for (const auto& gpu : gpus_) gpu->MakeArena(share, memory);
   }
-  /// Takes the GPUs in turn. A caller that opens as many lanes as there are, as the stages of a job do, gets the lanes
-  /// of every GPU.
+  /// Opens a lane on the next GPU in turn. A caller that opens as many lanes as there are, as the stages of a job do,
+  /// gets lanes on every GPU.
   std::unique_ptr<Lane> OpenLane() override { return gpus_[next_++ % gpus_.size()]->OpenLane(); }
   std::uint32_t free_slots() const override {
     std::uint32_t slots = 0;

@@ -19,9 +19,9 @@
 namespace gpusort {
 namespace {
 
-/// Returns "" if dlopen can take the file: a complete module, or a file that is no ELF file, for which dlopen has the
-/// better message. A truncated module would end the process with SIGBUS in dlopen. Returns what is wrong with any other
-/// file.
+/// Returns "" if dlopen can load the file without harm: a complete module, or a file that is no ELF file, for which
+/// dlopen has the better message. Otherwise returns what is wrong. A truncated module would end the process with SIGBUS
+/// in dlopen.
 std::string WhyNotWhole(const std::string& path) {
   const std::string cut = "is not whole: install or copy it again";
   const auto failed = [] { return std::string("cannot be read: ") + std::strerror(errno); };
@@ -49,8 +49,8 @@ std::string WhyNotWhole(const std::string& path) {
 
 }  // namespace
 
-/// Returns the paths at which the module may be, in the order of the search. They are next to the program (a build
-/// folder), in the bundle or prefix that contains the program, and where the module was to be installed.
+/// Returns the paths where the module may be, in the order of the search: next to the program (a build folder), in the
+/// bundle or prefix that contains the program, and where the module was to be installed.
 std::vector<std::string> Module::Places(int& error) const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};

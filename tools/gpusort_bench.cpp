@@ -1,8 +1,8 @@
-// Two kinds of measurements, by subcommand; start at Run.
-// What gpusort's time is compared with, as raw as it gets: the disk alone, and the sort that everybody has. Each prints
-// one line of JSON with at least {"seconds":..,"bytes":..}; `exec` runs any command and prints its wall clock and peak
-// resident set. They share no code with the program; tools/bench-e2e drives them.
-// The library's calls beside their rivals, in memory: merge, sort, ... print tables (tools/bench/).
+// gpusort_bench has two kinds of subcommands. One kind measures what gpusort's time is compared with: the disk alone,
+// and other sorts. Each of these prints one line of JSON with at least {"seconds":..,"bytes":..}. `exec` runs any
+// command and prints its wall clock time and its peak resident set. They share no code with gpusort; tools/bench-e2e
+// runs them. The other kind (merge, sort, ...) times the header library and its rivals in memory, and prints tables
+// (tools/bench/). Start at Run.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -43,8 +43,9 @@ using tool::FailUsage;
 
 constexpr std::uint64_t kBlock = std::uint64_t{8} << 20;
 constexpr std::uint64_t kAlign = 4096;
-constexpr unsigned kThreads = 4;          // one reaches the disk's rate on the machines measured; four never lose to it
-constexpr std::size_t kCopyBuffers = 32;  // 256 MiB between the readers and the writers of disk-copy
+// One thread reaches the disk's rate on the machines measured, and four threads are never slower.
+constexpr unsigned kThreads = 4;
+constexpr std::size_t kCopyBuffers = 32;  // 256 MiB of buffers between the readers and the writers of disk-copy
 
 const tool::ToolHelp kHelp = {
     "gpusort_bench",
@@ -92,7 +93,7 @@ class File {
  public:
   File(const std::string& path, int flags) : path_(path), direct_((flags & O_DIRECT) != 0) {
     fd_ = open(path.c_str(), flags | O_CLOEXEC, 0644);
-    if (fd_ < 0 && direct_ && errno == EINVAL) {  // tmpfs: there is no disk to be direct with
+    if (fd_ < 0 && direct_ && errno == EINVAL) {  // a tmpfs has no disk, so it does not support direct I/O
       direct_ = false;
       fd_ = open(path.c_str(), (flags & ~O_DIRECT) | O_CLOEXEC, 0644);
     }
@@ -113,7 +114,8 @@ class File {
     return static_cast<std::uint64_t>(info.st_size);
   }
 
-  /// `room` may exceed `bytes`: a direct read of a file's last bytes has to ask for whole sectors.
+  /// Reads `bytes` bytes at `offset`. `room` is the size of `out` and may be larger, because a direct read of a file's
+  /// last bytes must ask for whole sectors.
   void ReadAt(std::uint64_t offset, std::byte* out, std::uint64_t bytes, std::uint64_t room) const {
     for (std::uint64_t done = 0; done < bytes;) {
       const ssize_t n = pread(fd_, out + done, room - done, static_cast<off_t>(offset + done));
@@ -133,13 +135,14 @@ class File {
     }
   }
 
-  /// Space first, so that no writer waits for another to extend the file. A file system without it goes on as it is.
+  /// Reserves space, so that no writer waits for another writer to extend the file. Does nothing if the file system
+  /// cannot reserve.
   void Allocate(std::uint64_t bytes) const {
     if (bytes == 0) return;
     if (fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP) FailErrno("allocate " + path_);
   }
 
-  /// Cuts the padding of the last direct write off, makes the file durable and closes it.
+  /// Cuts off the padding of the last direct write, syncs the file and closes it.
   void Finish(std::uint64_t bytes) {
     if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) FailErrno("truncate " + path_);
     if (fsync(fd_) != 0) FailErrno("fsync " + path_);
@@ -166,11 +169,11 @@ using Buffer = std::unique_ptr<std::byte, Freed>;
 Buffer MakeBuffer(std::uint64_t bytes) {
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign));
   if (p == nullptr) throw std::bad_alloc();
-  std::memset(p, 0, bytes);  // the pages exist before the clock starts
+  std::memset(p, 0, bytes);  // touches the pages before the clock starts
   return Buffer(p);
 }
 
-/// Bytes that no disk can compress or take for zeros.
+/// Fills a buffer with bytes that no disk can compress or take for zeros.
 void FillRandom(std::byte* out, std::uint64_t bytes, std::uint64_t seed) {
   std::uint64_t x = seed * 0x9E3779B97F4A7C15u + 1;
   for (std::uint64_t i = 0; i + 8 <= bytes; i += 8) {
@@ -183,7 +186,8 @@ void FillRandom(std::byte* out, std::uint64_t bytes, std::uint64_t seed) {
 
 std::uint64_t RoundUp(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Runs `work(thread index)` on `threads` threads; the first exception is thrown here, after `on_error` woke the rest.
+/// Runs work(thread index) on `threads` threads. If one throws, calls `on_error` to wake the other threads, and throws
+/// the first exception.
 void OnThreads(unsigned threads, const std::function<void(unsigned)>& work, const std::function<void()>& on_error) {
   std::mutex mutex;
   std::exception_ptr error;
@@ -255,14 +259,14 @@ void DiskWrite(const std::string& path, std::uint64_t bytes) {
   PrintResult(Now() - start, bytes, DirectField(file.direct()));
 }
 
-/// A block on its way from a reader to a writer.
+/// A block that a reader passes to a writer.
 struct Passing {
   std::byte* data = nullptr;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Hands items between threads. Pop answers false once the queue is closed and empty, or stopped.
+/// Passes items between threads. Pop returns false once the queue is stopped, or closed and empty.
 class Queue {
  public:
   void Push(const Passing& item) {
@@ -367,7 +371,8 @@ void StdSort(const std::string& in_path, const std::string& out_path) {
   PrintResult(end - start, bytes, parts);
 }
 
-/// The command's wall clock from fork to its end. Its status is ours; 128 + n if signal n ended it.
+/// Runs a command and prints its wall clock time from fork to its end. Returns the command's exit status, or 128 + n if
+/// signal n ended it.
 int Exec(char** command) {
   const double start = Now();
   const pid_t child = fork();
@@ -436,7 +441,7 @@ std::vector<std::string> ParseList(const std::string& option, const std::string&
   return words;
 }
 
-/// The first line of what a file, or a command, says.
+/// Returns the first line of a file or of the output of a command.
 std::string FirstLine(std::FILE* stream) {
   char line[128] = "";
   if (stream != nullptr && std::fgets(line, sizeof line, stream) == nullptr) line[0] = 0;
@@ -554,7 +559,7 @@ void Run(const tool::Typed& typed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The words after exec are a command with options of its own.
+  // The words after exec are another command with its options.
   const bool exec = argc > 1 && argv[1] == std::string_view("exec");
   return tool::Main(kHelp, exec ? 2 : argc, argv, tool::kBad, [&](const tool::Typed& typed) {
     if (exec && (argc < 4 || argv[2] != std::string_view("--"))) FailUsage("exec needs -- and a command");

@@ -1,11 +1,11 @@
-// gpusort_check: the independent witness. Proves that a file is in order, and that it holds the records of the input.
-// It shares no code with gpusort except the answers to a shell's Tab. It has its own key grammar, readers and multiset
-// hash. It compares typed values (floats by std::strong_order, which is IEEE totalOrder) instead of encoded bytes.
-// check/table.hpp reads lines and records with columns, and check/value.hpp compares them. The program sums valsort's
-// CRC-32 too, so that its counts can be compared with a third program. Start at Run, then Scan: one pass over a file on
-// all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces (ScanRows). --stable and --unique
-// compare the sums of check/sequence.hpp, and FindFirst looks for the record that is wrong. Logs are sorted in memory
-// and compared (RunLogs).
+// gpusort_check: the independent witness. Checks that a file is in order, and that it contains the records of the
+// inputs. It shares no code with gpusort except the answers to a shell's Tab. It has its own key grammar, readers and
+// hash of sets of records. It compares typed values (floats by std::strong_order, which is IEEE totalOrder) instead of
+// encoded bytes. check/table.hpp reads lines and records with columns, and check/value.hpp compares them. The program
+// also computes the CRC-32 sum of valsort, so that its results can be compared with a third program. Start at Run, then
+// Scan: one pass over a file on all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces
+// (ScanRows). --stable and --unique compare the sums of check/sequence.hpp, and FindFirst finds the record that is
+// wrong. Logs are sorted in memory and compared (RunLogs).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -57,7 +57,7 @@ using tool::FailUsage;
 
 std::string SystemMessage(int error) { return std::strerror(error); }
 
-/// Hexadecimal without leading zeros, as valsort prints its checksum.
+/// Returns the number in hexadecimal without leading zeros, as valsort prints its checksum.
 std::string Hex(U128 value) {
   std::string text;
   do {
@@ -73,7 +73,7 @@ std::string Place(std::uint64_t record, std::uint64_t record_bytes) {
 
 // ---- Order -------------------------------------------------------------------------------------------------------
 
-/// Compares two fields of `length` bytes: ascending.
+/// Compares two fields of `length` bytes, in ascending order.
 using CompareField = std::strong_ordering (*)(const Byte* a, const Byte* b, std::uint64_t length);
 
 template <typename T, bool big_endian>
@@ -130,7 +130,7 @@ std::uint64_t ParseWhole(const std::string& what, std::string_view text) {
   return value;
 }
 
-/// A whole number with an optional unit K, M, G or T (1024).
+/// Parses a whole number with an optional unit K, M, G or T (powers of 1024).
 std::uint64_t ParseSize(const std::string& what, std::string_view text) {
   std::uint64_t unit = 1;
   if (!text.empty()) {
@@ -145,7 +145,8 @@ std::uint64_t ParseSize(const std::string& what, std::string_view text) {
   return value * unit;
 }
 
-/// TYPE of a key: i8..i64, u8..u64, f32, f64 with le (default) or be, bytesN. `number_only` leaves bytesN out.
+/// Parses the TYPE of a key: i8..i64, u8..u64, f32, f64, with le (default) or be, or bytesN. If `number_only` is true,
+/// bytesN is an error.
 Field ParseType(const std::string& what, std::string_view text, bool number_only) {
   struct Number {
     std::string_view name;
@@ -185,7 +186,7 @@ Field ParseType(const std::string& what, std::string_view text, bool number_only
             (number_only ? "" : " or bytesN"));
 }
 
-/// OFFSET:TYPE[:asc|desc]
+/// Parses the key OFFSET:TYPE[:asc|desc].
 Field ParseKey(const std::string& text) {
   const std::string what = "--key " + text;
   std::vector<std::string_view> parts;
@@ -207,8 +208,8 @@ Field ParseKey(const std::string& text) {
 
 // ---- Sums --------------------------------------------------------------------------------------------------------
 
-/// CRC-32 as in zlib (reflected polynomial 0xEDB88320), eight bytes a step: table k holds the effect of a byte that is
-/// followed by k zero bytes.
+/// Computes CRC-32 as zlib does (reflected polynomial 0xEDB88320), eight bytes a step. Table k has the effect of a byte
+/// that is followed by k zero bytes.
 class Crc32 {
  public:
   static std::uint32_t Of(const Byte* p, std::uint64_t bytes) {
@@ -247,8 +248,8 @@ class Crc32 {
 };
 constexpr Crc32::Tables Crc32::kTables = Crc32::MakeTables();
 
-/// A 128-bit hash of one record; a file's multiset sum is the sum of its records' hashes modulo 2^128.
-/// Two lanes that take every word by bijective steps, so records that differ in one word differ in both lanes.
+/// Returns a 128-bit hash of one record. The sum for a file is the sum of its records' hashes modulo 2^128. Each of the
+/// two halves of the hash takes every word by bijective steps. If two records differ in one word, both halves differ.
 U128 HashRecord(const Byte* p, std::uint64_t bytes, std::uint64_t seed = 0) {
   std::uint64_t a = 0x243F6A8885A308D3u ^ bytes ^ seed;  // digits of pi
   std::uint64_t b = 0x13198A2E03707344u + bytes + seed;
@@ -279,7 +280,7 @@ U128 HashRecord(const Byte* p, std::uint64_t bytes, std::uint64_t seed = 0) {
 
 class File {
  public:
-  /// "-" is standard input.
+  /// Opens a file; "-" is standard input.
   explicit File(const std::string& path)
       : name_(path == "-" ? "standard input" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
@@ -297,10 +298,10 @@ class File {
   ~File() { Close(); }
 
   const std::string& name() const { return name_; }
-  /// Only of a regular file, which can be read at any offset and more than once.
+  /// The size of a regular file, which can be read at any offset and more than once. std::nullopt for a stream.
   std::optional<std::uint64_t> size() const { return size_; }
 
-  /// Regular files: reads exactly `bytes` at `offset`.
+  /// For regular files: reads exactly `bytes` bytes at `offset`.
   void ReadAt(Byte* data, std::uint64_t bytes, std::uint64_t offset) const {
     while (bytes > 0) {
       const ssize_t n = ::pread(fd_, data, bytes, static_cast<off_t>(offset));
@@ -313,7 +314,7 @@ class File {
     }
   }
 
-  /// Regular files: reads bytes at `offset`. Returns how many; 0 only at the end.
+  /// For regular files: reads bytes at `offset`. Returns the number of bytes, 0 only at the end.
   std::size_t ReadSome(std::span<char> bytes, std::uint64_t offset) const {
     for (;;) {
       const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -322,7 +323,7 @@ class File {
     }
   }
 
-  /// Regular files: the number, from 1, of the line with the byte at `offset`.
+  /// For regular files: returns the number, from 1, of the line that contains the byte at `offset`.
   std::uint64_t LineAt(std::uint64_t offset) const {
     std::uint64_t line = 1;
     std::vector<char> buffer(std::size_t{1} << 20);
@@ -336,7 +337,7 @@ class File {
     return line;
   }
 
-  /// Streams: reads the next `bytes` or what is left. Returns how many.
+  /// For streams: reads the next `bytes` bytes, or all bytes that are left. Returns the number of bytes read.
   std::uint64_t ReadNext(Byte* data, std::uint64_t bytes) {
     std::uint64_t done = 0;
     while (done < bytes) {
@@ -365,17 +366,17 @@ class File {
   std::uint64_t position_ = 0;
 };
 
-/// Some records of a file, with the record before them in front (not at the file's start).
+/// Some records of a file. The record before them comes first, except in the first block of the file.
 struct Block {
   std::vector<Byte> bytes;
   const Byte* previous = nullptr;
   const Byte* records = nullptr;
-  std::uint64_t number = 0;  ///< blocks of a file count from 0
+  std::uint64_t number = 0;  ///< the number of the block in the file, from 0
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
 
-/// Hands a file to any number of threads, in blocks of whole records and in order.
+/// Gives the blocks of a file to any number of threads. Blocks have whole records and are given in order.
 class BlockReader {
  public:
   BlockReader(File& file, std::uint64_t record_bytes)
@@ -385,7 +386,7 @@ class BlockReader {
     if (file.size()) CheckWhole(*file.size());
   }
 
-  /// False at the end. May be called from any thread.
+  /// Reads the next block. Returns false at the end. May be called from any thread.
   bool Next(Block& block) { return file_.size() ? NextOfFile(block) : NextOfStream(block); }
 
  private:
@@ -446,7 +447,8 @@ class BlockReader {
   std::vector<Byte> last_;
 };
 
-/// Runs work(block) for every block of the file on `threads` threads. The first failure ends them all and is thrown.
+/// Runs work(block) for every block of the file on `threads` threads. If `work` throws, ends all threads and throws the
+/// first exception.
 template <typename Work>
 void ForEachBlock(BlockReader& reader, unsigned threads, const Work& work) {
   std::atomic<bool> failed = false;
@@ -464,7 +466,7 @@ void ForEachBlock(BlockReader& reader, unsigned threads, const Work& work) {
 
 struct Job {
   Order order;
-  std::optional<check::Table> table;  ///< of lines, too
+  std::optional<check::Table> table;  ///< set for lines and for records with columns
   std::optional<check::LogRules> logs;
   bool prefix_name = false;
   bool any_order = false;
@@ -481,7 +483,7 @@ struct Job {
 
 bool IsLines(const Job& job) { return job.table && job.table->kind == check::Kind::kLines; }
 
-/// True if records with equal keys have equal bytes: each order of them is that of a stable sort.
+/// Returns true if records with equal keys have equal bytes. Any order of such records is the order of a stable sort.
 bool KeysAreRecords(const Job& job) {
   if (job.table) return IsLines(job);
   std::vector<bool> covered(static_cast<std::size_t>(job.order.record_bytes));
@@ -492,27 +494,28 @@ bool KeysAreRecords(const Job& job) {
   return std::find(covered.begin(), covered.end(), false) == covered.end();
 }
 
-/// The place of a record: its number from 0. Lines and records with columns also have a line from 1 (0: not known) and
-/// a byte.
+/// The place of a record: its number from 0. Lines and records with columns also have a line number from 1 (0: not
+/// known) and a byte offset.
 struct RecordPlace {
   std::uint64_t number = 0, line = 0, byte = 0;
 };
 
 struct Sums {
   std::uint64_t records = 0;
-  std::uint64_t duplicates = 0;           ///< records whose key equals that of the record before
-  std::optional<RecordPlace> descent;     ///< first record that is less than the record before
-  std::optional<RecordPlace> repetition;  ///< first record whose key equals that of the record before
+  std::uint64_t duplicates = 0;           ///< the number of records whose key equals the key of the record before
+  std::optional<RecordPlace> descent;     ///< the first record that is less than the record before
+  std::optional<RecordPlace> repetition;  ///< the first record whose key equals the key of the record before
   U128 multiset = 0;
   U128 crc = 0;
-  // Lines and records with columns:
-  std::string reason;           ///< for the descent
+  // The next members are only for lines and records with columns.
+  std::string reason;           ///< says why the record at `descent` is out of order
   std::string header, trailer;  ///< the bytes before the records and after them
-  std::uint64_t no_values = 0;  ///< ordered as null, for they are not of their key's type
-  bool ended = true;            ///< the last line or record has its end
-  bool empty = false;           ///< the file has no byte
+  /// The number of values that do not have the type of their key and are therefore ordered as null.
+  std::uint64_t no_values = 0;
+  bool ended = true;            ///< whether the last line or record has its end
+  bool empty = false;           ///< whether the file has no bytes
 
-  /// Adds the sums of the records that follow. Their numbers begin with 0 in `next`.
+  /// Adds the sums of the records that follow. In `next` their numbers begin with 0.
   void Append(const Sums& next) {
     const auto take = [this](std::optional<RecordPlace>& mine, const std::optional<RecordPlace>& theirs) {
       if (mine || !theirs) return false;
@@ -532,7 +535,7 @@ struct Sums {
   }
 };
 
-/// Another number in each process, so that a collision of hashes of keys does not happen twice.
+/// Returns a number that differs between processes, so that a collision of hashes of keys does not happen twice.
 std::uint64_t KeySeed() {
   static const std::uint64_t seed = [] {
     std::random_device device;
@@ -547,7 +550,7 @@ check::Entry MakeEntry(const std::string& key, U128 record) {
           static_cast<std::uint64_t>(record >> 64)};
 }
 
-/// `hash`: of the record. `scratch` only keeps its memory.
+/// Returns the entry of a record. `hash` is the hash of the record. `scratch` is only there to keep its memory.
 check::Entry EntryOf(const Order& order, const Byte* record, U128 hash, std::string& scratch) {
   scratch.clear();
   for (const Field& field : order.fields) {
@@ -562,16 +565,16 @@ check::Entry EntryOf(const check::Row& row, U128 hash, std::string& scratch) {
   return MakeEntry(scratch, hash);
 }
 
-/// The results of a pass for --stable and --unique. The entries of an input go to `store`, the sums of FILE's keys to
-/// `sums`. A pass without these options sets neither.
+/// The results of a pass for --stable and --unique. The entries of an input are added to `store`, the sums of the keys
+/// of FILE to `sums`. A pass without these options sets neither.
 struct Following {
   check::EntryStore* store = nullptr;
-  std::uint64_t pieces = 0;  ///< pieces of the inputs that were read before
+  std::uint64_t pieces = 0;  ///< the number of pieces of the inputs that were read before
   check::KeySums* sums = nullptr;
-  check::PieceRuns runs;  ///< the ends of the pieces that are joined
+  check::PieceRuns runs;  ///< the runs at the ends of the pieces that were joined
 };
 
-/// Takes the entries of one piece of a file.
+/// Collects the entries of one piece of a file.
 class Follower {
  public:
   Follower() = default;
@@ -593,7 +596,7 @@ class Follower {
     if (store_ != nullptr) store_->Put(place_, entries_);
     entries_ = {};
   }
-  /// Call this for the pieces in their order.
+  /// Call this once for each piece, in the order of the pieces.
   void Join(Following& following) const {
     if (!sums_) return;
     following.runs.Append(runs_, *following.sums);
@@ -656,7 +659,8 @@ Sums ScanBlocks(File& file, const Job& job, Following& following) {
   return total;
 }
 
-/// Lines and records of a table count from 1, as everybody counts them. A line that is not known is counted in `file`.
+/// Returns the place of a record for messages. Lines and records of a table count from 1. If the line is not known,
+/// counts it in `file`.
 std::string Place(const Job& job, const File& file, const RecordPlace& place) {
   if (!job.table) return Place(place.number, job.order.record_bytes);
   const std::string byte = "byte " + std::to_string(place.byte) + ")";
@@ -695,7 +699,8 @@ void AddStep(const Job& job, const check::Row& before, const check::Row& row, st
   }
 }
 
-/// The hash of the row's bytes. Equal rows of two tables of a dump differ, so the number of the table is appended.
+/// Returns the hash of the row's bytes. Equal rows of two tables of a dump must differ, so the number of the table is
+/// appended to the row.
 U128 HashRow(check::Row& row) {
   if (row.block > 0) row.bytes.append(reinterpret_cast<const char*>(&row.block), sizeof row.block);
   return HashRecord(reinterpret_cast<const Byte*>(row.bytes.data()), row.bytes.size());
@@ -707,8 +712,8 @@ struct PieceOfRows {
   check::Row first, last;
 };
 
-/// Reads the rows that begin before `end`. A last one without its end counts as if it had it. `from_top`: the reader
-/// began at the top of the file, and knows the numbers of lines.
+/// Reads the rows that begin before `end`. If the last row has no line end, it counts as if it had one. If `from_top`
+/// is true, the reader began at the top of the file and knows the numbers of lines.
 void ReadRows(const Job& job, check::TableReader& reader, std::uint64_t end, bool from_top, PieceOfRows& piece) {
   check::Row row;
   std::string scratch;
@@ -730,7 +735,7 @@ void ReadRows(const Job& job, check::TableReader& reader, std::uint64_t end, boo
   sums.ended = reader.ended();
 }
 
-/// Reads a regular file from `offset` on: up to `end` in large steps, and then in small ones.
+/// Returns a function that reads a regular file from `offset` on: up to `end` in large steps, and then in small steps.
 check::TableReader::Source SourceOf(const File& file, std::uint64_t offset, std::uint64_t end) {
   return [&file, offset, end](std::span<char> bytes) mutable {
     constexpr std::uint64_t kSmall = std::uint64_t{64} << 10;
@@ -741,7 +746,7 @@ check::TableReader::Source SourceOf(const File& file, std::uint64_t offset, std:
   };
 }
 
-/// A reader of the whole file.
+/// Returns a reader of the whole file.
 std::unique_ptr<check::TableReader> ReaderOf(File& file, const Job& job) {
   if (file.size()) return check::MakeReader(*job.table, SourceOf(file, 0, *file.size()));
   return check::MakeReader(*job.table, [&file](std::span<char> bytes) {
@@ -749,7 +754,7 @@ std::unique_ptr<check::TableReader> ReaderOf(File& file, const Job& job) {
   });
 }
 
-/// Calls work(). An error of the file's contents ends the program with a message that names the file.
+/// Calls work(). If the contents of the file are wrong, ends the program with a message that names the file.
 template <typename Work>
 auto ReadTable(const File& file, const Work& work) {
   try {
@@ -831,7 +836,7 @@ Sums Scan(File& file, const Job& job, Following& following) {
 
 // ---- Equal keys --------------------------------------------------------------------------------------------------
 
-/// The entries of a regular file, one after the other, and their places.
+/// Iterates over the entries of a regular file and their places.
 class EntryReader {
  public:
   EntryReader(const std::string& path, const Job& job) : job_(job), file_(path) {
@@ -842,7 +847,7 @@ class EntryReader {
     }
   }
 
-  /// False at the end.
+  /// Reads the next entry. Returns false at the end.
   bool Next() {
     ++count_;
     if (job_.table) {
@@ -876,7 +881,7 @@ class EntryReader {
   std::uint64_t count_ = 0;
 };
 
-/// The records with one key of the inputs, one after the other.
+/// Iterates over the records of the inputs that have one key.
 class InputsOfKey {
  public:
   InputsOfKey(const Job& job, const check::KeyHash& key) : job_(job), key_(key) {}
@@ -902,8 +907,8 @@ class InputsOfKey {
   std::optional<EntryReader> reader_;
 };
 
-/// Says what is wrong where the sums of the buckets differ: the first wrong record of FILE, as far as the memory lets
-/// it look. All files are regular.
+/// Returns a message about the first wrong record of FILE in the buckets whose sums differ, as far as the memory allows
+/// to search. All files must be regular.
 std::string FindFirst(const Job& job, check::EntryStore& store, const std::vector<std::size_t>& buckets) {
   const std::string kNotThat = " is not that of a stable sort of the input";
   constexpr std::size_t kKeyMemory = 128;
@@ -915,7 +920,7 @@ std::string FindFirst(const Job& job, check::EntryStore& store, const std::vecto
     if (wanted.size() * kKeyMemory > job.memory_limit / 4) break;
   }
 
-  // A key whose records in FILE are not those of the inputs.
+  // A key whose records in FILE are not the records of the inputs.
   std::optional<check::Run> bad;
   std::uint64_t first = 0;
   {
@@ -960,12 +965,12 @@ std::string FindFirst(const Job& job, check::EntryStore& store, const std::vecto
     const bool more = (i == 0 || !job.unique) && inputs.Next();
     if (!more || inputs.reader().entry().record != reader.entry().record) return reader.Where() + kNotThat;
   }
-  // FILE has fewer records with the key, and the inputs have more.
+  // If the inputs have another record with the key, FILE has fewer records than the inputs.
   if (inputs.Next()) return inputs.reader().Where() + " of " + inputs.reader().file().name() + " is missing";
   return "the files changed while they were read";
 }
 
-/// About how many records a regular file has, from its first ones.
+/// Estimates the number of records of a regular file from its first records.
 std::uint64_t EstimateRecords(File& file, const Job& job) {
   constexpr std::uint64_t kSample = std::uint64_t{256} << 10;
   if (!job.table) return file.size().value() / job.order.record_bytes;
@@ -980,7 +985,7 @@ std::uint64_t EstimateRecords(File& file, const Job& job) {
   });
 }
 
-/// Ends the program if the temporary files of --stable and --unique cannot have the space that they will need.
+/// Ends the program if there is not enough space for the temporary files of --stable and --unique.
 void RefuseWithoutSpace(const Job& job) {
   std::uint64_t needed = 0;
   for (const std::string& path : job.against) {
@@ -1003,7 +1008,7 @@ void RefuseWithoutSpace(const Job& job) {
             " MiB: give more --memory-limit or another --temp-dir");
 }
 
-/// The number of partitions for inputs of so many bytes: each has some 16 MiB of them.
+/// Returns the number of partitions for inputs of `bytes` bytes: one for about every 16 MiB.
 unsigned PartitionsFor(std::uint64_t bytes) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(std::bit_ceil(bytes >> 24), 1, 1024));
 }
@@ -1131,7 +1136,7 @@ check::Table ParseTable(const tool::Typed& typed) {
   table.delimiter = byte("delimiter", table.delimiter);
   table.quote = typed.value("quote") == "none" ? -1 : byte("quote", table.quote);
   table.escape = byte("escape", table.escape);
-  if (csv && table.escape == table.quote) table.escape = -1;  // a quote that is doubled means one anyway
+  if (csv && table.escape == table.quote) table.escape = -1;  // a doubled quote means one quote anyway
   table.comment = byte("comment", table.comment);
   if (typed.has("no-header")) table.header = 0;
   if (typed.has("header")) table.header = ParseWhole("--header", typed.value("header"));
@@ -1145,7 +1150,7 @@ check::Table ParseTable(const tool::Typed& typed) {
     }
     check::Rule& rule = table.keys.back().rule;
     rule.descending ^= typed.has("reverse");
-    // Letters, digits and numbers stay those of the C locale.
+    // Letters, digits and numbers stay as in the C locale.
     if (rule.type == check::Type::kLocale && std::setlocale(LC_COLLATE, "") == nullptr) {
       std::string setting = "the environment";
       for (const char* variable : {"LC_ALL", "LC_COLLATE", "LANG"}) {
@@ -1161,7 +1166,7 @@ check::Table ParseTable(const tool::Typed& typed) {
   return table;
 }
 
-/// Returns how the times of logs are read, and sets the zone of the process.
+/// Returns how to read the times of logs, and sets the zone of the process.
 check::LogRules ParseLogs(const tool::Typed& typed) {
   check::LogRules rules;
   rules.formats = typed.all("time");
@@ -1225,8 +1230,8 @@ std::uint64_t DefaultMemory() {
   return std::clamp(static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page), kLeastMemory, most);
 }
 
-/// Names may stand anywhere on the command line. The last name is FILE; all names before it that follow an --against
-/// are inputs.
+/// Parses the command line. Names may stand anywhere. The last name is FILE; all names before it that follow an
+/// --against are inputs.
 Job ParseJob(const tool::Typed& typed) {
   Job job;
   const std::string memory_limit = typed.value("memory-limit"), threads = typed.value("threads");
@@ -1236,7 +1241,7 @@ Job ParseJob(const tool::Typed& typed) {
   job.any_order = typed.has("any-order");
   job.checksum = typed.has("checksum");
 
-  // The order of the inputs matters to stability, so they are taken as they were typed.
+  // The order of the inputs matters for --stable, so the inputs are in the order of the command line.
   std::optional<std::size_t> last_name;
   for (const auto& [option, value] : typed.in_order) {
     if (option != "against" && !option.empty()) continue;
@@ -1314,7 +1319,7 @@ Job ParseJob(const tool::Typed& typed) {
 
 // ---- The checks --------------------------------------------------------------------------------------------------
 
-/// Says on stderr what is wrong; `good` becomes false.
+/// Prints on stderr what is wrong, and sets `good` to false.
 void Complain(bool& good, const std::string& message) {
   std::cerr << "gpusort_check: " << message << std::endl;
   good = false;
@@ -1340,7 +1345,7 @@ bool CheckOrder(const Job& job, const File& file, const Sums& sums) {
   return good;
 }
 
-/// Checks that the bytes before and after the records are those of the inputs, for lines and records with columns.
+/// Checks that FILE has the inputs' bytes before and after the records, for lines and records with columns.
 bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const std::vector<Sums>& inputs) {
   bool good = true;
   const bool lines_on_top = job.table->header > 0 || job.table->kind == check::Kind::kDump;
@@ -1366,12 +1371,12 @@ bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const
   return good;
 }
 
-/// The whole check of --stable and --unique: whether equal keys keep the order of the inputs, or the first of them is
-/// kept.
+/// Does the whole check of --stable and --unique: equal keys must keep the order of the inputs, or only the first of
+/// them must be kept.
 bool CheckEqualKeys(const Job& job, const File& file, check::EntryStore& store, const check::KeySums& sums,
                     bool all_regular) {
   bool good = true;
-  // The buffers for reading are gone, so the tables may have most of the memory that the store does not use.
+  // The buffers for reading were freed, so the tables may have most of the memory that the store does not use.
   const check::KeySums wanted = store.Sum(job.unique, job.threads, job.memory_limit / 8 * 3);
   const std::vector<std::size_t> buckets = sums.Differences(wanted);
   if (!buckets.empty()) {

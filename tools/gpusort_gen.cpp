@@ -1,7 +1,7 @@
-// gpusort_gen: writes files of records to sort: numbers of every type, records of bytes, gensort's records.
-// Every record is a pure function of (options, its index), so blocks are made by any number of threads in any order
-// and the bytes never depend on how many. All arithmetic is on integers: the same seed gives the same file on every
-// machine. Start at FillBlock (what a block holds), then WriteBlocks (how it gets out).
+// gpusort_gen: writes files of records to sort: numbers of every type, records of bytes, gensort's records, lines,
+// tables and logs. Every record only depends on the options and on its index. Any number of threads can therefore make
+// blocks in any order, and the bytes are the same. All arithmetic is on integers, so the same seed gives the same file
+// on every machine. Start at FillBlock, which makes a block, and then WriteBlocks, which writes it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ enum class Distribution {
 };
 
 struct Job;
-/// Stores records [first, first + n) of a job at `out`, numbers as little-endian.
+/// Stores records [first, first + n) of a job at `out`. Numbers are little-endian.
 using Fill = void (*)(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out);
 
 struct Job {
@@ -75,32 +75,33 @@ struct Job {
   Fill fill = nullptr;
   Distribution distribution = Distribution::kUniform;
   std::uint64_t record_bytes = 0;
-  std::uint64_t key_bytes = 0;  ///< kRecord: how much of a record's head the distribution shapes
+  std::uint64_t key_bytes = 0;  ///< kRecord: the number of bytes at the start of a record that follow the distribution
   std::uint64_t count = 0;
-  std::uint64_t start = 0;  ///< gensort: number of the first record
+  std::uint64_t start = 0;  ///< gensort: the number of the first record
   std::uint64_t seed = 0;
-  std::uint64_t values = 16;   ///< kFewValues: how many
-  std::uint64_t prefix = 0;    ///< web-log: bytes that every line begins with
-  std::uint64_t distinct = 0;  ///< web-log: about so many different lines; 0: all differ
-  std::uint64_t rest = 0;      ///< logs: bytes after the last whole chunk, for as many whole lines as fit
-  std::optional<gen::LogKind> log_kind;  ///< kLogs; not set: all kinds
-  bool skewed = false;         ///< gensort: as its -s
-  bool big_endian = false;     ///< numbers
-  bool special = false;        ///< floats: one value in 16 is a NaN, an infinity, a zero, ...
+  std::uint64_t values = 16;   ///< kFewValues: the number of different values
+  std::uint64_t prefix = 0;    ///< web-log: the number of bytes with which every line begins
+  std::uint64_t distinct = 0;  ///< web-log: about how many different lines there are; 0: all lines differ
+  /// Logs: the size of the part after the last whole chunk, which has as many whole lines as fit.
+  std::uint64_t rest = 0;
+  std::optional<gen::LogKind> log_kind;  ///< kLogs: the kind of the log; not set: all kinds
+  bool skewed = false;         ///< gensort: whether keys are skewed, as with its option -s
+  bool big_endian = false;     ///< numbers: whether they are big-endian
+  bool special = false;        ///< floats: whether one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
   std::string output;
 };
 
 // ---- Random numbers by index -------------------------------------------------------------------------------------
 
-/// A bijection of 64-bit numbers that flips each output bit with probability near 1/2 (SplitMix64's finalizer).
+/// Maps 64-bit numbers one to one. Flips each bit of the result with a probability near 1/2 (SplitMix64's finalizer).
 inline std::uint64_t Mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return x ^ (x >> 31);
 }
 
-/// Independent sequences of one seed, each addressed by index.
+/// Independent random sequences of one seed. The index of a record selects a number of the sequence.
 enum class Stream : std::uint64_t { kValue = 1, kJitter, kSpecial, kPayload, kPool };
 
 class Random {
@@ -113,18 +114,20 @@ class Random {
   std::uint64_t key_;
 };
 
-/// floor(x * range / 2^64): a random x becomes a number below range.
+/// Returns floor(x * range / 2^64), which makes of a random x a random number below `range`.
 inline std::uint64_t Scale(std::uint64_t x, std::uint64_t range) {
   return static_cast<std::uint64_t>((static_cast<U128>(x) * range) >> 64);
 }
 
 // ---- Distributions -----------------------------------------------------------------------------------------------
 
-/// `count` ranks of `bits` bits spread evenly in ascending order, each at a random place in its slot.
+/// `count` ascending ranks of `bits` bits. The range of ranks is divided into equal slots, and each rank is at a random
+/// place of its slot.
 class EvenSpread {
  public:
   EvenSpread(const Job& job, unsigned bits) : jitter_(job.seed, Stream::kJitter), step_(~U128{0}) {
-    // Slots in fixed point with 64 bits after the point. For 64-bit ranks the range itself, 2^128, does not fit.
+    // The size of a slot as a fixed-point number with 64 bits after the point. For 64-bit ranks the range itself,
+    // 2^128, does not fit.
     if (bits < 64) step_ = U128{1} << (bits + 64);
     step_ /= std::max<std::uint64_t>(job.count, 1);
   }
@@ -138,8 +141,8 @@ class EvenSpread {
   U128 step_;
 };
 
-/// Calls fill(rank) with a function from index to rank: an unsigned number of `bits` bits whose order is the order of
-/// the values or keys that are made from it.
+/// Calls fill(rank) with a function that returns the rank of a record by its index. A rank is an unsigned number of
+/// `bits` bits. Ranks have the order of the values or keys that are made from them.
 template <typename Fill>
 void WithRanks(const Job& job, unsigned bits, const Fill& fill) {
   const unsigned drop = 64 - bits;
@@ -149,8 +152,9 @@ void WithRanks(const Job& job, unsigned bits, const Fill& fill) {
     case Distribution::kUniform:
       return fill([=](std::uint64_t i) { return value(i) >> drop; });
     case Distribution::kZipf: {
-      // Value number k of 2^24 (2^bits if that is less) has probability close to 1/k. Every octave of k is equally
-      // likely and flat inside, so no logarithm and no floating point is needed. The place in the type is random.
+      // Value number k of 2^24 (2^bits if that is less) has a probability close to 1/k. Every octave of k has the same
+      // probability, and so has every k in an octave. This needs no logarithm and no floating point. The place of the
+      // values in the range of the type is random.
       const unsigned octaves = std::min(bits, 24u);
       return fill([=](std::uint64_t i) {
         const std::uint64_t x = value(i);
@@ -197,21 +201,21 @@ void WithRanks(const Job& job, unsigned bits, const Fill& fill) {
 template <typename U>
 constexpr U kSignBit = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
 
-/// Fields of IEEE binary32 and binary64.
+/// The fields of the formats IEEE binary32 and binary64.
 template <typename U>
 constexpr unsigned kMantissaBits = sizeof(U) == 4 ? 23 : 52;
 template <typename U>
 constexpr U kInfinity = static_cast<U>((~U{0} >> 1) & ~((U{1} << kMantissaBits<U>)-1));
 
-/// The finite floats in ascending order, -max .. -0, +0 .. +max, as the image of an ascending rank.
+/// Returns the finite float for a rank. Ascending ranks give ascending floats: -max .. -0, +0 .. +max.
 template <typename U>
 inline U FiniteFloat(U rank) {
-  constexpr U kPerSign = kInfinity<U>;  // as many magnitudes are below infinity as its bits say
+  constexpr U kPerSign = kInfinity<U>;  // there are as many magnitudes below infinity as the bits of infinity say
   const U place = static_cast<U>((static_cast<U128>(rank) * kPerSign * 2) >> (8 * sizeof(U)));
   return place < kPerSign ? kSignBit<U> | (kPerSign - 1 - place) : place - kPerSign;
 }
 
-/// One of the bit patterns that sorts of floats get wrong.
+/// Returns one of the bit patterns that sorts of floats often get wrong.
 template <typename U>
 inline U SpecialFloat(std::uint64_t random) {
   constexpr U kQuiet = U{1} << (kMantissaBits<U> - 1);
@@ -237,7 +241,7 @@ inline U SpecialFloat(std::uint64_t random) {
   }
 }
 
-/// Stores records [first, first + n) of sizeof(U) bytes, each value(index), at `out`.
+/// Stores records [first, first + n) at `out`. Record i is value(i), with sizeof(U) bytes.
 template <typename U, typename Value>
 void Store(std::uint64_t first, std::uint64_t n, Byte* out, const Value& value) {
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -270,7 +274,7 @@ void FillFloats(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
 
 // ---- Records of bytes --------------------------------------------------------------------------------------------
 
-/// Fills `bytes` bytes with words of the random sequence that `id` names.
+/// Fills `bytes` bytes with words of the random sequence number `id`.
 void FillBytes(std::uint64_t id, std::uint64_t bytes, Byte* out) {
   const Random words(id, Stream::kPayload);
   for (std::uint64_t done = 0, i = 0; done < bytes; done += 8, ++i) {
@@ -279,8 +283,8 @@ void FillBytes(std::uint64_t id, std::uint64_t bytes, Byte* out) {
   }
 }
 
-/// A record is its key, then random bytes. The key starts with the rank, most significant byte first, and goes on with
-/// bytes that the rank determines, so that equal ranks are equal keys.
+/// Writes records of a key and random bytes. The key begins with the rank, most significant byte first. The rank also
+/// determines the rest of the key, so that equal ranks give equal keys.
 void FillRecords(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   const Random payload(job.seed, Stream::kPayload);
   const std::uint64_t tail_bytes = job.record_bytes - job.key_bytes;
@@ -317,7 +321,7 @@ class GensortRandom {
 
   static U128 Next(U128 state) { return state * kMultiplier + kIncrement; }
 
-  /// The state after `steps` steps from 0: the map "one step" is squared for every bit of `steps`.
+  /// Returns the state after `steps` steps from state 0. Squares the map of one step for every bit of `steps`.
   static U128 After(U128 steps) {
     U128 state = 0;
     U128 multiplier = kMultiplier;
@@ -331,7 +335,8 @@ class GensortRandom {
   }
 };
 
-/// ASCII: ten printable characters of key, the record's number in hex, 13 hex digits four times each, CR LF.
+/// Writes ASCII records: ten printable characters as the key, the record's number in hex, 13 hex digits four times
+/// each, CR LF.
 void FillGensortAscii(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   U128 number = static_cast<U128>(job.start) + first;
@@ -355,7 +360,8 @@ void FillGensortAscii(const Job& job, std::uint64_t first, std::uint64_t n, Byte
   }
 }
 
-/// Binary: the upper ten bytes of this record's state and of the nine that follow it, each xored with a constant.
+/// Writes binary records: the upper ten bytes of the state of the record and of the nine states after it, each xored
+/// with a constant.
 void FillGensortBinary(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   static constexpr U128 kMask[10] = {
       0,
@@ -381,8 +387,8 @@ void FillGensortBinary(const Job& job, std::uint64_t first, std::uint64_t n, Byt
   }
 }
 
-/// Skews keys as gensort -s. A key takes a random part of its first 6 bytes from the key of record w, where w is the
-/// number of bits of its record's number. A quarter of the keys takes nothing. ASCII keys take whole bytes.
+/// Skews keys as gensort -s does. A key takes a random part of its first 6 bytes from the key of record w, where w is
+/// the number of 1 bits of its record's number. A quarter of the keys takes nothing. ASCII keys take whole bytes.
 void SkewGensortKeys(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   constexpr unsigned kMostBits = 48;
   constexpr std::uint64_t kHeads = 65;
@@ -406,11 +412,12 @@ void SkewGensortKeys(const Job& job, std::uint64_t first, std::uint64_t n, Byte*
 
 // ---- Lines -------------------------------------------------------------------------------------------------------
 
-/// Lines come in chunks of this size, so that chunks can be made in any order: the last line of each is stretched.
+/// Lines are made in chunks of this many bytes. The last line of a chunk is stretched to fill the chunk, so that chunks
+/// can be made in any order.
 constexpr std::uint64_t kLogChunkBytes = std::uint64_t{64} << 10;
 
-/// A line of a web server's log in the combined format, 122 bytes as a mean, without its end: number `number`, what is
-/// in it decided by `id`.
+/// Returns line number `number` of a web server's log in the combined format, without its line end: 122 bytes on
+/// average. `id` decides the content.
 std::string LogLine(const Job& job, std::uint64_t number, std::uint64_t id) {
   static constexpr const char* kPaths[] = {"/",          "/index.html", "/api/v1/items/", "/images/",
                                            "/search?q=", "/login",      "/static/js/",    "/static/css/",
@@ -419,10 +426,10 @@ std::string LogLine(const Job& job, std::uint64_t number, std::uint64_t id) {
       "Mozilla/5.0 (X11; Linux x86_64)", "Googlebot/2.1", "curl/8.8.0", "kube-probe/1.30", "okhttp/4.12.0", "-"};
   static constexpr unsigned kStatus[] = {200, 200, 200, 200, 200, 200, 304, 304, 301, 404, 404, 500};
   const Random random(id, Stream::kPayload);
-  // One of 2^17 addresses, the low numbers more often: every octave is equally likely.
+  // Chooses one of 2^17 addresses. Low numbers are more frequent, because every octave is equally likely.
   const std::uint64_t octave = Scale(random(0), 17);
   const std::uint64_t host = Mix((std::uint64_t{1} << octave) + (random(1) & ((std::uint64_t{1} << octave) - 1)));
-  const std::uint64_t second = number / 40;  // forty requests a second
+  const std::uint64_t second = number / 40;  // forty requests each second
   char text[640];
   const auto path = kPaths[Scale(random(2), std::size(kPaths))];
   const auto referer = Scale(random(11), 2) == 0 ? "-" : kPaths[Scale(random(3), std::size(kPaths))];
@@ -443,7 +450,7 @@ std::string LogLine(const Job& job, std::uint64_t number, std::uint64_t id) {
 }
 
 void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
-  // More than a chunk has, so that numbers ascend from chunk to chunk.
+  // A chunk has fewer lines than this, so that numbers ascend from chunk to chunk.
   constexpr std::uint64_t kLinesPerChunk = 512;
   const Random value(job.seed, Stream::kValue);
   for (std::uint64_t c = first; c < first + n; ++c) {
@@ -451,7 +458,7 @@ void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
     for (std::uint64_t room = kLogChunkBytes; room > 0; ++number) {
       const std::uint64_t pick = job.distinct == 0 ? number : Scale(value(number), job.distinct);
       std::string line = LogLine(job, pick, value(~pick));
-      // No chunk ends with a rest that no line fits.
+      // If no further line fits the rest of the chunk, this line fills the chunk.
       if (room < line.size() + 1 || room - line.size() - 1 < job.prefix + 100) line.resize(room - 1, 'x');
       line += '\n';
       std::memcpy(out, line.data(), line.size());
@@ -461,9 +468,9 @@ void FillLog(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   }
 }
 
-/// Records with times in the order of the distribution. One in four has the time of the record before it.
+/// Writes log records whose times have the order of the distribution. One in four has the time of the record before it.
 void FillLogs(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
-  constexpr std::uint64_t kRecordsPerChunk = 1024;  // more than a chunk has
+  constexpr std::uint64_t kRecordsPerChunk = 1024;  // a chunk has fewer records than this
   const Random value(job.seed, Stream::kPayload);
   // Some kinds of logs have no fractions, so a mixture with fractions would not be in order.
   const bool whole_seconds =
@@ -494,7 +501,7 @@ void FillLogs(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
   });
 }
 
-/// Fields of COPY BINARY, of which a tuple is made.
+/// Collects the fields of a row of COPY BINARY.
 class BinaryTuple {
  public:
   explicit BinaryTuple(std::uint16_t fields) { Put(fields, 2); }
@@ -504,7 +511,7 @@ class BinaryTuple {
   }
   void Int4(std::uint64_t value) { Number(value, 4); }
   void Int8(std::uint64_t value) { Number(value, 8); }
-  /// A numeric: digits of base 10000, the last of two decimals.
+  /// Appends a numeric: digits of base 10000, the last of them for the two decimals.
   void Amount(std::uint64_t whole, std::uint64_t cents) {
     constexpr std::uint64_t kBase = 10000;
     const std::uint64_t digits[] = {whole / kBase, whole % kBase, 100 * cents};
@@ -513,7 +520,7 @@ class BinaryTuple {
     while (from < to && digits[to - 1] == 0) --to;
     Put(8 + 2 * (to - from), 4);
     Put(to - from, 2);
-    Put(from < to ? 1 - std::uint64_t{from} : 0, 2);  // of the first digit
+    Put(from < to ? 1 - std::uint64_t{from} : 0, 2);  // the weight of the first digit
     Put(0, 2);                                        // the sign
     Put(2, 2);                                        // decimals
     for (; from < to; ++from) Put(digits[from], 2);
@@ -532,8 +539,8 @@ class BinaryTuple {
   std::string bytes_;
 };
 
-/// An order of a shop: ten columns, a third of them quoted, in one of fifty records a newline and quotes inside;
-/// about 150 bytes as CSV. `note` stretches it.
+/// Returns an order of a shop: ten columns, a third of them quoted; one in fifty orders has a newline and quotes inside
+/// a field. It has about 150 bytes as CSV. `note` makes it longer.
 std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   static constexpr const char* kCities[] = {"Oslo", "Lima", "Accra", "Kyoto", "Perth", "Quito", "Turku", "Sucre"};
   const Random random(Mix(job.seed) + number, Stream::kPayload);
@@ -548,7 +555,7 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const bool json = job.kind == Kind::kOrdersJson;
   const bool copy = job.kind == Kind::kOrdersCopy || job.kind == Kind::kOrdersDump;
   const bool binary = job.kind == Kind::kOrdersCopyBinary;
-  const bool tsv = job.kind == Kind::kOrdersTsv;  // has no quotes, and so no newlines in fields
+  const bool tsv = job.kind == Kind::kOrdersTsv;  // TSV has no quotes, so its fields have no newlines
   const char* const quote = json ? "\\\"" : copy || binary || tsv ? "\"" : "\"\"";
   const char* const newline = json || copy ? "\\n" : tsv ? " " : "\n";
   char comment[96];
@@ -617,8 +624,8 @@ std::string_view OrdersTail(Kind kind) {
 }
 
 void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) {
-  constexpr std::uint64_t kRecordsPerChunk = 1024;  // more than a chunk has
-  constexpr std::uint64_t kMost = 600;              // bytes of a record
+  constexpr std::uint64_t kRecordsPerChunk = 1024;  // a chunk has fewer records than this
+  constexpr std::uint64_t kMost = 600;              // the maximum size of a record in bytes
   for (std::uint64_t c = first; c < first + n; ++c) {
     std::uint64_t number = c * kRecordsPerChunk, room = kLogChunkBytes;
     const auto put = [&](std::string_view text) {
@@ -631,7 +638,7 @@ void FillOrders(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out)
     room -= tail.size();
     while (room > 0) {
       std::string record = Order(job, number, "");
-      // The last of a chunk fills it.
+      // The last record of a chunk fills it.
       if (room < record.size() + kMost) record = Order(job, number, std::string(room - record.size(), 'x'));
       put(record);
       ++number;
@@ -674,7 +681,7 @@ class Output {
 
   bool any_order() const { return any_order_; }
 
-  /// `offset` is used only if any_order(); else bytes go out in the order of the calls.
+  /// Writes the bytes at `offset` if any_order(). Otherwise writes them after the bytes of earlier calls.
   void Write(const Byte* data, std::uint64_t bytes, std::uint64_t offset) {
     while (bytes > 0) {
       const ssize_t n = any_order_ ? ::pwrite(fd_, data, bytes, static_cast<off_t>(offset)) : ::write(fd_, data, bytes);
@@ -706,7 +713,8 @@ class Output {
   int fd_ = -1;
 };
 
-/// Threads take blocks in order, fill them at once and write them where they belong, in turn if the output is a stream.
+/// Threads take blocks in order, fill them at the same time and write each block to its place. If the output is a
+/// stream, they write in turn.
 void WriteBlocks(const Job& job, Output& output) {
   constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
   const std::uint64_t per_block = std::max<std::uint64_t>(kBlockBytes / job.record_bytes, 1);
@@ -758,7 +766,7 @@ std::vector<Byte> RestOfLog(const Job& job) {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
 
-/// A whole number, with a unit K M G T P (1024) if `units`.
+/// Parses a whole number. If `units` is true, it may have a unit K, M, G, T or P (powers of 1024).
 std::uint64_t ParseNumber(const std::string& option, const std::string& text, bool units) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -909,7 +917,7 @@ const tool::ToolHelp kHelp = {
       "  gpusort_gen --type logs-app --bytes 1G --dist sorted app.log\n"}},
     "gpusort(1), gpusort_check(1)"};
 
-/// Throws Failure(kUsage).
+/// Returns the job of the command line. Throws Failure(kUsage) if the command line is wrong.
 Job ParseJob(const tool::Typed& typed) {
   Job job;
   const std::string type = typed.value("type"), distribution = typed.value("dist"), bytes = typed.value("bytes");
@@ -972,7 +980,7 @@ Job ParseJob(const tool::Typed& typed) {
   if (typed.has("seed")) job.seed = ParseNumber("--seed", typed.value("seed"), false);
   if (typed.has("start")) job.start = ParseNumber("--start", typed.value("start"), false);
   if (job.skewed && !gensort) FailUsage("--skewed is only for the gensort types");
-  // From there on gensort counts the bits differently.
+  // From this number on gensort counts the bits differently.
   if (job.skewed && job.start > (std::uint64_t{1} << 60) - job.count) FailUsage("--skewed is for numbers below 2^60");
   job.threads = std::max(std::thread::hardware_concurrency(), 1u);
   if (typed.has("threads")) {
@@ -1002,6 +1010,6 @@ tool::Exit Run(const tool::Typed& typed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like others
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a limit on file sizes is then an error of write()
   return tool::Main(kHelp, argc, argv, tool::kInternal, Run);
 }

@@ -1,5 +1,5 @@
-// The kernels of the public headers, for tools/kernel-resources: every call for the types of the benchmarks, and the
-// textbook kernels in their best form. This file is compiled, but never linked.
+// The kernels of the public headers, for tools/kernel-resources: every function for the types of the benchmarks, and
+// the textbook kernels in their fastest form. This file is compiled, but never linked.
 #include <cstdint>
 
 #include "gpusort/merge.cuh"
@@ -38,7 +38,8 @@ template cudaError_t CallsForPairs(void*, std::size_t&, const std::int64_t*, con
 
 cudaError_t Textbook(const std::int32_t* a, std::uint64_t m, const std::int32_t* b, std::uint64_t n,
                      std::int32_t* out) {
-  // Blocks, threads, items a thread, shared co-ranks, no branches; for windows also wide partition and staged output.
+  // The members: blocks, threads, items_per_thread, share_co_ranks, branch_free, and for kernels with windows also
+  // wide_partition and stage_output.
   constexpr classic::MergeConfig kBasic{0, 256, 8, true, true};
   constexpr classic::MergeConfig kWindow{0, 256, 8, true, true, true, true};
   cudaError_t error = classic::BasicMerge<kBasic>(a, m, b, n, out, Less{});

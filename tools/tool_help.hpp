@@ -305,8 +305,9 @@ inline std::string Answer(const ToolHelp& help, const Typed& typed, const char* 
   return typed.manual ? ManualText(help, version) : HelpText(help);
 }
 
-/// Runs a tool: answers a shell that completes a line, prints the help or the version, or calls run(typed), which
-/// returns the exit code. `other`: the exit code after an exception that is no Failure. Prints the message of an error.
+/// Runs a tool. Answers a shell that completes a line, prints the help or the version, or calls run(typed), which
+/// returns the exit code. `other` is the exit code after an exception that is no Failure. Prints the messages of
+/// errors.
 inline int Main(const ToolHelp& help, int argc, const char* const* argv, Exit other,
                 const std::function<Exit(const Typed&)>& run) {
   if (gpusort::AsksForCompletions(argc, argv)) {

@@ -12,7 +12,7 @@ namespace {
 struct CodecFacts {
   Codec codec;
   std::string_view name;
-  std::string_view program;  ///< the name of the usual tool
+  std::string_view program;  ///< the name of the tool that usually makes such files
   std::string_view extension;
 };
 constexpr CodecFacts kFacts[] = {
@@ -47,7 +47,7 @@ std::string_view CodecName(Codec codec) { return codec == Codec::kProgram ? "pro
 
 namespace {
 
-/// Blocks of a codec that has no coder for them are single members.
+/// Compresses blocks as members, for a codec without its own block format.
 class MemberBlockCoder final : public BlockCoder {
  public:
   explicit MemberBlockCoder(Codec codec) : codec_(codec), encoder_(detail::LoadCodec(codec).make_encoder()) {}
@@ -68,7 +68,8 @@ class MemberBlockCoder final : public BlockCoder {
       Decoder decoder(codec_, "compressed block", source, {out.size(), DecoderLimits{}.memory_bytes});
       std::byte past_end{};
       std::uint64_t made = 0;
-      // The end of the member must be verified. The limit is the size of the block, so nothing is put into past_end.
+      // One more call verifies the end of the member. A block cannot expand to more than its size, which is the
+      // decoder's limit, so that call puts nothing into past_end.
       while (const std::uint64_t got = decoder.Read(made < out.size() ? out.subspan(made) : std::span(&past_end, 1))) {
         made += got;
       }
@@ -119,8 +120,8 @@ void BlockCodec::Decompress(std::span<const std::byte> in, std::span<std::byte> 
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads) {
   struct Speed {
     Codec codec;
-    double compress;  ///< bytes of input a second and thread
-    double expand;    ///< bytes of output a second and thread
+    double compress;  ///< bytes of input in each second and thread
+    double expand;    ///< bytes of output in each second and thread
   };
   // Measured with a web log, as data/bench/NOTES.md says.
   constexpr Speed kSpeeds[] = {{Codec::kLz4, 850e6, 5000e6}, {Codec::kZst, 370e6, 1400e6}};

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kSourceBytes = 128 * kKiB;
 constexpr std::uint64_t kLeastDecoderBytes = kMiB / 2;
 
-/// Returns the memory that the codec's library may take if a decoder may take `limit`.
+/// Returns the memory that a decoder of the codec takes if its limit is `limit`.
 DecoderMemory MemoryFor(const CodecModule& codec, std::uint64_t limit) {
   return codec.decoder_memory(std::max(limit, kLeastDecoderBytes) - kSourceBytes);
 }
@@ -71,7 +71,7 @@ class Decoder::Impl {
   std::uint64_t Expand(std::span<std::byte> out) {
     while (true) {
       if (!in_member_ && !BeginMember()) return 0;
-      // The library may hold expanded bytes, so it is asked before the source.
+      // The library may still have expanded bytes, so it is called before more bytes are read from the source.
       std::span<const std::byte> in = Available();
       std::span<std::byte> room = out;
       try {
@@ -143,8 +143,8 @@ class Decoder::Impl {
     }
   }
 
-  /// Reads until `bytes` are available. Returns false if the source ends before. `bytes` must be small, or one more
-  /// than are available.
+  /// Reads until `bytes` bytes are available. Returns false if the source ends before. `bytes` must be small, or only
+  /// one more than are available.
   bool Fill(std::size_t bytes) {
     while (end_ - begin_ < bytes && !source_ended_) {
       if (begin_ > 0) {
@@ -193,10 +193,10 @@ class Decoder::Impl {
   const std::string path_;
   const Source source_;
   const DecoderLimits limits_;
-  const CodecModule* const module_;  ///< null: the source is not compressed
+  const CodecModule* const module_;  ///< null if the source is not compressed
   std::unique_ptr<MemberDecoder> member_decoder_;
   std::vector<std::byte> buffer_;
-  std::size_t begin_ = 0;  ///< buffer_[begin_, end_) is unused
+  std::size_t begin_ = 0;  ///< buffer_[begin_, end_) has the bytes that are not used yet
   std::size_t end_ = 0;
   bool source_ended_ = false;
   bool in_member_ = false;

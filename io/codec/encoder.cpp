@@ -24,8 +24,8 @@ std::size_t SlotCount(unsigned threads) { return threads <= 1 ? 1 : std::size_t{
 
 }  // namespace
 
-/// The members are a ring. The caller's thread fills one, hands it to the workers, and passes the oldest to the sink as
-/// soon as it is done.
+/// A ring of members. The caller's thread fills one member, queues it for the workers, and passes the oldest member to
+/// the sink as soon as it is compressed.
 class Encoder::Impl {
  public:
   Impl(Codec codec, const EncoderOptions& options, Sink sink)
@@ -76,19 +76,20 @@ class Encoder::Impl {
     std::exception_ptr error;
   };
 
-  /// Closes the encoder until the call succeeds, because an exception leaves the ring in disorder.
+  /// Marks the encoder as closed, and throws if it was closed already. Callers mark it as open again if they succeed.
+  /// After an exception the ring is in disorder, so the encoder stays closed.
   void Leave() {
     if (!std::exchange(open_, false)) ThrowInternal(name_, "written to after its end or after an error");
   }
 
-  /// Returns the slot after those that are under way. There always is one.
+  /// Returns the slot after the members that are queued, compressed or done. There is always one.
   Slot& Filling() { return slots_[(oldest_ + under_way_) % slots_.size()]; }
 
   void StartWorkers(unsigned threads) {
     try {
       do {
         encoders_.push_back(module_->make_encoder());
-        // Fewer threads give the same bytes, later.
+        // With fewer threads the bytes are the same and take longer.
       } while (StartThread(workers_, [this, encoder = encoders_.back().get()] { Work(*encoder); }).empty() &&
                workers_.size() < threads);
     } catch (...) {
@@ -146,7 +147,8 @@ class Encoder::Impl {
       room = under_way_ < slots_.size() && !slots_[oldest_].done;
     }
     work_.notify_one();
-    // Members that are done go out now, so that the consumer can work. If the ring is full, one must go out.
+    // Writes members that are done now, so that the consumer can work. If the ring is full, waits for the oldest
+    // member.
     while (!room) {
       PassOldestOn();
       const std::lock_guard lock(mutex_);

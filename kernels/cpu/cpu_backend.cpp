@@ -1,5 +1,5 @@
-// The CPU backend. Its slots are in host memory. Tiles are sorted by Highway's vqsort, and tiles that fit the cache are
-// merged by a team of threads. Each kind of records has its SlotSorter: cpu_numbers.hpp, cpu_records.hpp,
+// The CPU backend. Its slots are in host memory. Highway's vqsort sorts parts of a batch, and a team of threads merges
+// the parts in tiles that fit the cache. Each kind of record has its SlotSorter: cpu_numbers.hpp, cpu_records.hpp,
 // cpu_line_merge.hpp. Start at CpuLane::Sort and CpuLane::Merge.
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using detail::SlotSorter;
 using detail::TeamExecutor;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-/// Smaller batches and merges are done on the calling thread, because waking another thread costs more.
+/// Batches and merges of fewer bytes are done on the calling thread, because waking another thread costs more.
 constexpr std::uint64_t kSmallBytes = kMiB / 4;
 
 [[noreturn]] void FailInternal(const std::string& what) { throw Error(ErrorCode::kInternal, "CPU backend: " + what); }
@@ -69,7 +69,7 @@ class CpuLane : public Lane {
     HostBuffer longer;
     const std::uint64_t bytes = Fill(source, in.data(), longer);
     if (bytes > shape_.slot_bytes) {
-      // A line that is longer than a slot is alone in its batch, and therefore sorted.
+      // A line that is longer than a slot is alone in its batch, so the batch is sorted.
       return std::make_unique<HostRecords>(std::move(longer), bytes, 1, true);
     }
     const SlotSorter::Sorted result = arena_.sorter().Sort(in.data(), bytes, out.data(), memory(), Executor(bytes));

@@ -23,7 +23,7 @@ void VqSort(Entry* p, std::uint64_t n) {
 #define HWY_TARGET_INCLUDE "cpu/vqsort.cpp"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #include <hwy/foreach_target.h>
-// These come after foreach_target.h.
+// These headers must come after foreach_target.h.
 #include <hwy/contrib/sort/traits-inl.h>
 #include <hwy/contrib/sort/traits128-inl.h>
 #include <hwy/contrib/sort/vqsort-inl.h>
@@ -37,7 +37,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gpusort::detail::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR  // a machine without AVX2, on which vqsort is a heapsort
+#if HWY_TARGET == HWY_SCALAR  // a machine without AVX2, where vqsort would be a heapsort
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
   std::sort(p, p + n);
@@ -46,7 +46,8 @@ void Sort(Entry* p, std::uint64_t n) { std::sort(p, p + n, ExactEntryLess()); }
 #else
 template <typename Traits, typename T>
 void SortLanes(T* p, std::uint64_t lanes) {
-  hn::Sort(hn::SortTag<T>(), hn::detail::SharedTraits<Traits>(), p, lanes, p);  // p is a buffer only for RVV and SVE
+  // Only RVV and SVE use the last argument, a buffer.
+  hn::Sort(hn::SortTag<T>(), hn::detail::SharedTraits<Traits>(), p, lanes, p);
 }
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
@@ -61,8 +62,8 @@ void Sort(Entry* p, std::uint64_t n) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-/// Fills the seed for vqsort's choice of pivots, from an address that differs between processes. An input that meets
-/// bad pivots costs a heapsort.
+/// Fills the seed for vqsort's choice of pivots, from an address that differs between processes. If an input leads to
+/// bad pivots, vqsort becomes a heapsort.
 void hwy::Sorter::Fill24Bytes(const void* keys, std::size_t n, void* seed) {
   const std::uint64_t words[3] = {reinterpret_cast<std::uintptr_t>(keys), n, 0x9E3779B97F4A7C15u};
   std::memcpy(seed, words, sizeof words);
@@ -71,7 +72,7 @@ void hwy::Sorter::Fill24Bytes(const void* keys, std::size_t n, void* seed) {
 namespace gpusort::detail {
 namespace {
 
-/// Chooses the instructions. Highway's own choice is in its shared library, which is not loaded.
+/// Chooses the vector instructions. Highway's own choice is in its shared library, which is not loaded.
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
 #if HWY_ARCH_X86

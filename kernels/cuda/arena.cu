@@ -9,7 +9,7 @@
 namespace gpusort::cuda {
 namespace {
 
-/// Returns the size of the workspace for sorting `n` keys in two lists. The size depends on `n` alone.
+/// Returns the size of the workspace for sorting `n` keys in two lists. The size depends only on `n`.
 template <typename Key, typename LessT>
 std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
   std::size_t bytes = 0;
@@ -22,14 +22,14 @@ std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
 
 LaneShape::LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
   if (!layout.fixed()) {
-    // A window may have more lines than a batch. Windows of up to a million lines are always accepted.
+    // The memory of a lane is for at least this many lines, because a merge window may have more lines than a batch.
     constexpr std::uint64_t kLeastRows = std::uint64_t{1} << 20;
     lines.emplace(slot_bytes, std::max(SlotRecords(layout, slot_bytes), std::min(slot_bytes, kLeastRows)));
     return;
   }
   rows = std::max<std::uint64_t>(1, slot_bytes / layout.stride);
-  // A run costs 40 bytes of workspace. This is below 0.2 bytes a record, but in a window of few records every record
-  // may be a run.
+  // A run costs 40 bytes of workspace. This is less than 0.2 bytes for each record. In a window of few records every
+  // record may be a run.
   max_runs = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min(rows, 4096 + rows / 256)));
   if (!layout.direct()) {
     entries_bytes = RoundUp(rows * sizeof(Entry), kAlignment);

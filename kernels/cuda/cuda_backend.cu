@@ -54,7 +54,7 @@ std::string IdOf(const cudaDeviceProp& properties) {
 class DriverWatch {
  public:
   DriverWatch(DevicePtr device, StuckDriverHandler handler) : device_(std::move(device)), handler_(handler) {
-    // If this thread is refused, only the user can end a call that hangs.
+    // If the system refuses this thread, only the user can end a call that hangs.
     if (handler_ != nullptr) static_cast<void>(StartThread(thread_, [this] { Watch(); }));
   }
   DriverWatch(const DriverWatch&) = delete;
@@ -67,8 +67,8 @@ class DriverWatch {
 
  private:
   void Watch() {
-    // A call may itself wait for the deadline. Registering a quarter of a large memory can take a minute as well. The
-    // limit is shorter once another lane has found that the GPU hangs.
+    // A call may itself wait for the deadline. Registering a quarter of a large memory can also take a minute. The
+    // limit is shorter after another lane has found that the GPU hangs.
     constexpr std::chrono::seconds kGrace{5};
     std::unique_lock<std::mutex> lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::milliseconds(500), [&] { return ended_; })) {
@@ -88,7 +88,7 @@ class DriverWatch {
   std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;
-  Threads thread_;  ///< last: joined before the other members are destroyed
+  Threads thread_;  ///< the last member, so that it is joined before the other members are destroyed
 };
 
 class CudaBackend : public ArenaBackend<Arena> {
@@ -121,7 +121,7 @@ class CudaBackend : public ArenaBackend<Arena> {
 
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     device_->Enter();  // the sizes of workspaces depend on the device
-    // The common part exists once, but it can only be charged to a lane.
+    // The part that all lanes share exists once, but can only be counted as a part of a lane.
     return cuda::LaneShape(layout, slot_bytes).bytes() + cuda::CommonShape(layout).bytes();
   }
 
@@ -179,13 +179,13 @@ class CudaBackend : public ArenaBackend<Arena> {
   }
 
   const DevicePtr device_;
-  /// Set once the device is open, so that an opening that was given up is not watched.
+  /// Set after the device is open, because an opening that takes too long is abandoned and must not be watched.
   std::optional<DriverWatch> watch_;
   std::atomic<std::uint64_t> peak_{0};
 };
 
-/// Returns the result of `call`, a call of a driver that may not answer. A driver that does not answer blocks its
-/// thread for ever, so the call runs on a separate thread, which is abandoned after `timeout`.
+/// Returns the result of `call`, a call of a driver that may not answer. If the driver does not answer, the thread of
+/// the call is blocked for ever. The call therefore runs on a separate thread, which is abandoned after `timeout`.
 template <typename T>
 T InTime(const std::string& who, std::chrono::seconds timeout, const std::function<T()>& call) {
   struct Calling {

@@ -19,8 +19,8 @@ class FixedLane final : public FixedLaneBase {
     });
   }
 
-  /// Makes the entries of n records, calls order(keys, less) to sort them, and gathers the records to `out`. `order`
-  /// must accept either comparator. All records have the first `skip` bytes of their normalized keys in common.
+  /// Makes the entries of n records, calls order(keys, less) to sort them, and copies the records in their order to
+  /// `out`. `order` must accept both comparators. The first `skip` bytes of all normalized keys must be equal.
   template <typename Order>
   void ThroughEntries(const std::byte* in, std::uint64_t n, std::byte* out, std::uint64_t skip,
                       const Order& order) const {
@@ -55,7 +55,8 @@ class FixedLane final : public FixedLaneBase {
                     static_cast<std::uint32_t>(record_words));
   }
 
-  /// WantsPrefix says whether a common prefix of the normalized keys would help. Prefix returns its length in bytes.
+  /// WantsPrefix says whether it helps to know how many leading bytes are equal in all normalized keys. Prefix returns
+  /// this number.
   bool WantsPrefix() const { return layout().key_bytes > kEntryKeyBytes; }
   std::uint64_t Prefix(const Findings& found) const { return WantsPrefix() ? layout().key_bytes - found.differing : 0; }
 

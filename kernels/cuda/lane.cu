@@ -59,7 +59,7 @@ std::unique_ptr<SortedRecords> CudaLane::Sort(BatchSource& source) {
 void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
   const std::uint64_t unit = LeastRecordBytes(layout_);
   std::uint64_t bytes = 0;
-  std::vector<std::uint64_t> bounds{0};  // In records, or in bytes for lines; only runs that are not empty.
+  std::vector<std::uint64_t> bounds{0};  // in records or, for lines, in bytes; only runs that are not empty
   std::uint32_t run = 0;
   for (const Piece& piece : pieces) {
     if (piece.bytes % unit != 0) FailInternal("a piece to merge ends inside a record");
@@ -78,7 +78,7 @@ void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
   std::vector<Piece> low, high;
   std::uint64_t low_bytes = 0;
   std::size_t number = 0;
-  std::uint64_t left = 0;  // bytes of this piece's run that remain before the cut
+  std::uint64_t left = 0;  // how many bytes of this piece's run are still to be taken
   for (const Piece& piece : pieces) {
     if (piece.bytes == 0) continue;
     if (number == 0 || piece.run != run) left = cuts[number++];
@@ -119,17 +119,17 @@ void CudaLane::CopyOut(std::span<const Piece> pieces, std::byte* out) {
   times_.download += download_.Take();
 }
 
-/// Merges pieces of two or more runs. Run r has the records, or the bytes of lines, [bounds[r], bounds[r + 1]). If
-/// there are more lines than a lane's index takes, nothing is merged, and the function returns how many bytes of each
-/// run belong to a first half. Otherwise it returns an empty list.
+/// Merges pieces of two or more runs. Run r has the records (lines: bytes) [bounds[r], bounds[r + 1]). If there are
+/// more lines than fit the memory of a lane, merges nothing and returns how many bytes of each run belong to a first
+/// half. Otherwise returns an empty list.
 std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
                                                 std::vector<std::uint64_t> bounds, std::byte* out) {
   const auto [in, spare] = seat_.arena().TakeTwo();
   const DrainAtExit drain(stream_), drain_bus(bus_);
   std::byte* to = in.data();
   upload_.Start(stream_);
-  // Pieces in this GPU's memory are copied by one kernel: a stream needs more time for each copy than for the bytes
-  // of a piece.
+  // One kernel copies all pieces that are in this GPU's memory. A stream would need more time for each copy than for
+  // the bytes of a piece.
   PieceTable own;
   bool copied = false;
   for (const Piece& piece : pieces) {
@@ -175,14 +175,14 @@ void CudaLane::CopyUp(std::byte* to, const Piece& piece) const {
   bus_.Copy(to, piece.data, piece.bytes, cudaMemcpyHostToDevice);
 }
 
-/// Makes work that `to` gets from now on wait for the work that `from` has got so far.
+/// Makes work that is queued on `to` from now on wait for all work that is queued on `from`.
 void CudaLane::GoOnBehind(const Stream& from, const Stream& to) const {
   turn_.Record(from);
   to.WaitFor(turn_);
 }
 
-/// Copies the batch to a slot and returns its size in bytes. Each block is given back as soon as its copy is known to
-/// be done.
+/// Copies the batch to a slot and returns its size in bytes. Returns each block to its owner as soon as the copy is
+/// known to be done.
 std::uint64_t CudaLane::Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights) {
   std::uint64_t bytes = 0;
   std::size_t next_copy = 0;

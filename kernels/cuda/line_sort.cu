@@ -15,8 +15,7 @@ namespace gpusort::detail {
 namespace {
 
 constexpr std::uint64_t kMostLineBlocks = 4096;
-/// The number of rounds after which lines that still agree are compared directly. More rounds would need keys that
-/// branch as often.
+/// After this many rounds, lines that are still equal are compared directly.
 constexpr int kMostRounds = 64;
 
 using EntrySorts = KeySorts<Entry, ExactEntryLess>;
@@ -50,7 +49,7 @@ void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findi
 
 }  // namespace
 
-/// The parts of the workspace.
+/// The parts of the memory that LineSort::Sort gets.
 struct LineSort::Memory {
   LineFindings* findings;
   Entry* entries[2];
@@ -92,7 +91,7 @@ LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineFin
   const cudaStream_t s = stream.get();
   Result result;
 
-  // Find the starts of the lines.
+  // Finds the starts of the lines.
   const std::uint64_t tiles = (bytes + kScanTile - 1) / kScanTile;
   stream.Launch("CountLinesKernel", CountLinesKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles);
   std::uint32_t last_tile = 0, last_before = 0;
@@ -109,8 +108,8 @@ LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineFin
   if (rows == 0) throw WrongResult("the GPU finds no line where there are some");
   result.too_many = rows > rows_;
   if (result.too_many) return result;
-  // `ends` is not pinned, so it is copied while no other work is queued for which the copy would wait. There are no
-  // more runs than lines.
+  // `ends` is not pinned, so its copy would wait for queued work. It is copied while no other work is queued. There are
+  // no more runs than lines.
   std::uint32_t* const run_ends = at.groups;
   if (!ends.empty()) stream.Copy(run_ends, ends.data(), ends.size_bytes(), cudaMemcpyHostToDevice);
   stream.Launch("LineStartsKernel", LineStartsKernel<>, tiles, kLineThreads, text, bytes, delimiter, at.tiles,

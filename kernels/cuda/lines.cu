@@ -1,4 +1,4 @@
-// Lines of text. They are sorted by LineSort.
+// Lanes (workers) of the CUDA backend for lines of text, which LineSort sorts.
 #include "kernels/cuda/lane.cuh"
 #include "kernels/cuda/line_sort.cuh"
 #include "kernels/records/records.hpp"
@@ -17,8 +17,8 @@ class LineLane final : public CudaLane {
     return {sorted.was_sorted, sorted.was_sorted, sorted.rows};
   }
 
-  /// The starts of the lines of a window must be found in any case. Sorting the lines then costs less than their
-  /// transfer over the bus. The sort is stable, because pieces come in the order of their runs.
+  /// Merges by sorting all lines. The starts of the lines must be found in any case, and sorting then costs less than
+  /// copying the lines over the bus. The sort is stable, because pieces come in the order of their runs.
   Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) override {
     const std::vector<std::uint32_t> ends(bounds.begin() + 1, bounds.end());
     const LineSort::Result sorted = SortLines(in, bytes, ends, spare);

@@ -1,4 +1,4 @@
-// Records that are a single number. They are sorted as that number: see NumberMap.
+// Lanes (workers) of the CUDA backend for records that are a single number: see NumberMap.
 #include "kernels/cuda/fixed_lane.cuh"
 #include "kernels/records/key.hpp"
 

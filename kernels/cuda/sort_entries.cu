@@ -1,4 +1,4 @@
-// Sorts and merges entries that hold whole keys: of lines, and of records with keys of up to 12 bytes.
+// Sorts and merges entries that contain whole keys: the keys of lines, and keys of records of up to 12 bytes.
 #include "kernels/cuda/define_key_sorts.cuh"
 #include "kernels/records/key.hpp"
 

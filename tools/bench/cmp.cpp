@@ -1,6 +1,5 @@
-// gpusort_bench cmp: merging on the cores of the host (CMP) beside the one-thread merges, as a curve over the sizes.
-// Every result is compared with std::merge's. The reference of all
-// speed-ups is the merge with two cursors.
+// gpusort_bench cmp: times merges on the cores of the host, and on one thread, for a range of sizes. Every result is
+// compared with the result of std::merge. All speed-ups are relative to the merge with two cursors.
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -59,7 +58,7 @@ std::vector<Candidate<Key>> Candidates(unsigned cores, bool textbook) {
   return candidates;
 }
 
-/// A, then B, in order each.
+/// The sorted list A, followed by the sorted list B.
 template <typename Key>
 std::vector<Key> MakeInput(std::uint64_t m, std::uint64_t n, const std::string& inputs) {
   std::vector<Key> keys(m + n);

@@ -14,7 +14,7 @@ void Check(cudaError_t error, const char* what) {
               std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-/// The multiprocessors' clock, read through the driver's management library, if that is here.
+/// The clock of the multiprocessors, read through the driver's management library if that library is there.
 struct Gpu::Clock {
   explicit Clock(int device) {
     library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -27,9 +27,9 @@ struct Gpu::Clock {
     if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess) return;
     if (by_bus(bus, &handle) != 0) handle = nullptr;
   }
-  // The library stays open: it is in use until the end.
+  // The library stays open, because it is in use until the end.
 
-  /// In MHz; 0: unknown.
+  /// Returns the clock in MHz, or 0 if it is not known.
   unsigned Read() const {
     constexpr int kMultiprocessors = 1;
     unsigned mhz = 0;
@@ -78,7 +78,7 @@ void Gpu::Describe(Report& report) {
   report.Fact("compute_capability", std::to_string(properties.major) + "." + std::to_string(properties.minor));
   report.Fact("cuda", "runtime " + version(runtime) + ", driver for " + version(driver));
 
-  // Far more than any cache, and as much as fits a small GPU.
+  // Copies far more bytes than any cache has, and as many as fit a small GPU.
   const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{2} << 30, properties.totalGlobalMem / 8);
   const Copies<unsigned char> from(bytes, 1), to(bytes, 1);
   from.Spoil(0, stream_);
@@ -99,7 +99,7 @@ double Gpu::TimeOnce(const Candidate& candidate, unsigned copy, unsigned* clock_
   GPUSORT_CHECK(cudaEventRecord(begin_, stream_));
   candidate.run(copy, stream_);
   GPUSORT_CHECK(cudaEventRecord(end_, stream_));
-  // While the work is on its way: afterwards the clock may fall.
+  // Reads the clock while the GPU works, because the clock may fall afterwards.
   if (clock_mhz != nullptr) *clock_mhz = clock_->Read();
   GPUSORT_CHECK(cudaEventSynchronize(end_));
   float milliseconds = 0;
@@ -109,7 +109,7 @@ double Gpu::TimeOnce(const Candidate& candidate, unsigned copy, unsigned* clock_
 
 std::vector<Row> Gpu::Time(const std::vector<Candidate>& candidates, unsigned copies,
                            const std::function<void(const Candidate&, unsigned)>& verify) {
-  constexpr double kEnoughMs = 3;  // short calls scatter more, and cost less
+  constexpr double kEnoughMs = 3;  // short calls vary more and cost less, so they get more samples
   constexpr int kMostSamples = 101;
   std::vector<Row> rows;
   std::vector<int> wanted;

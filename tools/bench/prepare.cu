@@ -1,4 +1,4 @@
-// Inputs for every benchmark, and the inspection of every output. Nothing of gpusort's own sorting is used for it.
+// Makes the inputs of all benchmarks and inspects all outputs. Uses none of gpusort's own sorts.
 #include <cub/device/device_merge_sort.cuh>
 
 #include "bench/conflict.hpp"
@@ -22,7 +22,7 @@ __device__ std::uint64_t Hash(const Key16& x) { return Mix(Hash(x.hi) + x.lo); }
 __device__ void Random(std::uint64_t i, std::int32_t& key) { key = static_cast<std::int32_t>(Hash(i)); }
 __device__ void Random(std::uint64_t i, std::int64_t& key) { key = static_cast<std::int64_t>(Hash(i)); }
 __device__ void Random(std::uint64_t i, Key16& key) { key = {Mix(i) << 32 | (i & 0xFFFFFFFF), Hash(i)}; }
-/// Keys that are ordered as their ranks are.
+/// Sets `key` to the key with this rank in the order of the keys.
 __device__ void OfRank(std::uint64_t rank, std::int32_t& key) { key = static_cast<std::int32_t>(rank); }
 __device__ void OfRank(std::uint64_t rank, std::int64_t& key) { key = static_cast<std::int64_t>(rank); }
 __device__ void OfRank(std::uint64_t rank, Key16& key) { key = {rank, rank >> 8}; }
@@ -118,7 +118,7 @@ void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint
   Key* from = passes % 2 == 0 ? keys : spare.data();
   Key* to = passes % 2 == 0 ? spare.data() : keys;
   Fill(from, n, Order::kSorted);
-  // Backwards: the last merge is undone first.
+  // Undoes the merges of a sort, the last merge first.
   for (std::uint64_t run = n; run > shortest; run /= 2) {
     Unmerge(from, to, n, run, run / 2, thread_items);
     std::swap(from, to);

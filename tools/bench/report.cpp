@@ -135,7 +135,7 @@ void Report::WriteJson() const {
     }
   }
   std::ofstream out(options_.json_path);
-  // A row a line: what a diff shows is what changed.
+  // Writes each row of the JSON file to its own line, so that a diff shows which rows have changed.
   const auto rows = json["rows"];
   json.erase("rows");
   std::string head = json.dump(1);

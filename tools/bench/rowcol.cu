@@ -1,6 +1,6 @@
-// gpusort_bench rowcol: many small pairs of sorted rows merged by a thread each, with the rows one after the other or
-// transposed, and the merge sort made of these merges, beside Yang's published times for the same numbers of keys.
-// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
+// gpusort_bench rowcol: times merges of many small pairs of sorted rows, one pair a thread. The rows are stored one
+// after the other or transposed. Also times the merge sort made of these merges, next to Yang's published times for the
+// same numbers of keys. Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #include "bench/gpu.cuh"
 #include "gpusort/merge.cuh"
 #include "kernels/classic/row_column_merge.cuh"
@@ -33,7 +33,8 @@ void ExpectSortedRows(const std::string& who, const RowMatrix<kStorage>& matrix,
   if (count != 0) throw Error(ErrorCode::kIntegrity, who + ": rows out of order");
 }
 
-/// One pass over rows of row_items keys; both are powers of two, so no place of a matrix is empty.
+/// Times one pass over rows of row_items keys. `items` and `row_items` are powers of two, so no place of a matrix is
+/// empty.
 void BenchPass(Gpu& gpu, Report& report, std::uint64_t items, std::uint64_t row_items) {
   const RowMatrix<RowStorage::kRowMajor> rows{items, row_items};
   const RowMatrix<RowStorage::kColumnMajor> columns{items, row_items};
@@ -90,7 +91,7 @@ Candidate SortCandidate(const std::string& name, const Lists<Key, NoValue>& list
           }};
 }
 
-/// Sorts as many keys as Yang did, from end to end.
+/// Times a sort of as many keys as in Yang's figures, from start to end.
 void BenchSort(Gpu& gpu, Report& report, std::uint64_t items) {
   constexpr std::uint64_t kRowItems = 16;
   Lists<Key, NoValue> lists(items);

@@ -1,5 +1,5 @@
-// gpusort_bench runs: MergeRuns beside the same tree of pairwise merges by cub::DeviceMerge, which a program that
-// uses CUB alone would do.
+// gpusort_bench runs: times MergeRuns and the same tree of pairwise merges by cub::DeviceMerge, which a program that
+// only uses CUB would run.
 #include <cub/device/device_merge.cuh>
 
 #include "bench/gpu.cuh"
@@ -24,7 +24,7 @@ std::vector<Shape> Shapes(std::uint64_t n, const Options& options) {
   std::vector<Shape> shapes = {{"16 equal runs", EqualRuns(n, 16), options.inputs},
                                {"64 equal runs", EqualRuns(n, 64), options.inputs}};
   if (options.quick) return shapes;
-  // Each half as long as the one before; the last two are equal.
+  // Each run is half as long as the run before it; the last two are equally long.
   Shape uneven{"16 uneven runs", {0}, {"random"}};
   for (std::uint32_t r = 1; r < 16; ++r) uneven.bounds.push_back(uneven.bounds.back() + (n - uneven.bounds.back()) / 2);
   uneven.bounds.push_back(n);
@@ -40,13 +40,14 @@ std::vector<Shape> Shapes(std::uint64_t n, const Options& options) {
   return shapes;
 }
 
-/// The rival: levels of cub::DeviceMerge, neighbours first, from `in` to `out` by way of `spare`.
+/// The rival of MergeRuns: merges neighbouring runs with cub::DeviceMerge, level by level, from `in` to `out`. Uses
+/// `spare` between levels.
 template <typename Key>
 class CubTree {
  public:
   CubTree(const Copies<Key>* in, const Copies<Key>* out, std::vector<std::uint64_t> bounds, std::uint64_t n)
       : in_(in), out_(out), spare_(std::make_shared<DeviceList<Key>>(n)) {
-    // Empty runs are left out.
+    // Leaves out empty runs.
     bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
     bounds_ = std::move(bounds);
     for (std::size_t runs = bounds_.size() - 1; runs > 1; runs = (runs + 1) / 2) ++levels_;
@@ -106,7 +107,7 @@ void MakeRuns(Key* keys, const Shape& shape, const std::string& inputs, const Op
     for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
       Fill(keys + bounds[r], bounds[r + 1] - bounds[r], Order::kSorted, n - bounds[r + 1]);
     }
-  } else if (inputs == "conflict") {  // equal runs, and n a power of two
+  } else if (inputs == "conflict") {  // runs of equal length, and n is a power of two
     FillConflicts(keys, n, bounds[1], ConflictItems<Key, NoValue>(options, 4));
   } else {
     Fill(keys, n, inputs == "sorted" ? Order::kSorted : Order::kEqual);

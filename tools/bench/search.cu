@@ -1,5 +1,6 @@
-// gpusort_bench search: finds the cuts for a merge of two halves into tiles. One thread finds a cut in three ways, or 8
-// or 32 threads find it together (Green, McColl and Bader's wide search). Every cut is checked by its definition.
+// gpusort_bench search: times the searches that divide a merge of two halves into tiles. One thread searches in three
+// ways, or 8 or 32 threads search together (Green, McColl and Bader's wide search). Every result is checked by its
+// definition.
 #include "bench/gpu.cuh"
 #include "kernels/classic/co_rank.hpp"
 
@@ -43,7 +44,7 @@ struct Wide {
   }
 };
 
-/// cuts[t] = the co-rank of output t * kTile.
+/// Sets cuts[t] to the co-rank of output t * kTile: the number of items of the first half before that output.
 template <typename Search, typename Key>
 __global__ void __launch_bounds__(kThreads) SearchKernel(const Key* a, std::uint64_t m, const Key* b, std::uint64_t n,
                                                          std::uint64_t count, std::uint64_t* cuts) {

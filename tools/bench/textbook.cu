@@ -1,5 +1,5 @@
-// The textbook kernels for gpusort_bench merge, with each of their improvements on and off. Pairs are structs there:
-// the same bytes as lists of keys and of values, in another order.
+// The textbook kernels for gpusort_bench merge, with each of their improvements on and off. Here pairs are structs: the
+// same bytes as a list of keys and a list of values, in another order.
 #include "bench/gpu.cuh"
 #include "kernels/classic/merge_kernels.cuh"
 
@@ -38,7 +38,7 @@ enum class System { kBasic, kTiled, kCircular, kDouble };
 
 using classic::MergeConfig;
 
-/// The places of items, their order, and a function that copies results for the check.
+/// The memory for items, their order, and a function that copies results for the check.
 template <typename Item, typename LessT>
 struct Source {
   std::function<const Item*(unsigned copy)> in;
@@ -50,8 +50,8 @@ struct Source {
 
 template <System kSystem, MergeConfig kConfig, typename Item, typename LessT>
 Candidate Make(const std::string& name, const Source<Item, LessT>& source) {
-  // A tile of each list is read for every tile of output; the other two read what they use. What the caches spare the
-  // basic merge depends on the keys.
+  // TiledMerge reads a tile of each list for every tile of output; the other two read only what they use. How much the
+  // caches save in the basic merge depends on the keys.
   constexpr double kSweeps = kSystem == System::kBasic ? 0 : kSystem == System::kTiled ? 1.5 : 1;
   return {name,
           "textbook",
@@ -78,7 +78,7 @@ std::vector<Candidate> All(const Source<Item, LessT>& source) {
   constexpr int kThreads = 256;
   constexpr int kItems = sizeof(Item) <= 4 ? 8 : 4;
   constexpr int kCoarse = sizeof(Item) <= 4 ? 15 : 7;
-  //                                 share  no branch  wide  staged
+  // The columns: share_co_ranks, branch_free, wide_partition, stage_output.
   constexpr MergeConfig kPlain{0, kThreads, kItems};
   constexpr MergeConfig kShared{0, kThreads, kItems, true};
   constexpr MergeConfig kBranchFree{0, kThreads, kItems, false, true};

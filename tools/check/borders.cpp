@@ -17,9 +17,9 @@ namespace check {
 
 RecordBorders::RecordBorders(const Table& table) {
   constexpr std::uint8_t kText = 1;
-  // States of CSV.
+  // The states of the scanner of CSV.
   constexpr std::uint8_t kCell = 2, kQuoted = 3, kEscaped = 4, kQuote = 5, kBehindComment = 6, kComment = 7;
-  // States of the text form of COPY, and of MySQL.
+  // The states of the scanner of COPY's text format and of MySQL.
   constexpr std::uint8_t kCopyEscaped = 2, kCopyCell = 3, kCopyQuoted = 4, kCopyQuotedEscaped = 5, kCopyQuote = 6,
                          kCopyReturn = 7;
   const bool csv = table.kind == Kind::kCsv, copy = table.kind == Kind::kCopy || table.kind == Kind::kDump;
@@ -68,7 +68,8 @@ RecordBorders::Effect RecordBorders::None() const {
 }
 
 void RecordBorders::Go(std::span<const char> bytes, std::uint64_t offset, Effect& effect) const {
-  // Most states become the same state within a few bytes, so the piece is read once or twice and not once for each.
+  // Most states become the same state within a few bytes, so the piece is read once or twice and not once for each
+  // state.
   std::array<bool, kStates> done{};
   for (std::size_t s = 0; s < states_; ++s) {
     if (done[s]) continue;
@@ -93,8 +94,8 @@ void RecordBorders::Go(std::span<const char> bytes, std::uint64_t offset, Effect
 
 namespace {
 
-/// Hands out the work on pieces: to look for borders in a piece, or to read a piece whose borders are known. The
-/// borders of a piece are known once all earlier pieces were looked at.
+/// Gives work on pieces to threads: to look for borders in a piece, or to read a piece whose borders are known. The
+/// borders of a piece are known after all earlier pieces were looked at.
 class PieceQueue {
  public:
   PieceQueue(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, std::uint64_t piece_bytes,
@@ -135,7 +136,8 @@ class PieceQueue {
   }
 
  private:
-  /// Not too far ahead, so that what was read for it is still in the memory of the system when it is read again.
+  /// Returns true if a thread may look at the next piece. Limits the distance to the pieces that are read, so that a
+  /// piece is still in the page cache when it is read again.
   bool MayLook() const { return looked_at_ < pieces_ && looked_at_ < taken_ + ahead_; }
 
   void Look(std::uint64_t number) {
@@ -144,11 +146,11 @@ class PieceQueue {
     std::vector<char> buffer(std::size_t{256} << 10);
     std::uint64_t at = 0;
     while (at < size) {
-      // Few bytes at first: up to eight states are followed there.
+      // The first read is short, because up to eight states are followed in it.
       const std::uint64_t most = at == 0 ? 1024 : buffer.size();
       const std::size_t n =
           read_(std::span(buffer.data(), static_cast<std::size_t>(std::min(most, size - at))), from + at);
-      if (n == 0) break;  // the file became shorter; the reader of the piece notices that, too
+      if (n == 0) break;  // the file has become shorter; the reader of the piece notices that, too
       borders_.Go(std::span(buffer.data(), n), at, effect);
       at += n;
     }
@@ -166,7 +168,7 @@ class PieceQueue {
   const ReadAt& read_;
   const std::uint64_t begin_, end_, ahead_, piece_bytes_, pieces_;
   InOrder<RecordBorders::Effect> in_order_;
-  std::uint8_t state_ = RecordBorders::kRecord;  ///< after the pieces that are known
+  std::uint8_t state_ = RecordBorders::kRecord;  ///< the state after all pieces whose borders are known
   std::uint64_t known_ = 0;
 
   std::mutex mutex_;
@@ -176,14 +178,14 @@ class PieceQueue {
   bool failed_ = false;
 };
 
-/// Reads small pieces of a file that follow each other.
+/// Reads small pieces of a file, one after the other.
 class Walker {
  public:
   Walker(const ReadAt& read, std::uint64_t place) : read_(read), place_(place), buffer_(std::size_t{256} << 10) {}
 
   std::uint64_t place() const { return place_; }
   void Skip(std::uint64_t bytes) { place_ += bytes; }
-  /// A number of two or four bytes, the most significant first. Nothing at the end of the file.
+  /// Reads a number of two or four bytes, the most significant byte first. Returns std::nullopt at the end of the file.
   std::optional<std::uint64_t> Number(std::size_t bytes) {
     if (place_ < at_ || place_ + bytes > at_ + size_) {
       at_ = place_;
@@ -209,8 +211,8 @@ class Walker {
   std::vector<char> buffer_;
 };
 
-/// Pieces of tuples in COPY's binary form: one thread goes from length to length. What is no tuple belongs to the last
-/// piece, whose reader complains.
+/// Returns pieces of rows in COPY's binary format. One thread reads the length of each field and skips the field. Bytes
+/// that are no rows belong to the last piece, whose reader reports them.
 std::vector<Piece> PiecesOfTuples(const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                                   std::uint64_t piece_bytes) {
   std::vector<Piece> pieces;
@@ -231,7 +233,7 @@ std::vector<Piece> PiecesOfTuples(const ReadAt& read, std::uint64_t begin, std::
     pieces.push_back({pieces.size(), from, walker.place()});
     from = walker.place();
   }
-  // The last piece has the trailer, too.
+  // The last piece also has the bytes after the last row.
   pieces.push_back({pieces.size(), from, std::numeric_limits<std::uint64_t>::max()});
   return pieces;
 }
@@ -241,11 +243,11 @@ std::vector<Piece> PiecesOfTuples(const ReadAt& read, std::uint64_t begin, std::
 void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                   unsigned threads, const std::function<void(const Piece&)>& work) {
   if (begin >= end && table.kind != Kind::kCopyBinary) return;
-  if (table.kind == Kind::kParagraphs) return work({0, begin, end});  // the next record shows where one ends
+  if (table.kind == Kind::kParagraphs) return work({0, begin, end});  // only the next record shows where a record ends
   constexpr std::uint64_t kLeast = std::uint64_t{16} << 10, kMost = std::uint64_t{16} << 20;
   const std::uint64_t ahead = std::uint64_t{4} * threads;
   const std::uint64_t piece_bytes = std::clamp((end - begin) / ahead, kLeast, kMost);
-  // A dump may have very many small tables.
+  // A dump may have very many small tables, which do not need many threads.
   threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, 1 + (end - begin) / kLeast));
   if (table.kind != Kind::kCopyBinary) {
     PieceQueue queue(table, read, begin, end, piece_bytes, ahead);
@@ -268,7 +270,7 @@ void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, s
 std::uint64_t EndOfRows(const ReadAt& read, std::uint64_t begin, std::uint64_t end) {
   constexpr std::string_view kEnd = "\n\\.";
   std::vector<char> buffer(std::size_t{1} << 20);
-  std::uint64_t backslashes = 0;  // that stand right before the buffer
+  std::uint64_t backslashes = 0;  // the number of backslashes directly before the buffer
   for (std::uint64_t at = begin - 1; at < end;) {
     std::size_t size = 0;
     while (size < buffer.size()) {
@@ -284,7 +286,7 @@ std::uint64_t EndOfRows(const ReadAt& read, std::uint64_t begin, std::uint64_t e
       while (before < found && text[found - 1 - before] == '\\') ++before;
       if (before == found) before += backslashes;
       std::string_view behind = text.substr(found + kEnd.size());
-      if (behind.size() < 2 && !last && found > 0) break;  // the next buffer begins there
+      if (behind.size() < 2 && !last && found > 0) break;  // the next buffer begins with these bytes
       if (behind.starts_with('\r')) behind.remove_prefix(1);
       if (before % 2 == 0 && (behind.empty() || behind.starts_with('\n'))) return at + found + 1;
     }

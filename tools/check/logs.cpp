@@ -39,7 +39,7 @@ bool Take(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// Takes from `least` to `most` digits that no digit follows.
+/// Reads between `least` and `most` digits, after which no further digit may follow.
 bool TakeDigits(std::string_view& text, std::size_t least, std::size_t most, int& to) {
   std::size_t digits = 0;
   for (to = 0; digits < text.size() && digits < most && IsDigit(text[digits]); ++digits)
@@ -48,7 +48,7 @@ bool TakeDigits(std::string_view& text, std::size_t least, std::size_t most, int
   return digits >= least && (text.empty() || !IsDigit(text[0]));
 }
 
-/// Takes exactly `count` digits. More digits may follow.
+/// Reads exactly `count` digits. More digits may follow.
 bool TakeExactly(std::string_view& text, std::size_t count, int& to) {
   std::string_view part = text.substr(0, count);
   if (!TakeDigits(part, count, count, to)) return false;
@@ -64,13 +64,13 @@ std::size_t SkipBlanks(std::string_view& text) {
 
 // ---- Times -------------------------------------------------------------------------------------------------------
 
-/// The parts of a time that a line has.
+/// The parts of a time as a line has them.
 struct Stamp {
   static constexpr int kNone = -1;
   int year = kNone, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   std::int64_t nanoseconds = 0;
-  std::optional<std::int64_t> east;   ///< seconds
-  std::optional<std::int64_t> epoch;  ///< seconds since 1970, instead of all other parts
+  std::optional<std::int64_t> east;   ///< the offset of the zone from UTC, in seconds
+  std::optional<std::int64_t> epoch;  ///< seconds since 1970; replaces all other parts
   bool lacks_day = false;
 };
 
@@ -78,7 +78,7 @@ constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun"
                                         "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr std::string_view kDays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 
-/// Takes one of the names, which have three letters. Returns its number from 1, or 0.
+/// Reads one of the names, which have three letters. Returns its number from 1, or 0 if there is none.
 template <std::size_t kCount>
 int TakeName(std::string_view& text, const std::string_view (&names)[kCount]) {
   const std::string name = Lowered(text.substr(0, 3));
@@ -90,7 +90,7 @@ int TakeName(std::string_view& text, const std::string_view (&names)[kCount]) {
   return 0;
 }
 
-/// Takes an optional fraction, or a colon and three digits.
+/// Reads a fraction of a second, or a colon and three digits, if there is one.
 bool TakeFraction(std::string_view& text, std::int64_t& nanoseconds) {
   if (text.size() < 2 || !IsDigit(text[1])) return true;
   const std::size_t digits = std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
@@ -107,7 +107,7 @@ bool IsPossible(const Stamp& stamp) {
   return stamp.hour < 24 && stamp.minute <= 59 && stamp.second <= 60;
 }
 
-/// Takes hh:mm:ss, an optional fraction, and AM or PM.
+/// Reads hh:mm:ss, a fraction if there is one, and AM or PM if there is one.
 bool TakeClock(std::string_view& text, Stamp& stamp) {
   if (!TakeDigits(text, 1, 2, stamp.hour) || !Take(text, ":") || !TakeDigits(text, 2, 2, stamp.minute) ||
       !Take(text, ":") || !TakeDigits(text, 2, 2, stamp.second)) {
@@ -125,8 +125,8 @@ bool TakeClock(std::string_view& text, Stamp& stamp) {
   return IsPossible(stamp);
 }
 
-/// Takes an optional zone, perhaps after a blank. An abbreviation after a blank is none if it continues as a name of a
-/// host does.
+/// Reads a zone if there is one, perhaps after a blank. An abbreviation after a blank does not count if it could be the
+/// beginning of a host's name.
 void TakeZone(std::string_view& text, Stamp& stamp) {
   std::string_view rest = text;
   const bool blank = Take(rest, " ");
@@ -149,10 +149,10 @@ void TakeZone(std::string_view& text, Stamp& stamp) {
   text = rest;
 }
 
-/// Takes a form of times, without a zone after it.
+/// A function that reads times of one form, without the zone.
 using TakeForm = bool (*)(std::string_view& text, Stamp& stamp);
 
-/// 2026-11-23, also with slashes or points, then T, blanks or " - ", and the time.
+/// Reads 2026-11-23 (also with slashes or points), then T, blanks or " - ", and then the time of day.
 bool Iso(std::string_view& text, Stamp& stamp) {
   if (!TakeDigits(text, 4, 4, stamp.year) || text.empty() || std::strchr("-/.", text[0]) == nullptr) return false;
   const std::string_view separator = text.substr(0, 1);
@@ -164,14 +164,14 @@ bool Iso(std::string_view& text, Stamp& stamp) {
   return TakeClock(text, stamp);
 }
 
-/// Takes hh:mm:ss or hhmmss, and an optional fraction.
+/// Reads hh:mm:ss or hhmmss, and a fraction if there is one.
 bool TakeDenseClock(std::string_view& text, Stamp& stamp) {
   if (text.size() > 2 && text[2] == ':') return TakeClock(text, stamp);
   return TakeExactly(text, 2, stamp.hour) && TakeExactly(text, 2, stamp.minute) &&
          TakeDigits(text, 2, 2, stamp.second) && TakeFraction(text, stamp.nanoseconds) && IsPossible(stamp);
 }
 
-/// 20261123T221001, 20261123 22:10:01, 20261123-22:10:01, 20261123221001.
+/// Reads 20261123T221001, 20261123 22:10:01, 20261123-22:10:01 or 20261123221001.
 bool Compact(std::string_view& text, Stamp& stamp) {
   if (!TakeExactly(text, 4, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeExactly(text, 2, stamp.day)) {
     return false;
@@ -180,13 +180,13 @@ bool Compact(std::string_view& text, Stamp& stamp) {
   return TakeDenseClock(text, stamp);
 }
 
-/// 23/Nov/2026:22:10:01.
+/// Reads 23/Nov/2026:22:10:01.
 bool CommonLog(std::string_view& text, Stamp& stamp) {
   return TakeDigits(text, 2, 2, stamp.day) && Take(text, "/") && (stamp.month = TakeName(text, kMonths)) != 0 &&
          Take(text, "/") && TakeDigits(text, 4, 4, stamp.year) && Take(text, ":") && TakeClock(text, stamp);
 }
 
-/// Nov 23 22:10:01, Nov 23 2026 22:10:01, Nov 23, 2026 10:10:01 PM.
+/// Reads Nov 23 22:10:01, Nov 23 2026 22:10:01 or Nov 23, 2026 10:10:01 PM.
 bool MonthFirst(std::string_view& text, Stamp& stamp) {
   stamp.month = TakeName(text, kMonths);
   if (stamp.month == 0 || SkipBlanks(text) == 0 || !TakeDigits(text, 1, 2, stamp.day)) return false;
@@ -201,7 +201,7 @@ bool MonthFirst(std::string_view& text, Stamp& stamp) {
   return TakeClock(text, stamp);
 }
 
-/// Mon Nov 23 22:10:01 2026, Mon Nov 23 22:10:01 UTC 2026.
+/// Reads Mon Nov 23 22:10:01 2026 or Mon Nov 23 22:10:01 UTC 2026.
 bool Ctime(std::string_view& text, Stamp& stamp) {
   if (TakeName(text, kDays) == 0 || SkipBlanks(text) == 0) return false;
   stamp.month = TakeName(text, kMonths);
@@ -213,7 +213,7 @@ bool Ctime(std::string_view& text, Stamp& stamp) {
   return SkipBlanks(text) > 0 && TakeDigits(text, 4, 4, stamp.year);
 }
 
-/// 23-Nov-2026 22:10:01, 23 Nov 2026 22:10:01, 23.11.2026 22:10:01; with a weekday in front, too.
+/// Reads 23-Nov-2026 22:10:01, 23 Nov 2026 22:10:01 or 23.11.2026 22:10:01. A weekday may come first.
 bool DayFirst(std::string_view& text, Stamp& stamp) {
   if (TakeName(text, kDays) != 0) {
     Take(text, ",");
@@ -233,7 +233,7 @@ bool DayFirst(std::string_view& text, Stamp& stamp) {
   return SkipBlanks(text) > 0 && TakeClock(text, stamp);
 }
 
-/// E1123 22:10:01.123456, I20261123 22:10:01.123456.
+/// Reads E1123 22:10:01.123456 or I20261123 22:10:01.123456.
 bool Glog(std::string_view& text, Stamp& stamp) {
   if (text.empty() || std::strchr("DEFIWV", text[0]) == nullptr) return false;
   text.remove_prefix(1);
@@ -244,19 +244,19 @@ bool Glog(std::string_view& text, Stamp& stamp) {
          TakeClock(text, stamp);
 }
 
-/// 22:10:01, if --date gives the day.
+/// Reads 22:10:01. Only used if --date gives the day.
 bool TimeOfDay(std::string_view& text, Stamp& stamp) {
   stamp.lacks_day = true;
   return text.size() > 2 && text[2] == ':' && TakeClock(text, stamp);
 }
 
-/// 11-23 22:10:01.123.
+/// Reads 11-23 22:10:01.123.
 bool Logcat(std::string_view& text, Stamp& stamp) {
   return TakeDigits(text, 2, 2, stamp.month) && Take(text, "-") && TakeDigits(text, 2, 2, stamp.day) &&
          SkipBlanks(text) > 0 && TakeClock(text, stamp);
 }
 
-/// 261123 22:10:01, 261123 221001.
+/// Reads 261123 22:10:01 or 261123 221001.
 bool TwoDigitYear(std::string_view& text, Stamp& stamp) {
   if (!TakeExactly(text, 2, stamp.year) || !TakeExactly(text, 2, stamp.month) || !TakeDigits(text, 2, 2, stamp.day)) {
     return false;
@@ -265,7 +265,7 @@ bool TwoDigitYear(std::string_view& text, Stamp& stamp) {
   return SkipBlanks(text) > 0 && TakeDenseClock(text, stamp);
 }
 
-/// Seconds since 1970 between 1990 and 2100, with a fraction, or with 3, 6 or 9 more digits.
+/// Reads seconds since 1970, between 1990 and 2100, with a fraction, or with 3, 6 or 9 more digits.
 bool Epoch(std::string_view& text, Stamp& stamp) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (digits < 10 || digits > 19 || (digits - 10) % 3 != 0) return false;
@@ -283,8 +283,8 @@ bool Epoch(std::string_view& text, Stamp& stamp) {
 struct Form {
   const char* name;
   TakeForm take;
-  bool zone = true;     ///< a zone may follow
-  bool floats = false;  ///< stands after any number of words
+  bool zone = true;     ///< whether a zone may follow
+  bool floats = false;  ///< whether the time may stand after any number of words
 };
 
 constexpr Form kForms[] = {
@@ -301,7 +301,7 @@ constexpr Form kForms[] = {
     {"time of day", TimeOfDay, false},
 };
 
-/// Returns seconds since 1970 of the parts, in their own zone. std::nullopt: there is no such day.
+/// Returns the seconds since 1970 of the parts, in the zone of the log. Returns std::nullopt if there is no such day.
 std::optional<std::int64_t> SecondsOf(const Stamp& stamp, int year) {
   using namespace std::chrono;
   const year_month_day date(std::chrono::year{year}, month(static_cast<unsigned>(stamp.month)),
@@ -318,17 +318,18 @@ std::int64_t OffsetAt(std::int64_t utc) {
   return parts.tm_gmtoff;
 }
 
-/// The offsets before and after a step of the clock that a local time is near to; equal if there is no step.
+/// The offsets from UTC before and after a change of the clock near a local time. They are equal if there is no change.
 struct Offsets {
   std::int64_t before = 0, after = 0;
-  /// The local time exists with the offset before the step, or with the one after it. Both: it occurs twice.
+  /// Whether the local time exists before the change, and whether it exists after it. If both are true, it occurs
+  /// twice.
   bool is_before = true, is_after = false;
 };
 
 Offsets OffsetsOf(std::int64_t local) {
   constexpr std::int64_t kQuarter = 900;
   thread_local std::int64_t cached = -1;
-  thread_local Offsets offsets;  // the same in a quarter of an hour
+  thread_local Offsets offsets;  // the offsets are the same during a quarter of an hour
   if (local / kQuarter == cached) return offsets;
   cached = local / kQuarter;
   offsets.before = OffsetAt(local - kDaySeconds);
@@ -338,8 +339,9 @@ Offsets OffsetsOf(std::int64_t local) {
   return offsets;
 }
 
-/// Returns the instant of a local time; both are in nanoseconds. A time that occurs twice is the first of the two, or
-/// the second. A time that does not occur is moved forward by the step of the clock.
+/// Returns the instant of a local time; both are in nanoseconds. If the local time occurs twice, returns the first of
+/// the two instants, or the second if `second` is true. If it does not occur, moves it forward by the change of the
+/// clock.
 std::int64_t UtcOf(std::int64_t local, bool second = false) {
   constexpr std::int64_t kSecond = 1000000000;
   const Offsets offsets = OffsetsOf(local / kSecond);
@@ -386,12 +388,12 @@ bool SkipWord(std::string_view& line) {
 }
 
 constexpr std::string_view kKeys[] = {"time=", "ts=", "t=", "timestamp=", "@timestamp=", "date=", "msg=audit("};
-/// Members of JSON that hold a time. A point separates a member from the object that it is in.
+/// Names of JSON members that contain a time. A point separates a member from the object that contains it.
 constexpr std::string_view kMembers[] = {
     "time", "ts", "timestamp", "@timestamp", "t.$date", "date", "t", "__REALTIME_TIMESTAMP", "@t"};
 constexpr unsigned kMostWords = 8;
 
-/// Returns the bytes that may stand before a time in a word: brackets and quotes, or a key of logfmt.
+/// Returns the bytes that may come before a time in a word: brackets and quotes, or a key of logfmt.
 std::string_view LeadOf(std::string_view word) {
   for (const std::string_view key : kKeys) {
     if (word.starts_with(key)) return word.substr(0, key.size() + (word.substr(key.size(), 1) == "\""));
@@ -399,9 +401,9 @@ std::string_view LeadOf(std::string_view word) {
   return word.substr(0, std::min<std::size_t>(word.find_first_not_of("[(\"'<*"), 3));
 }
 
-/// The place of the times in the lines of a log, and their form.
+/// Where the times are in the lines of a log, and their form.
 struct Shape {
-  const Form* form = nullptr;  ///< null: --time or JSON
+  const Form* form = nullptr;  ///< null for --time and for JSON
   const std::string* format = nullptr;
   std::string_view member;
   unsigned word = 0;
@@ -410,22 +412,22 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
-/// Facts that complete the times of a file.
+/// Facts about a file that complete its times.
 struct Context {
   const LogRules& rules;
-  std::int64_t latest = 0;  ///< no time without a year is after this local time, unless the rules give the year
+  std::int64_t latest = 0;  ///< a local time; times without a year are not after it, unless the rules give the year
 };
 
-/// The time of a line. Without a zone it is a local time, without a year that of 1972, without a day that of
-/// 1970-01-01.
+/// The time of a line. A time without a zone is a local time, a time without a year is in 1972, and a time without a
+/// day is on 1970-01-01.
 struct Moment {
   std::int64_t time = kNoTime;
   bool lacks_zone = false, lacks_year = false, lacks_day = false;
 };
 
-/// Returns the moment of the parts, or std::nullopt if there is no such day.
+/// Returns the moment that the parts describe, or std::nullopt if there is no such day.
 std::optional<Moment> MomentOf(Stamp stamp, const Context& context) {
-  if (stamp.second == 60) {  // after the second before it, and on the same day
+  if (stamp.second == 60) {  // second 60 comes after second 59 and counts to the same day
     stamp.second = 59;
     stamp.nanoseconds = 999999999;
   }
@@ -454,7 +456,7 @@ std::optional<Moment> MomentOf(Stamp stamp, const Context& context) {
   return moment;
 }
 
-/// Takes a time of the form at the front of the text.
+/// Reads a time of this form at the front of the text.
 std::optional<Moment> TimeOfForm(const Form& form, std::string_view& text, const Context& context) {
   Stamp stamp;
   if (!form.take(text, stamp)) return std::nullopt;
@@ -487,7 +489,7 @@ std::optional<Moment> TimeOfMember(std::string_view text, const Context& context
   return Moment{TimeOfInstant(*instant)};
 }
 
-/// Takes a time by a format of --time.
+/// Reads a time in a format of --time.
 std::optional<Moment> TimeOfFormat(const std::string& format, std::string_view text, const Context& context) {
   const auto has = [&](std::string_view letters) {
     return std::ranges::any_of(letters, [&](char letter) {
@@ -499,7 +501,7 @@ std::optional<Moment> TimeOfFormat(const std::string& format, std::string_view t
   if (!instant) return std::nullopt;
   const std::int64_t time = TimeOfInstant(*instant);
   if (has("YysDF")) return Moment{time, !zoned};
-  // The parts again, without the year.
+  // Reads the parts again, without the year.
   constexpr std::int64_t kSecond = 1000000000;
   const std::int64_t of_day = instant->count - instant->count / kDaySeconds * kDaySeconds;
   const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(instant->count / kDaySeconds))};
@@ -555,7 +557,7 @@ std::uint64_t AfterLine(std::string_view bytes, std::uint64_t offset) {
 constexpr std::size_t kMostLines = 512;
 using Lines = std::bitset<kMostLines>;
 
-/// Returns the lines at the front that do not begin with a blank, or else all.
+/// Returns the lines at the front that do not begin with a blank. If all lines begin with a blank, returns all.
 std::vector<std::string_view> SampleOf(std::string_view bytes) {
   std::string_view front = bytes.substr(0, std::size_t{64} << 10);
   if (front.size() < bytes.size() && front.find('\n') != front.npos) front = front.substr(0, front.rfind('\n') + 1);
@@ -569,7 +571,7 @@ std::vector<std::string_view> SampleOf(std::string_view bytes) {
   return lines.empty() ? indented : lines;
 }
 
-/// Learns the shapes of a log: the one that the most lines have, then others for the rest.
+/// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest.
 std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
   const std::vector<std::string_view> lines = SampleOf(bytes);
   std::map<Shape, Lines> found;
@@ -628,21 +630,21 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
     if (best == nullptr) break;
     accept(*best);
   }
-  // Whether so few lines are enough is a matter of gpusort.
+  // The limit of gpusort itself may be higher or lower.
   if (rules.formats.empty() && 10 * covered.count() < lines.size()) {
     shapes.clear();
   }
   return shapes;
 }
 
-/// The records that begin in one piece of a file.
+/// Returns the records that begin in one piece of a file.
 std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
                                       const std::vector<Shape>& shapes, const Context& context, std::uint32_t number) {
   const bool only_json = shapes.size() == 1 && !shapes[0].member.empty();
   std::vector<LogRecord> records;
   std::optional<LogRecord> open;
   const auto close = [&](std::uint64_t at) {
-    // Larger records than this are no test of a sort.
+    // Refuses larger records, which are no test of a sort.
     if (at - open->offset > 0xFFFFFFFFu) throw BadTable("a record has more than 4 GiB");
     open->bytes = static_cast<std::uint32_t>(at - open->offset);
     records.push_back(*open);
@@ -682,16 +684,16 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
   return records;
 }
 
-/// Completes the times that lack a part, by the records before them.
+/// Completes times that lack their year, day or zone, from the records before them.
 void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
   using namespace std::chrono;
   constexpr std::int64_t kSecond = 1000000000, kHour = 3600 * kSecond, kDay = 24 * kHour;
   int year = rules.year.value_or(0);
   std::int64_t date = rules.date.value_or(0), last_time = kNoTime;
   std::int64_t before = 0;  // the local time of the record before
-  bool follows = false;     // there is one
+  bool follows = false;     // whether there is a record before
   bool second = false;
-  // February 29 becomes March 1 in a year without it, and has no time then.
+  // In a year without February 29, that day becomes March 1 and has no time.
   const auto in_year = [](std::int64_t time, int to) {
     const std::int64_t days_of_1972 = time / kDay;
     const year_month_day day{sys_days(days(days_of_1972))};
@@ -709,7 +711,7 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
       const std::int64_t of_day = time;
       time = of_day + date * kDay;
       if (follows && time < before - 12 * kHour) time = of_day + ++date * kDay;
-      // A record of the last hour of the day can stand among the first ones of the next day.
+      // A record of the last hour of a day may come among the first records of the next day.
       if (follows && time > before && time - kDay >= before - kHour) time -= kDay;
     }
     if (record.lacks_year) {
@@ -719,7 +721,7 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
         time = next;
         ++year;
       }
-      // A record of the last hour of the year can stand among the first ones of the next year.
+      // A record of the last hour of a year may come among the first records of the next year.
       if (follows && here > before && earlier >= before - kHour) time = earlier;
       const auto day_of = [](std::int64_t at) { return year_month_day(sys_days(days(at / kDay))).day(); };
       if (day_of(time) != day_of(record_time)) {
@@ -728,7 +730,8 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
       }
     }
     if (record.lacks_zone) {
-      const bool late = time < before && !IsTwice(before);  // of the hour that the log has just left
+      // Whether the record belongs to the hour that occurs twice and that the log has just left.
+      const bool late = time < before && !IsTwice(before);
       second = follows && IsTwice(time) && (second || late || time < before - 300 * kSecond);
       before = time;
       time = UtcOf(time, second);
@@ -751,7 +754,8 @@ void SetLogZone(const std::string& zone) {
     if (stamp.east && offset.empty()) {
       const std::int64_t east = *stamp.east, minutes = std::abs(east) / 60;
       const std::string text = std::to_string(minutes / 60) + ":" + std::to_string(minutes % 60);
-      ::setenv("TZ", ("<zone>" + std::string(east < 0 ? "+" : "-") + text).c_str(), 1);  // POSIX counts to the west
+      // POSIX counts offsets to the west of UTC.
+      ::setenv("TZ", ("<zone>" + std::string(east < 0 ? "+" : "-") + text).c_str(), 1);
     } else if (zone == "UTC" || std::filesystem::is_regular_file("/usr/share/zoneinfo/" + zone)) {
       ::setenv("TZ", zone.c_str(), 1);
     } else {
@@ -847,7 +851,7 @@ std::optional<LogDifference> FindDifference(std::string_view output, const std::
   const auto bytes_of = [&](const LogRecord& record) {
     return files[record.file]->bytes().substr(record.offset, record.bytes);
   };
-  std::vector<std::uint64_t> begins;  // of every kMost-th record
+  std::vector<std::uint64_t> begins;  // the start of every kMost-th record
   std::uint64_t size = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (i % kMost == 0) begins.push_back(size);
@@ -904,7 +908,7 @@ std::string Explain(const LogDifference& difference, const LogFile& output,
   const std::string place = "record " + std::to_string(difference.record + 1) + " (line " +
                             std::to_string(output.LineAt(difference.byte)) + ", byte " +
                             std::to_string(difference.byte) + ")";
-  // The longest record of the inputs that stands there.
+  // Finds the longest record of the inputs that begins at this place of the output.
   std::optional<std::size_t> there;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string_view bytes = files[records[i].file]->bytes().substr(records[i].offset, records[i].bytes);

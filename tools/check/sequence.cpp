@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
-/// Any number to one that is less than kPrime, by its remainder.
+/// Returns a number less than kPrime: x modulo kPrime.
 std::uint64_t Reduce(std::uint64_t x) {
   x = (x & kPrime) + (x >> 61);
   return x >= kPrime ? x - kPrime : x;
@@ -29,21 +29,21 @@ std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return Plus(static_cast<std::uint64_t>(product & kPrime), static_cast<std::uint64_t>(product >> 61));
 }
-/// Never 0 or 1.
+/// Returns the factor of a key (see sequence.hpp), which is never 0 or 1.
 std::uint64_t FactorOf(const KeyHash& key) { return key.low % (kPrime - 2) + 2; }
 
 std::string SystemMessage(int error) { return std::strerror(error); }
 
-/// The keys of a part of a partition: open addressing.
+/// A hash table with open addressing for the keys of a part of a partition.
 class KeyTable {
  public:
   struct Slot {
     KeyHash key;
-    std::uint64_t power = 0;  ///< 0: the slot is free
+    std::uint64_t power = 0;  ///< 0 if the slot is free
   };
 
   void Reset(std::size_t slots) { slots_.assign(slots, {}), left_ = slots / 4 * 3; }
-  /// Null if the table is full.
+  /// Returns the slot of the key, or a free slot for it. Returns null if the table is full.
   Slot* Find(const KeyHash& key) {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t at = key.low & mask;; at = (at + 1) & mask) {
@@ -223,7 +223,7 @@ KeySums EntryStore::Sum(bool first_only, unsigned threads, std::uint64_t memory)
       std::size_t entries = 0;
       for (const Block& block : blocks_) entries += block.starts[partition + 1] - block.starts[partition];
       const std::size_t slots = std::min(most, std::bit_ceil(entries / 3 * 4 + 64));
-      // Keys that do not fit in the table are taken in several passes.
+      // Keys that do not fit the table are counted in further passes.
       bool full = true;
       for (std::uint64_t passes = 1; full; passes *= 2) {
         KeySums part;

@@ -16,7 +16,8 @@ bool TakeText(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// Takes the text up to the closing quote. Two quotes stand for one. Returns false if there is no closing quote.
+/// Reads the text up to the closing quote into `name`. Two quotes stand for one. Returns false if there is no closing
+/// quote.
 bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == quote && (i + 1 == text.size() || text[i + 1] != quote)) {
@@ -29,7 +30,7 @@ bool TakeQuoted(std::string_view& text, char quote, std::string& name) {
   return false;
 }
 
-/// Returns the end of a key's name: a colon outside of quotes. Quotes enclose parts of a name: "my schema"."t".id
+/// Returns where a key's name ends: at a colon outside of quotes. Quotes enclose parts of a name: "my schema"."t".id
 std::size_t NameEnd(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && text[at] != ':') {
@@ -123,12 +124,12 @@ class CsvReader : public HeadedReader {
     if (ended_) {
       bytes.pop_back();
     } else if (returns_ && !bytes.ends_with('\r')) {
-      bytes += '\r';  // as the record gets it in the output
+      bytes += '\r';  // the output also has this CR
     }
     return true;
   }
 
-  /// Gives what ends the cell.
+  /// Reads a cell. Returns the byte that ends it.
   int ReadCell(std::string& bytes) {
     Cell& cell = AddCell();
     const bool quoted = Peek() != kEnd && Peek() == table_.quote;
@@ -146,7 +147,7 @@ class CsvReader : public HeadedReader {
         cell.text += static_cast<char>(byte);
       }
     }
-    // Text without quotes, or after the closing quote.
+    // Reads text without quotes, or text after the closing quote.
     const std::size_t from = cell.text.size();
     const int byte = TakeUpTo(bytes, cell.text, '\n', table_.delimiter);
     if (byte != table_.delimiter && cell.text.size() > from && cell.text.ends_with('\r')) cell.text.pop_back();
@@ -154,23 +155,25 @@ class CsvReader : public HeadedReader {
     return byte;
   }
 
-  bool returns_ = false;  ///< the header ends in CR LF
+  bool returns_ = false;  ///< whether the header ends in CR LF
 };
 
 // ---- JSON Lines --------------------------------------------------------------------------------------------------
 
 struct Json {
   enum Kind { kNull, kString, kOther, kArray, kObject } kind = kNull;
-  std::string text;                                   ///< a string: what it means; all others: as it is written
-  std::vector<std::pair<std::string, Json>> members;  ///< of an array without names
+  /// A string without its escapes; any other value as it is written.
+  std::string text;
+  /// The members of an object; the elements of an array have no names.
+  std::vector<std::pair<std::string, Json>> members;
 };
 
-/// One value, by recursion.
+/// Parses one JSON value by recursion.
 class JsonParser {
  public:
   explicit JsonParser(std::string_view text) : text_(text) {}
 
-  /// Returns std::nullopt for a line of blanks.
+  /// Returns the value of the line, or std::nullopt if the line has only blanks.
   std::optional<Json> Parse() {
     SkipBlanks();
     if (at_ == text_.size()) return std::nullopt;
@@ -274,7 +277,7 @@ class JsonParser {
     at_ += 4;
     return unit;
   }
-  /// A character in one or two units of UTF-16; half of one is U+FFFD.
+  /// Reads a character of one or two UTF-16 escapes. Half of a surrogate pair becomes U+FFFD.
   std::uint32_t ParseUnits() {
     const std::uint32_t first = ParseUnit();
     if (first < 0xD800 || first > 0xDFFF) return first;
@@ -383,7 +386,7 @@ class JsonReader : public TableReader {
     return path;
   }
 
-  /// Returns the value at the path. Of several members with the same name the first counts.
+  /// Returns the value at the path. If several members have the same name, the first one counts.
   static const Json* Follow(const Path& path, const Json& value) {
     const Json* at = &value;
     for (const Step& step : path) {
@@ -445,7 +448,8 @@ class CopyReader : public HeadedReader {
 
   bool postgres() const { return table_.name != "mysql"; }
 
-  /// False at the end of the data, with the line that says so, or nothing, in `bytes`.
+  /// Reads the cells of a record. Returns false at the end of the data. `bytes` then has the line that ends the data,
+  /// or nothing.
   bool ReadRecord(std::string& bytes) override {
     if (Peek() == kEnd) return false;
     int end = table_.delimiter;
@@ -461,7 +465,7 @@ class CopyReader : public HeadedReader {
   int ReadCell(std::string& bytes) {
     Cell& cell = AddCell();
     const std::size_t from = bytes.size();
-    bool returns = false;  // the cell ends in a CR without an escape before it
+    bool returns = false;  // whether the cell ends in a CR without an escape before it
     int byte = Take(bytes);
     for (; byte != kEnd && byte != '\n' && byte != table_.delimiter; byte = Take(bytes)) {
       returns = byte == '\r';
@@ -481,7 +485,7 @@ class CopyReader : public HeadedReader {
     return byte;
   }
 
-  /// A quote is a closing one only before a delimiter or the end of the record.
+  /// Reads a cell in quotes. A quote only closes the cell before a delimiter or the end of the record.
   int ReadQuoted(std::string& bytes) {
     Cell& cell = AddCell();
     Take(bytes);
@@ -507,7 +511,7 @@ class CopyReader : public HeadedReader {
     }
   }
 
-  /// Takes the bytes after an escape.
+  /// Reads the bytes after an escape.
   void TakeEscaped(std::string& bytes, std::string& text) {
     const int code = Take(bytes);
     if (code == kEnd) Fail("the input ends behind an escape");
@@ -601,7 +605,8 @@ class CopyBinaryReader : public TableReader {
 
 // ---- pg_dump -------------------------------------------------------------------------------------------------------
 
-/// Rows are those of COPY statements; all else is the header, in which each block has a mark where its rows stand.
+/// Reads the rows of COPY statements in a dump. All other bytes are the header, which has a mark where the rows of each
+/// block stand.
 class DumpReader : public CopyReader {
  public:
   using CopyReader::CopyReader;
@@ -628,7 +633,7 @@ class DumpReader : public CopyReader {
     }
     for (std::string line; TakeLine(line, '\n'); line.clear()) {
       header_ += line + "\n";
-      if (inside_.empty() && line.starts_with('\\')) continue;  // of psql
+      if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
       ReadSql(line);
     }
@@ -646,7 +651,7 @@ class DumpReader : public CopyReader {
   }
 
  private:
-  /// `line` ends the rows of a table.
+  /// Ends the rows of a table. `line` is the line after the rows.
   void EndRows(const std::string& line) {
     if (line.empty()) Fail("the dump ends inside the rows of a table");
     header_ += std::string(1, '\0') + line + "\n";
@@ -677,8 +682,8 @@ class DumpReader : public CopyReader {
     return true;
   }
 
-  /// Rows follow this line: it ends COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH (FORMAT text)]; which may have
-  /// begun on a line before.
+  /// Returns true if rows follow this line: it ends the statement COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH
+  /// (FORMAT text)]; which may have begun on an earlier line.
   bool BeginsRows(const std::string& last) {
     if (copy_.empty() &&
         !Lowered(last.substr(std::min(last.find_first_not_of(" \t"), last.size()), 4)).starts_with("copy")) {
@@ -706,7 +711,7 @@ class DumpReader : public CopyReader {
       return TakeWord(line, "from") && TakeWord(line, "stdin");
     };
     const bool rows = names_rows();
-    if (line.find(';') == line.npos && (rows || line.empty() || line[0] == '"')) return false;  // it goes on
+    if (line.find(';') == line.npos && (rows || line.empty() || line[0] == '"')) return false;  // the statement goes on
     copy_.clear();
     if (!rows) return false;
     const std::string options = Lowered(line.substr(0, line.find(';')));
@@ -736,8 +741,8 @@ class DumpReader : public CopyReader {
     return true;
   }
 
-  /// Goes over a line of SQL: what is inside of a string, a quoted name, a comment or $$ at its end? `inside_` is what
-  /// closes that.
+  /// Reads a line of SQL to find out whether its end is inside a string, a quoted name, a comment or $$. Sets `inside_`
+  /// to the text that would close it.
   void ReadSql(const std::string& line) {
     if (inside_.empty() && line.starts_with("SET standard_conforming_strings = ")) {
       conforming_ = line.find("= off") == line.npos;
@@ -790,7 +795,7 @@ class DumpReader : public CopyReader {
   bool rows_ = false;
   std::uint64_t block_ = 0;
   std::vector<const Key*> named_;
-  std::string copy_;  ///< the lines so far of what may be a COPY
+  std::string copy_;  ///< the text so far of a statement that may be a COPY
   std::string inside_;
   int depth_ = 0;
   bool escapes_ = false, conforming_ = true;
@@ -798,7 +803,7 @@ class DumpReader : public CopyReader {
 
 // ---- Paragraphs --------------------------------------------------------------------------------------------------
 
-/// Records of lines with blank lines between them.
+/// Reads records of lines with blank lines between them.
 class ParagraphReader : public TableReader {
  public:
   ParagraphReader(const Table& table, Source source) : TableReader(table, std::move(source)) {
@@ -816,7 +821,7 @@ class ParagraphReader : public TableReader {
     while (AtBlank()) TakeBlank(header_);
   }
   bool Read(Row& row) override {
-    // Blank lines and comments before the first line.
+    // Reads blank lines and comments before the first line.
     while (AtBlank() || Peek() == '#') {
       const bool blank = AtBlank();
       if (blank) {
@@ -856,7 +861,7 @@ class ParagraphReader : public TableReader {
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text;
   }
-  /// Returns the value of the first field of that name, with the lines that continue it.
+  /// Returns the value of the first field with this name, with the lines that continue it.
   static std::string Find(const std::string& name, const std::vector<std::string>& lines) {
     std::string value;
     bool found = false;
@@ -879,19 +884,19 @@ class ParagraphReader : public TableReader {
     if (Peek() != '\n') Fail("a record begins with a carriage return");
     Take(to);
   }
-  /// Takes a line with its newline, if there is one.
+  /// Reads a line with its newline, if there is one.
   void TakeRow(std::string& to) {
     TakeLine(to, '\n');
     if (ended_) to += '\n';
   }
-  /// Adds the blank line that gpusort adds to the last record of an input.
+  /// Appends the blank line that gpusort adds to the last record of an input.
   static void EndRecord(std::string& bytes) {
     const bool returns = bytes.ends_with('\r') || bytes.ends_with("\r\n");
     if (!bytes.ends_with('\n')) bytes += '\n';
     bytes += returns ? "\r\n" : "\n";
   }
 
-  std::vector<std::string> names_;  ///< of the keys, in lower case
+  std::vector<std::string> names_;  ///< the names of the keys, in lower case
 };
 
 }  // namespace
@@ -962,7 +967,7 @@ Key ReadKey(const std::string& text, char point, int thousands) {
     std::string_view part = rest.substr(0, rest.find(':'));
     constexpr std::string_view kFormat = "timestamp(";
     if (rest.starts_with(kFormat)) {
-      // Colons and brackets may stand in a format: it goes to the last bracket that ends a part.
+      // A format may contain colons and brackets, so it ends at the last bracket that ends a part.
       std::size_t end = rest.rfind("):");
       if (rest.ends_with(')')) end = rest.size() - 1;
       if (end == rest.npos) throw BadRule("its time format has no end");

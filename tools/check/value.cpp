@@ -17,7 +17,7 @@
 namespace check {
 namespace {
 
-// The locale of the process decides about collation alone; letters, digits and blanks are ASCII's.
+// The locale of the process only decides the order of the type locale. Letters, digits and blanks are ASCII.
 bool IsBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -39,7 +39,7 @@ bool Take(std::string_view& text, char c) {
   return true;
 }
 
-/// In any case.
+/// Removes the word from the front of the text, in any case. Returns false if it is not there.
 bool TakeWord(std::string_view& text, std::string_view lower) {
   if (Lowered(text.substr(0, lower.size())) != lower) return false;
   text.remove_prefix(lower.size());
@@ -67,11 +67,11 @@ bool TakeTwo(std::string_view& text, std::int64_t& number) {
 
 // ---- Numbers -----------------------------------------------------------------------------------------------------
 
-/// A number's parts, as they are written.
+/// The parts of a number as they are written.
 struct Written {
   bool sign = false, negative = false;
   bool negative_exponent = false;
-  std::string whole, fraction, exponent;  ///< digits
+  std::string whole, fraction, exponent;  ///< only digits
 };
 
 bool ReadWritten(const Rule& rule, std::string_view text, Written& written) {
@@ -107,7 +107,7 @@ Number Normal(bool negative, std::string digits, __int128 exponent) {
   return {Number::kFinite, negative, std::move(digits), exponent - static_cast<__int128>(zeros)};
 }
 
-/// Takes a text without its sign.
+/// Returns true if the text, which has no sign, means infinity.
 bool IsInfinity(std::string_view text) { return Lowered(text) == "inf" || Lowered(text) == "infinity"; }
 
 Value ReadNumber(const Rule& rule, std::string_view text) {
@@ -177,7 +177,7 @@ Value ReadAmount(const Rule& rule, std::string_view text) {
 Value ReadFloat(const Rule& rule, std::string_view text) {
   Written written;
   if (ReadWritten(rule, text, written)) {
-    // The C locale's decimal point, whatever the environment's is: only LC_COLLATE is ever set.
+    // Uses the decimal point of the C locale, because the program only sets LC_COLLATE.
     const std::string plain =
         "0" + written.whole + "." + written.fraction + (written.negative_exponent ? "e-0" : "e0") + written.exponent;
     const double value = std::strtod(plain.c_str(), nullptr);
@@ -210,10 +210,11 @@ struct Date {
 struct Time {
   std::int64_t hour = 0, minute = 0, second = 0;
   std::string fraction;
-  std::int64_t east = 0;  ///< seconds of the zone
+  std::int64_t east = 0;  ///< the offset of the zone from UTC, in seconds
 };
 
-/// Days since 1970: the calendar of the C++ library, which repeats after 400 years, for years that it does not reach.
+/// Returns the days since 1970. Uses the calendar of the C++ library, which repeats after 400 years, also for years
+/// that the library does not support.
 std::optional<std::int64_t> DaysOf(const Date& date) {
   using namespace std::chrono;
   constexpr std::int64_t kEra = 400, kEraDays = 146097;
@@ -224,14 +225,14 @@ std::optional<std::int64_t> DaysOf(const Date& date) {
   return sys_days(day).time_since_epoch().count() + (date.year - of_era - 2000) / kEra * kEraDays;
 }
 
-/// Returns an instant with a fraction after `seconds`, or before `seconds` if `minus`.
+/// Returns the instant `seconds` plus a fraction, or minus the fraction if `minus` is true.
 Instant MakeInstant(std::int64_t seconds, std::string fraction, bool minus = false) {
   fraction.erase(fraction.find_last_not_of('0') + 1);
   if (minus) seconds = -seconds;
   if (minus && !fraction.empty()) {
     --seconds;
     for (char& digit : fraction) digit = static_cast<char>('9' - (digit - '0'));
-    ++fraction.back();  // it was no zero
+    ++fraction.back();  // the digit was not 0
   }
   return {0, seconds, std::move(fraction)};
 }
@@ -252,7 +253,7 @@ std::optional<Instant> ReadInfinity(std::string_view text) {
   return Instant{minus ? -1 : 1, 0, {}};
 }
 
-/// YYYYMMDD, YYYY/MM/DD, or YYYY-MM-DD with more digits of the year and a sign.
+/// Reads YYYYMMDD, YYYY/MM/DD, or YYYY-MM-DD with more digits of the year and a sign.
 bool TakeDate(std::string_view& text, Date& date, bool* compact = nullptr) {
   const bool minus = Take(text, '-');
   const bool sign = minus || Take(text, '+');
@@ -269,7 +270,7 @@ bool TakeDate(std::string_view& text, Date& date, bool* compact = nullptr) {
   return Take(text, between) && TakeTwo(text, date.month) && Take(text, between) && TakeTwo(text, date.day);
 }
 
-/// " BC" at the end of the text, which makes of the year 1 the year 0. False for a year before.
+/// Removes " BC" from the end of the text, which makes the year 1 the year 0. Returns false for a year before 1.
 bool TakeChrist(std::string_view& text, Date& date) {
   if (text.empty() || !IsBlank(text[0]) || Lowered(Trim(text)) != "bc") return true;
   text = {};
@@ -277,7 +278,7 @@ bool TakeChrist(std::string_view& text, Date& date) {
   return date.year <= 0;
 }
 
-/// Takes hh:mm or hh:mm:ss and a fraction. After a compact date the colons may be missing.
+/// Reads hh:mm or hh:mm:ss and a fraction. After a compact date the colons may be missing.
 bool TakeTime(std::string_view& text, bool compact, Time& time) {
   if (!TakeTwo(text, time.hour)) return false;
   const bool colons = Take(text, ':');
@@ -290,7 +291,7 @@ bool TakeTime(std::string_view& text, bool compact, Time& time) {
   return !time.fraction.empty();
 }
 
-/// Abbreviations of zones as PostgreSQL has them, and a few more, with their minutes east of UTC.
+/// Names of time zones as PostgreSQL knows them, and a few more, each with its minutes east of UTC.
 constexpr const char* kZones =
     "acdt 630 acsst 630 acst 570 act -300 acwst 525 adt -180 aedt 660 aesst 660 aest 600 aft 270 akdt -480 "
     "akst -540 almst 420 almt 360 amt -240 ast -240 awsst 540 awst 480 azost 0 azot -60 bdst 120 bdt 360 bnt "
@@ -326,7 +327,8 @@ bool TakeZoneName(std::string_view& text, std::int64_t& east) {
 
 namespace {
 
-/// Z, the name of a zone, +hh, +hhmm, +hh:mm or +hh:mm:ss. `any`: whether there is one. False for one that is none.
+/// Reads Z, the name of a zone, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets `any` to true if there is a zone. Returns false
+/// if the zone is wrong.
 bool TakeZone(std::string_view& text, std::int64_t& east, bool& any) {
   any = true;
   east = 0;
@@ -352,7 +354,7 @@ constexpr const char* kMonths[] = {"january", "february", "march",     "april", 
                                    "july",    "august",   "september", "october", "november", "december"};
 constexpr const char* kWeekdays[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
 
-/// From 1; 0: none of the names stands there, nor three letters of it.
+/// Reads one of the names or its first three letters. Returns its number from 1, or 0 if there is none.
 template <std::size_t kCount>
 std::int64_t TakeName(std::string_view& text, const char* const (&names)[kCount]) {
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -370,7 +372,7 @@ Value ReadDay(std::string_view text) {
   return Instant{0, *days, {}};
 }
 
-/// 31/Dec/2026:23:59:59 +0100
+/// Reads 31/Dec/2026:23:59:59 +0100.
 Value ReadLogInstant(std::string_view text) {
   Date date;
   Time time;
@@ -387,7 +389,8 @@ Value ReadLogInstant(std::string_view text) {
 
 Value ReadInstant(std::string_view text) {
   if (const auto infinite = ReadInfinity(text)) return *infinite;
-  // Seconds since 1970, perhaps with a fraction; of 11, 15 and 18 digits on they are milli-, micro-, nanoseconds.
+  // A number of seconds since 1970, perhaps with a fraction. From 11 digits on it counts milliseconds, from 15 on
+  // microseconds, from 18 on nanoseconds.
   std::string_view count = text;
   const bool minus = Take(count, '-');
   if (!minus) Take(count, '+');
@@ -420,7 +423,7 @@ Value ReadInstant(std::string_view text) {
   return MakeValue(date, time);
 }
 
-/// Letters that stand for several are spelled out.
+/// Replaces letters that stand for several other letters.
 std::string PlainFormat(std::string_view format) {
   std::string plain;
   for (std::size_t i = 0; i < format.size(); ++i) {
@@ -456,7 +459,7 @@ std::string PlainFormat(std::string_view format) {
   return plain;
 }
 
-/// Takes an instant at the front of the text. `zoned`: whether the text has a zone or counts seconds.
+/// Reads an instant at the front of the text. Sets `zoned` to true if the text has a zone or counts seconds since 1970.
 Value TakeInstant(const std::string& format, std::string_view& text, bool& zoned) {
   Date date;
   Time time;
@@ -594,7 +597,7 @@ Value ReadHex(std::string_view text) {
   return bytes;
 }
 
-/// Hyphens are allowed after every four digits, one at a time.
+/// Reads a UUID. A hyphen may stand after every four digits.
 Value ReadUuid(std::string_view text) {
   if (text.size() >= 2 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
   std::string digits;
@@ -609,7 +612,8 @@ Value ReadUuid(std::string_view text) {
   return ReadHex(digits);
 }
 
-/// The family, the bits of the network, the length of the prefix, all bits: in PostgreSQL's order of inet.
+/// Returns the bytes that order an address as PostgreSQL's type inet does: the family, the network's bits, the length
+/// of the prefix, all bits.
 std::string AddressValue(bool v6, std::string_view address, unsigned prefix) {
   std::string network(address);
   for (std::size_t bit = prefix; bit < 8 * network.size(); ++bit) {
@@ -641,14 +645,15 @@ std::string Folded(std::string_view text) { return Lowered(text); }
 
 // ---- Versions, as GNU sort -V: https://www.gnu.org/software/coreutils/manual, "Version sort ordering" --------------
 
-/// A tilde is before the end of the text, which is before letters, which are before all other bytes.
+/// Returns the weight of the first character. A tilde is before the end of the text, which is before letters, which are
+/// before all other bytes.
 int Weight(std::string_view text) {
   if (text.empty() || IsDigit(text[0])) return text.empty() ? -1 : 0;
   const int byte = static_cast<unsigned char>(text[0]);
   return IsLetter(text[0]) ? byte : text[0] == '~' ? -2 : byte + 256;
 }
 
-/// Stretches without digits by Weight, then numbers by value, in turns.
+/// Compares two versions: in turns, text without digits by Weight, and numbers by value.
 int CompareParts(std::string_view a, std::string_view b) {
   while (!a.empty() || !b.empty()) {
     while ((!a.empty() && !IsDigit(a[0])) || (!b.empty() && !IsDigit(b[0]))) {
@@ -668,7 +673,8 @@ int CompareParts(std::string_view a, std::string_view b) {
   return 0;
 }
 
-/// Returns the text without its longest end that matches (\.[A-Za-z~][A-Za-z0-9~]*)*$. The first byte stays.
+/// Returns the text without the longest text at its end that matches (\.[A-Za-z~][A-Za-z0-9~]*)*$. Keeps the first
+/// byte.
 std::string_view WithoutSuffix(std::string_view text) {
   for (std::size_t at = 1; at < text.size(); ++at) {
     std::size_t end = at;
@@ -682,7 +688,7 @@ std::string_view WithoutSuffix(std::string_view text) {
 }
 
 std::strong_ordering CompareNatural(std::string_view a, std::string_view b) {
-  // The order: an empty text, ".", "..", texts that begin with a point, all other texts.
+  // The order of classes: an empty text, ".", "..", texts that begin with a point, all other texts.
   const auto rank = [](std::string_view text) {
     return text.empty() ? 0 : text == "." ? 1 : text == ".." ? 2 : text[0] == '.' ? 3 : 4;
   };
@@ -691,7 +697,7 @@ std::strong_ordering CompareNatural(std::string_view a, std::string_view b) {
   return CompareParts(a, b) <=> 0;
 }
 
-/// Returns the weights of the text in the order of the locale, by strxfrm. Parts between NULs are compared one by one.
+/// Returns the weights of the text in the order of the locale, from strxfrm. Parts between NULs are weighed one by one.
 std::string Collated(std::string_view text) {
   const std::string parts(text);
   std::string weights;
@@ -772,7 +778,8 @@ void AppendText(std::string_view text, std::string& to) {
   to.append(text);
 }
 
-/// Zeros before numbers are ignored, and so is a zero at the end of the text.
+/// Returns bytes that are equal for texts that the type natural calls equal. Ignores zeros before numbers, and a zero
+/// at the end of the text.
 std::string NaturalIdentity(std::string_view text) {
   std::string identity;
   while (!text.empty()) {
@@ -877,7 +884,7 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
       if (size == 4) return ReadValue(rule, std::to_string(Load<std::int32_t>(bytes)));
       if (size == 8) return ReadValue(rule, std::to_string(Load<std::int64_t>(bytes)));
       return Null{};
-    case Type::kAmount:  // cents
+    case Type::kAmount:  // the number counts cents
       if (size == 8) return ReadNumber(rule, std::to_string(Load<std::int64_t>(bytes)));
       return Null{};
     case Type::kDecimal:
@@ -940,7 +947,7 @@ std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value
 void AppendIdentity(const Rule& rule, const Value& value, std::string& to) {
   to += static_cast<char>('0' + value.index());
   if (const auto* const text = std::get_if<std::string>(&value)) {
-    // These three have a rank of their own, which tells them from ".0" and the like.
+    // These three texts have their own rank, which distinguishes them from ".0" and similar texts.
     const bool natural = rule.type == Type::kNatural && *text != "" && *text != "." && *text != "..";
     to += natural ? 'n' : 't';
     AppendText(natural ? NaturalIdentity(*text) : *text, to);

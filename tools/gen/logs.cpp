@@ -113,7 +113,7 @@ class Writer {
   std::chrono::year_month_day date_{};
 };
 
-/// The combined format of Apache and nginx.
+/// Writes the combined format of Apache and nginx.
 void Web(Writer& line, std::uint64_t stretch) {
   static constexpr std::uint64_t kStatus[] = {200, 200, 200, 200, 200, 304, 301, 404, 500};
   line.SetZone(line.AnyZone());
@@ -124,7 +124,7 @@ void Web(Writer& line, std::uint64_t stretch) {
   line.Text(line.OneIn(2) ? "-" : "https://example.com/").Text("\" \"").AnyOf(kAgents).Text("\"\n");
 }
 
-/// As rsyslog writes: neither year nor zone.
+/// Writes lines as rsyslog does, with neither year nor zone.
 void Syslog(Writer& line, std::uint64_t stretch) {
   line.SetZone(0);
   line.Text(line.month()).Text(" ").Number(line.day(), 2, ' ').Text(" ").Clock().Text(" ").AnyOf(kHosts);
@@ -154,7 +154,7 @@ void StackFrame(Writer& line, std::string_view package, std::uint64_t kind) {
   line.Text("Service.java:").Number(1 + line.Draw(900)).Text(")\n");
 }
 
-/// As Spring Boot writes with logback. One in five records has a stack trace.
+/// Writes lines as Spring Boot does with logback. One in five records has a stack trace.
 void Application(Writer& line, std::uint64_t stretch, bool is_short) {
   static constexpr std::string_view kPackages[] = {"com.example.shop.", "org.springframework.web.",
                                                    "org.hibernate.internal.", "java.base/java.util.concurrent."};
@@ -178,7 +178,7 @@ void Application(Writer& line, std::uint64_t stretch, bool is_short) {
   line.Text("\t... ").Number(2 + line.Draw(60)).Text(" more\n");
 }
 
-/// As PostgreSQL writes. One in five records has a statement of several lines.
+/// Writes lines as PostgreSQL does. One in five records has a statement of several lines.
 void Postgres(Writer& line, std::uint64_t stretch, bool is_short) {
   const bool central = line.OneIn(2);
   const std::string_view thing = kThings[line.Draw(std::size(kThings))];
@@ -198,7 +198,7 @@ void Postgres(Writer& line, std::uint64_t stretch, bool is_short) {
   line.Text("\n");
 }
 
-/// JSON Lines.
+/// Writes JSON Lines.
 void Json(Writer& line, std::uint64_t stretch) {
   const int zone = line.AnyZone();
   line.SetZone(zone);

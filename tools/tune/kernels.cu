@@ -1,5 +1,5 @@
-// Kernels that gpusort_tune times: of kind GPUSORT_TUNE_KIND, with GPUSORT_TUNE_THREADS a block, for items of
-// GPUSORT_TUNE_BYTES. The file is compiled once for each combination, on all cores.
+// Kernels that gpusort_tune times: kernels of kind GPUSORT_TUNE_KIND, with GPUSORT_TUNE_THREADS threads in a block, for
+// items of GPUSORT_TUNE_BYTES bytes. The file is compiled once for each combination, on all cores.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ __host__ __device__ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// The items of each size, and the order in which their tiles are sorted by networks.
+/// The item type of each size, and the order in which tiles of such items are sorted by sorting networks.
 template <int kBytes>
 struct ItemOf;
 template <>
@@ -47,7 +47,7 @@ struct ItemOf<16> {
   static __device__ Type Random(std::uint64_t i) { return {Mix(i) << 32 | (i & 0xFFFFFFFF), Mix(~i)}; }
 };
 
-/// An order that the kernels know nothing of, so that tiles are sorted by merging.
+/// An order that the kernels do not know, so that they sort tiles by merging.
 template <typename LessT>
 struct Unknown {
   LessT less;
@@ -65,7 +65,7 @@ __global__ void FillKernel(typename ItemOf<kBytes>::Type* items, std::uint64_t n
   }
 }
 
-/// Counts what is out of order inside runs.
+/// Counts the items that are out of order inside runs.
 template <typename Key, typename LessT>
 __global__ void DescentsKernel(const Key* keys, std::uint64_t n, std::uint64_t run, LessT less,
                                unsigned long long* descents) {
@@ -147,8 +147,9 @@ class Tuner {
     (std::make_integer_sequence<int, kCount>{});
   }
 
-  /// Calls function(integral_constant) with every shape that fits 48 KB: 640, 1024 or 1280 threads a multiprocessor
-  /// where registers may be bounded, as many as will otherwise. The present shape comes first, marked.
+  /// Calls function(integral_constant) with every shape that fits 48 KB. If registers can be limited, the shapes have
+  /// 640, 1024 or 1280 threads a multiprocessor; otherwise as many threads as fit. The present shape comes first,
+  /// marked.
   template <bool kBounded, std::size_t kItemBytes, typename Function>
   static void ForShapes(Function function) {
     constexpr TileShape kNow = Current();
@@ -212,7 +213,7 @@ class Tuner {
     });
   }
 
-  /// `run`: the result has runs of so many items, which is checked once.
+  /// Times a kernel. The result has runs of `run` items, which is checked once.
   template <typename Call>
   void Time(TileShape shape, double levels, std::uint64_t run, bool current, Call call) {
     Check(cudaMemset(out_.get(), 0xFF, n_ * sizeof(Key)));

@@ -47,7 +47,7 @@ std::string Text(const Shape& shape) {
   return text + (shape.blocks == 1 ? "}" : ", " + std::to_string(shape.blocks) + "}");
 }
 
-/// Finds the best shapes among the timings of one size of item.
+/// Chooses the best shapes from the timings of one item size.
 class Chooser {
  public:
   explicit Chooser(std::vector<Timing> timings) : timings_(std::move(timings)) {
@@ -58,14 +58,15 @@ class Chooser {
     }
   }
 
-  /// Returns the cost of a shape. The cost of a tile sort includes the levels of merging that it leaves to passes.
+  /// Returns the cost of a shape. The cost of a tile sort includes the levels of merging that remain for merge passes.
   double Cost(const Timing& t) const {
     const bool sorts = t.kind == Kind::kNetworkSort || t.kind == Kind::kSort;
     return t.milliseconds + (sorts ? t.levels * level_cost_.at(t.log2_items) : 0);
   }
 
-  /// Returns the shape with the least mean of its costs relative to the best of each size. Each size counts twice as
-  /// much as the one before, as most inputs are large. Prints a comparison.
+  /// Returns the best shape. The cost of a shape is relative to the best shape of each size, and the mean over the
+  /// sizes counts. Each size counts twice as much as the size before, because most inputs are large. Prints a
+  /// comparison.
   Shape Choose(Kind kind) const {
     std::map<int, double> best, now;
     for (const Timing& t : timings_) {
@@ -109,10 +110,10 @@ class Chooser {
   }
 
   std::vector<Timing> timings_;
-  std::map<int, double> level_cost_;  ///< of a level of merging, by size
+  std::map<int, double> level_cost_;  ///< the cost of a level of merging, by size
 };
 
-/// Puts `rows` between the marks of the file.
+/// Writes `rows` between the marks of the file.
 void Write(const std::string& path, const std::string& rows) {
   std::ifstream in(path);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

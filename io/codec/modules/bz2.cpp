@@ -1,4 +1,4 @@
-// bzip2, by its library.
+// bzip2, compressed and expanded by its library.
 #include <bzlib.h>
 
 #include "io/codec/modules/stream_coder.hpp"

@@ -1,4 +1,4 @@
-// gzip, by zlib.
+// gzip, compressed and expanded by zlib.
 #include <zlib.h>
 
 #include "io/codec/modules/stream_coder.hpp"
@@ -7,7 +7,7 @@ namespace gpusort {
 namespace {
 
 constexpr int kLevel = 6;
-constexpr int kGzipFormat = 16;  // added to the size of the window
+constexpr int kGzipFormat = 16;  // added to the argument for the size of the window
 
 class GzDecoder final : public MemberDecoder {
  public:

@@ -1,4 +1,4 @@
-// LZ4 frames and blocks, by liblz4. Boost has no filter for them.
+// LZ4 frames and blocks, compressed and expanded by liblz4. Boost has no filter for them.
 #include <lz4.h>
 #include <lz4frame.h>
 
@@ -20,8 +20,8 @@ std::size_t Checked(std::size_t result) {
   ThrowInternal("lz4", LZ4F_getErrorName(result));
 }
 
-/// The library does not say at which byte it fails. Decode gives it as many bytes as it asks for, which is one block,
-/// so that an error is reported at the start of its block.
+/// Decode gives the library exactly as many bytes as it asks for, which is one block. The library does not say at which
+/// byte it fails, so an error is reported at the start of its block.
 class Lz4Decoder final : public MemberDecoder {
  public:
   explicit Lz4Decoder(std::uint64_t) {

@@ -1,4 +1,4 @@
-// xz, by liblzma.
+// xz, compressed and expanded by liblzma.
 #include <lzma.h>
 
 #include "io/codec/modules/stream_coder.hpp"

@@ -57,9 +57,9 @@ struct Freed {
 using Compressor = Freed<ZSTD_CCtx, ZSTD_freeCCtx>;
 using Decompressor = Freed<ZSTD_DCtx, ZSTD_freeDCtx>;
 
-/// The library does not say at which byte it fails. Decode gives it as many bytes as it asks for, which is one block,
-/// so that an error is reported at the start of its block. The library would also not look at the window of a frame
-/// that it gets as a whole.
+/// Decode gives the library exactly as many bytes as it asks for, which is one block. The library does not say at which
+/// byte it fails, so an error is reported at the start of its block. If the library got a whole frame, it would also
+/// not check the window of the frame.
 class ZstDecoder final : public MemberDecoder {
  public:
   explicit ZstDecoder(std::uint64_t window_bytes) : zst_(ZSTD_createDCtx()) {
@@ -95,7 +95,7 @@ class ZstDecoder final : public MemberDecoder {
   }
 
  private:
-  /// Appends to `header_` until it is full.
+  /// Appends bytes to `header_` until it is full.
   void KeepHeader(std::span<const std::byte> bytes) {
     const std::size_t count = std::min(bytes.size(), header_.size() - header_bytes_);
     std::copy_n(bytes.begin(), count, header_.begin() + static_cast<std::ptrdiff_t>(header_bytes_));
@@ -103,9 +103,9 @@ class ZstDecoder final : public MemberDecoder {
   }
 
   const Decompressor zst_;
-  std::array<std::byte, 18> header_{};  ///< the first bytes of the frame; no header is longer
-  std::size_t header_bytes_ = 0;        ///< bytes in header_
-  std::size_t wanted_ = kFirstBytes;    ///< bytes that the library asks for
+  std::array<std::byte, 18> header_{};  ///< the first bytes of the frame; no header of a frame is longer
+  std::size_t header_bytes_ = 0;        ///< the number of bytes in header_
+  std::size_t wanted_ = kFirstBytes;    ///< the number of bytes that the library asks for
 };
 
 /// The filter of Boost writes neither a checksum nor the size, so the library is called directly.
