@@ -31,10 +31,9 @@ class InputReader {
     /// How many bytes of the input file were read for this block, counted before they are expanded.
     std::uint64_t stored = 0;
     RecordSum sum;  ///< the checksum of the records in [head, end) of the block
-    // For fixed records, `head` is 0 and `end` is the size of the block.
-    /// The size of the block's first line; if no line ends in the block, the size of the block.
+    /// The size of the block's first line; if no line ends in the block, the size of the block. 0 for fixed records.
     std::uint64_t head = 0;
-    std::uint64_t end = 0;  ///< the offset after the last delimiter; 0: the block has no delimiter
+    std::uint64_t end = 0;  ///< the offset after the last delimiter or fixed record; 0: no record ends here
     /// No line in [head, end) is longer than this; the exact size of the longest one if the block was not split.
     std::uint64_t longest = 0;
     RecordFormat::Guess guess;  ///< used if Looks is kAhead, instead of `sum`, `head`, `end` and `longest`
@@ -87,7 +86,8 @@ class InputReader {
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;
   std::atomic<unsigned> caches_taken_{0};
-  /// Locked while a thread takes a piece and then a buffer, so that the earliest piece is read first.
+  /// Locked while a thread chooses the next piece of the input to read and takes a buffer for it. Pieces therefore get
+  /// buffers in the order of the input.
   std::mutex mutex_;
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;         ///< the index of the range that is being read

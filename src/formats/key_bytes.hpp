@@ -1,4 +1,5 @@
-// The bytes that normalized keys of values are made of: see value_key.hpp. Start at KeyBytes.
+// Writes the bytes of sort keys of values (see value_key.hpp): digits, numbers of a fixed range, and texts. Start at
+// KeyBytes.
 #pragma once
 
 #include <array>
@@ -16,13 +17,14 @@
 
 namespace gpusort::keys {
 
-// Bytes 3..8, 11..244 and 247..252 need no escape, nor do their complements. Keys of values begin with 16..239, so that
-// nulls can stand on either side of them, in both directions.
+// The first bytes of a key. The bytes 3..8, 11..244 and 247..252 need no escape, and neither do their complements. Keys
+// of values begin with 16..239, so that keys of nulls can come before or after all of them, in both directions.
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
-inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;  ///< first bytes of infinities and NaN
-inline constexpr unsigned kText = 128;                                    ///< the first byte of what is put as bytes
+/// The first bytes of -infinity, infinity and NaN.
+inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
+inline constexpr unsigned kText = 128;  ///< the first byte of keys of texts and bytes
 
-/// Gathers the bytes of a key, for FieldWriter::PutBytes.
+/// A buffer for the bytes of a key, which are passed to a FieldWriter in larger pieces.
 class KeyBytes {
  public:
   KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
@@ -39,7 +41,7 @@ class KeyBytes {
     for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
     size_ += kSize;
   }
-  /// Puts the first `count` bytes of `word` in the order that they have in memory.
+  /// Appends the first `count` bytes of `word`, in the order that they have in memory.
   void PutWord(std::uint64_t word, unsigned count) {
     if (size_ + sizeof(word) > bytes_.size()) End();
     word ^= flip_ * 0x0101010101010101u;
@@ -47,13 +49,13 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Ends a part of bytes that need no escape.
+  /// Passes the buffered bytes on. The caller must know that they need no escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
-  /// Complements what is put from now on.
+  /// Lets later calls write the complement of each byte, which reverses the order of keys.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
 
-  // Members that detail::PutVersionPart also needs.
+  // The following members exist because detail::PutVersionPart calls them.
   static bool full() { return false; }
   void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
@@ -67,7 +69,8 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// Reverses what is put while it lives, on top of what is reversed already.
+/// While this object exists, the bytes of the key are complemented, which reverses the order. If the order was reversed
+/// already, it becomes the normal one.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -88,7 +91,7 @@ constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase 
 
 template <unsigned kDigits>
 void PutFixed(std::uint64_t value, KeyBytes& out) {
-  // Four digits at a time, which 32 bits hold.
+  // Four digits at a time, because they fit into 32 bits.
   constexpr unsigned kPart = 4;
   if constexpr (kDigits > kPart) {
     PutFixed<kDigits - kPart>(value / Power(kPart), out);
@@ -102,7 +105,8 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// `value`, of less than 2^54, in kDigits bytes if it is in [0, 200 * 224^(kDigits - 1)), otherwise in 9.
+/// Appends `value`, whose magnitude must be less than 2^54. Takes kDigits bytes if the value is in [0, 200 *
+/// 224^(kDigits - 1)), otherwise 9 bytes.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
@@ -116,8 +120,9 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
 
 // --- Digits -------------------------------------------------------------------------------------------------------
 
-/// Decimal digits by twos: 20 + 2 * pair, and one more if another pair follows. So they need no end, and what is cut
-/// off is less. The last digit is not to be 0.
+/// Writes decimal digits in pairs, one byte for each pair: 20 + 2 * pair, plus 1 if another pair follows. Because of
+/// this bit, the digits need no byte at their end, and a number sorts after its own prefixes. The last digit must not
+/// be 0.
 class DigitPairs {
  public:
   explicit DigitPairs(KeyBytes& out) : out_(out) {}
@@ -143,8 +148,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Reads up to 16 bytes of text as digits without a loop. Most numbers are that short. A loop would often be predicted
-/// wrongly, because numbers differ in their count of digits and in the place of the point.
+/// Reads up to 16 bytes of text as digits, without a loop. Most numbers are not longer. The branches of a loop would
+/// often be predicted wrongly, because numbers differ in their count of digits and in the place of the point.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -158,20 +163,20 @@ class ShortDigits {
     others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
     Set(_mm_and_si128(values, digits));
   }
-  /// A bit for each byte that is no digit.
+  /// Returns a number in which bit i is set if byte i is not a digit.
   unsigned others() const { return others_; }
-  /// Digits; also the others count while they are not removed, and are zeros.
+  /// Returns the number of digits. Bytes that are not digits are counted too, as zeros, until they are removed.
   unsigned count() const { return count_; }
   void Remove(unsigned at) {
     const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
     digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
     --count_;
   }
-  /// A bit for each digit that is not 0.
+  /// Returns a number in which bit i is set if digit i is not 0.
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// Puts the bytes that DigitPairs puts for the digits from `first` to `last`.
+  /// Appends the bytes that DigitPairs would append for the digits from `first` to `last`.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
@@ -199,7 +204,7 @@ class ShortDigits {
 
 // --- Bytes --------------------------------------------------------------------------------------------------------
 
-/// One byte of what is put as bytes: 3 ends it, 4 and one more stand for the least ones.
+/// Appends one byte of a text. The byte 3 ends a text, so the bytes 0 to 4 are written as 4 and one more byte.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);

@@ -80,8 +80,8 @@ struct KeyTally {
   std::string log_note;
   Seen other_width;               ///< records whose number of columns differs from the header's
   std::uint64_t first_width = 0;  ///< the number of columns of the first record that `other_width` counts
-  /// Records that are probably several records in one, because of a mistake in the input. FormatRow::glued tells the
-  /// mistake.
+  /// Records that are probably several records in one, because of a mistake in the input. FormatRow::glued says for
+  /// each format how that is noticed.
   Seen glued;
   std::string example;  ///< an example of a record without the column of a key, for messages
   /// The delimiter that the file probably uses, if the chosen one does not occur in the header. 0: no such guess.

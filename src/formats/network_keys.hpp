@@ -1,4 +1,4 @@
-// Keys of addresses. ValueKey::Put defines the types.
+// Sort keys of IP addresses. ValueKey::Put describes the types.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 namespace gpusort::keys {
 
 bool IsAddress(std::string_view text);
-/// Puts the key of an IP address or network in the order of PostgreSQL's inet: the bits of the network, the length of
-/// the prefix, then the bits of the host. Returns false and puts nothing if `text` is no address.
+/// Appends the key of an IP address or network. The order is that of PostgreSQL's inet: the bits of the network, the
+/// length of the prefix, then the bits of the host. Returns false and appends nothing if `text` is no address.
 bool PutAddress(std::string_view text, KeyBytes& out);
 
 }  // namespace gpusort::keys

@@ -10,12 +10,12 @@
 namespace gpusort::keys {
 namespace {
 
-// First bytes of numbers that are not negative; those of negative ones are complements. The number is 0.DIGITS *
-// 10^exponent, the first digit not 0.
+// First bytes of the keys of numbers that are not negative. The key of a negative number is the complement. A number is
+// written as 0.DIGITS * 10^exponent, where the first digit is not 0.
 constexpr unsigned kTiny = 132, kExponentZero = 180, kHuge = 228, kZero = 127;
 constexpr std::int64_t kMostExponent = 45;
 
-/// An exponent whose magnitude is not small: how many digits it has, then they.
+/// Appends a large exponent: the number of its digits, and then the digits.
 void PutLongExponent(bool negative, std::string_view digits, KeyBytes& out) {
   out.Put(negative ? kTiny : kHuge);
   const Reversed reversed(out, negative);
@@ -39,23 +39,25 @@ void PutExponent(std::int64_t exponent, KeyBytes& out) {
   PutLongExponent(exponent < 0, {digits, static_cast<std::size_t>(end - digits)}, out);
 }
 
-/// A decimal number in its text.
+/// A decimal number, as pointers into its text.
 struct Decimal {
   bool negative = false;
   const char* first = nullptr;  ///< the first digit that is not 0; null: the number is 0
-  const char* last = nullptr;   ///< the last one
-  std::int64_t shift = 0;       ///< digits from `first` to the point, or zeros between them, negative
+  const char* last = nullptr;   ///< the last digit that is not 0
+  /// The number of digits from `first` to the point; negative: the number of zeros between the point and `first`.
+  std::int64_t shift = 0;
   bool negative_exponent = false;
-  std::string_view exponent;  ///< without leading zeros
+  std::string_view exponent;  ///< the digits of the exponent, without leading zeros
 
-  static constexpr std::size_t kShortExponent = 17;  ///< digits, with which the sum of it and `shift` is no overflow
+  static constexpr std::size_t kShortExponent = 17;  ///< with so few digits, exponent + `shift` does not overflow
   bool short_exponent() const { return exponent.size() <= kShortExponent; }
   std::int64_t short_sum() const {
     std::int64_t number = 0;
     for (const char digit : exponent) number = number * 10 + (digit - '0');
     return shift + (negative_exponent ? -number : number);
   }
-  /// The digits of |shift + exponent| where the exponent is not short and decides the sign.
+  /// Returns the digits of |shift + exponent|. The exponent must have more than kShortExponent digits, so it decides
+  /// the sign.
   std::string LongSum() const {
     std::string sum(exponent);
     std::int64_t carry = negative_exponent ? -shift : shift;
@@ -74,7 +76,8 @@ struct Decimal {
   }
 };
 
-/// Reads all of `reader` as a number. Returns false if the text is no number. `whole`: only digits are allowed.
+/// Reads all of `reader` as a number. Returns false if the text is no number. If `whole` is true, only a sign and
+/// digits are allowed.
 bool ReadDecimal(TextReader reader, const ValueRule& rule, bool whole, Decimal& number) {
   number.negative = reader.TakeSign();
   const char* at = reader.at;
@@ -129,8 +132,8 @@ void PutDecimalText(const Decimal& number, KeyBytes& out) {
   pairs.End();
 }
 
-/// Puts the key that ReadDecimal and PutDecimalText would put, if `reader` holds a number of few digits without an
-/// exponent. Otherwise returns false and puts nothing.
+/// Appends the key that ReadDecimal() and PutDecimalText() would make, if `reader` holds a number of few digits without
+/// an exponent. Otherwise returns false and appends nothing.
 bool PutShort(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out) {
 #if defined(__SSE2__)
   const bool negative = reader.TakeSign();
@@ -187,7 +190,7 @@ bool PutNumeric(std::span<const std::uint16_t> digits, int weight, unsigned sign
     out.Put(kZero);
     return true;
   }
-  // Decimal digits from the first to the last that is not 0.
+  // Skips the zeros before the first digit and after the last digit that is not 0.
   unsigned skip = digits.front() < 10 ? 3 : digits.front() < 100 ? 2 : digits.front() < 1000 ? 1 : 0;
   const unsigned back = digits.back();
   const unsigned cut = back % 1000 == 0 ? 3 : back % 100 == 0 ? 2 : back % 10 == 0 ? 1 : 0;
@@ -209,13 +212,13 @@ bool IsDecimal(TextReader reader) {
   return ReadDecimal(reader, {}, false, number);
 }
 
-// --- Words for what is no finite number ---------------------------------------------------------------------------
+// --- Infinity and NaN ---------------------------------------------------------------------------------------------
 
 namespace {
 
 enum class Special { kNone, kInfinity, kNan };
 
-/// Returns which special number the text after a sign names.
+/// Returns the special number that the text names. The sign before it must have been skipped.
 Special SpecialOf(std::string_view text) {
   if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'n')) return Special::kNone;
   if (IsWord(text, "inf") || IsWord(text, "infinity")) return Special::kInfinity;
@@ -237,7 +240,7 @@ bool PutSpecial(TextReader reader, KeyBytes& out) {
 
 namespace {
 
-/// Takes a currency sign at the front: $, cent, pound, yen and the general one, or one of U+20A0 to U+20CF.
+/// Skips a currency sign at the front: $, cent, pound, yen, the general one, or one of U+20A0 to U+20CF.
 bool TakeCurrency(TextReader& reader) {
   const std::string_view text = reader.rest();
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -249,7 +252,7 @@ bool TakeCurrency(TextReader& reader) {
   return size > 0;
 }
 
-/// Takes a currency sign, or a percent sign, at the end.
+/// Removes a currency sign or a percent sign at the end.
 bool TakeUnitBehind(TextReader& reader) {
   const std::string_view text = reader.rest();
   if (text.ends_with('%')) {
@@ -317,7 +320,7 @@ bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out) {
     using Limits = std::numeric_limits<double>;
     value = special == Special::kNan ? Limits::quiet_NaN() : Limits::infinity();
   } else if (number.first != nullptr) {
-    std::string plain;  // as from_chars wants it
+    std::string plain;  // the number in the form that from_chars() reads
     if (rule.decimal_point != '.' || rule.thousands >= 0) {
       for (const char c : text) {
         if (static_cast<unsigned char>(c) != rule.thousands) plain += c == rule.decimal_point ? '.' : c;

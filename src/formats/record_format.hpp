@@ -23,7 +23,7 @@ struct LogPlace {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
   bool alone = false;  ///< true: no earlier record is used to complete the time of a record (see RecordFormat::Alone)
   bool local = false;  ///< true: the last record had a time, which is `at`
-  bool second_pass = false;  ///< true: `at` is in the second of the two equal hours when clocks are set back in autumn
+  bool second_pass = false;  ///< if clocks are set back, an hour occurs twice; true: `at` is in its second occurrence
   std::int64_t at = 0;       ///< the time of the last record: seconds since 1970-01-01 00:00:00 local time
   std::int64_t year = 0;     ///< with --year: the year of the last time without a year
   std::int64_t day = 0;      ///< with --date: the day of the last time without a day, days since 1970

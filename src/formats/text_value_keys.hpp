@@ -1,5 +1,5 @@
-// Keys of texts, words and bytes in hexadecimal digits. A function that returns bool returns false and puts nothing if
-// the text is no value. ValueKey::Put defines the types.
+// Sort keys of texts, words and bytes in hexadecimal digits. A function that returns bool returns false and appends
+// nothing if the text is no value. ValueKey::Put describes the types.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,12 @@ bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
-/// As detail::PutVersion, but of the second pass only what differs from the first: names that agree up to their
-/// suffixes differ by those.
+/// Appends the key of a text that is ordered as sort -V orders versions. It has two steps, as detail::PutVersion does:
+/// the text without its suffix, and then the suffix alone. The second step needs no more, because texts that agree up
+/// to their suffixes can differ only in the suffixes.
 void PutNatural(std::string_view text, KeyBytes& out);
-/// Puts the weights of the parts that NULs divide a text into, with a byte between them that is smaller than all
-/// weights.
+/// Appends the weights of strxfrm. NULs divide `text` into parts. The weights of two parts are separated by a byte that
+/// is smaller than all weights.
 void PutCollated(std::string_view text, KeyBytes& out);
 
 }  // namespace gpusort::keys

@@ -1,4 +1,4 @@
-// Keys of days and instants. ValueKey::Put defines the types.
+// Sort keys of days and points in time. ValueKey::Put describes the types.
 #pragma once
 
 #include <limits>
@@ -9,14 +9,15 @@
 
 namespace gpusort::keys {
 
-/// Returns -1 or 1 for the least and the greatest binary number, which stand for the infinities.
+/// Returns -1 for the smallest value of the type, which stands for -infinity, 1 for the greatest, which stands for
+/// infinity, and 0 for any other value.
 template <typename Number>
 int InfinityOf(Number number) {
   return number == std::numeric_limits<Number>::max() ? 1 : number == std::numeric_limits<Number>::min() ? -1 : 0;
 }
 
 void PutDay(const Day& day, KeyBytes& out);
-/// Returns false and puts nothing if `text` is no date.
+/// Appends the key of the date in `text`. Returns false and appends nothing if `text` is no date.
 bool PutDayText(std::string_view text, KeyBytes& out);
 void PutInstant(const Instant& instant, KeyBytes& out);
 

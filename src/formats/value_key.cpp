@@ -23,7 +23,7 @@ namespace {
 using keys::KeyBytes;
 
 using TypeName = std::pair<std::string_view, ValueType>;
-/// The names of the kTypes types, and after them PostgreSQL's names of the same types.
+/// The names of the kTypes types. PostgreSQL's names of the same types follow.
 constexpr TypeName kTypeNames[] = {
     {"text", ValueType::kText},           {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
     {"locale", ValueType::kLocale},       {"int", ValueType::kInt},       {"decimal", ValueType::kDecimal},
@@ -36,8 +36,8 @@ constexpr TypeName kTypeNames[] = {
     {"money", ValueType::kAmount}};
 constexpr std::size_t kTypes = 14;
 
-/// Puts the key of a value of a type that ignores white space around it, which `text` has lost. Timestamps are read
-/// elsewhere. Returns false and puts nothing if the text is no value of the type.
+/// Appends the key of a value whose type ignores white space around it. `text` must be without that white space.
+/// Timestamps are handled elsewhere. Returns false and appends nothing if the text is no value of the type.
 bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
   switch (rule.type) {
     case ValueType::kInt:
@@ -94,7 +94,7 @@ std::optional<ValueType> LooksLike(std::string_view text) {
       keys::IsUuid(text)) {
     return ValueType::kUuid;
   }
-  // "a::b" is more often no address.
+  // Text such as "a::b" is more often no address.
   if (keys::IsAddress(text) && (digits > 0 || std::count(text.begin(), text.end(), ':') > 1) &&
       std::any_of(text.begin(), text.end(), IsDigit)) {
     return ValueType::kIp;

@@ -17,8 +17,8 @@ class Zone {
 
   /// A range of local times in which the distance to UTC does not change.
   struct Span {
-    /// The first local time of the range, and the one after the last: seconds as for ToUtc(); equal: the range is
-    /// empty.
+    /// The first local time of the range, and the one after its last: seconds as for ToUtc(). If they are equal, the
+    /// range is empty.
     std::int64_t begin = 0, end = 0;
     std::int64_t east = 0;  ///< local time minus UTC, in seconds
 

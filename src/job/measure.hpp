@@ -24,8 +24,9 @@ struct ExpectFacts {
   /// Bytes; `between` counts what merges before the last one read and write.
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
-  double open = 0;             ///< seconds that opening a GPU takes
-  double form = 0, merge = 0;  ///< speeds of sorting and of merging if the disks were fast enough
+  double open = 0;  ///< seconds that opening a GPU takes
+  /// Speeds of sorting and of merging in bytes per second, as if disks were infinitely fast.
+  double form = 0, merge = 0;
   bool gpu = false, verifies = false;
 };
 

@@ -26,7 +26,7 @@ struct Window {
   std::shared_ptr<void> written;  ///< released when the window is written; Checkpoints uses this
 };
 
-/// Writes the windows of one merge.
+/// Writes the result of one merge, which arrives in windows (pieces of merged records).
 class WindowSink {
  public:
   virtual ~WindowSink() = default;

@@ -48,7 +48,7 @@ struct TaskScan {
 
 /// The last bytes of the file of a run. They name the run and its job.
 struct RunLabel {
-  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< "GpusRunl"
+  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the text "GpusRunl", by which a label is recognised
   std::uint64_t job = 0, run = 0;
   std::uint64_t check = 0;  ///< checksum of the members before this one
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
