@@ -9,11 +9,11 @@
 namespace gpusort {
 namespace {
 
-/// The number of bytes that are first read to find a header.
+/// How many bytes are read at first to find the end of a header.
 constexpr std::uint64_t kHeaderBlock = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostHeader = std::uint64_t{64} << 20;
-/// A header takes at most this part of the memory: of a stream and of a file. The plan is made when the headers of
-/// files are known; the memory for the header of a stream is set aside before.
+/// A header takes at most 1/64 of the memory if the input is a stream, and 1/8 if it is a file. The headers of files
+/// are known before the plan is made. The memory for the header of a stream is reserved in advance.
 constexpr std::uint64_t kHeaderShare = 64, kFileHeaderShare = 8;
 
 }  // namespace
@@ -27,7 +27,7 @@ InputHeader::Taken InputHeader::Take(const Source& source) {
   std::optional<std::uint64_t> bytes;
   bool all = false;
   const std::uint64_t most = std::min(memory_limit_ / (source.once ? kHeaderShare : kFileHeaderShare), kMostHeader);
-  // The block doubles each time, so that the format does not look at a long header too often.
+  // The number of bytes doubles each time, so that a long header is not searched too often.
   while (!bytes) {
     const std::uint64_t held = header.size();
     header.resize(held + std::max<std::uint64_t>(held, kHeaderBlock));
@@ -40,8 +40,8 @@ InputHeader::Taken InputHeader::Take(const Source& source) {
     header.resize(got);
     if (held == 0) kinds_.Look(source.path, source.expanded_path, header, all);
     try {
-      // Twice the allowed bytes are read, so that the message can tell the header's size. If the header goes on after
-      // them, an open record is the reason.
+      // Twice the allowed number of bytes is read, so that the error message can tell the size of the header. If the
+      // header is even longer, the reason is probably a record without an end.
       bytes = format_.HeaderBytes(header, all || got > 2 * most);
     } catch (const BadRecord& bad) {
       throw Error(ErrorCode::kBadInput,
@@ -55,7 +55,7 @@ InputHeader::Taken InputHeader::Take(const Source& source) {
   Taken taken{0, {end, header.end()}};
   header.erase(end, header.end());
   const bool ended = header.empty() || !format_.newlines() || header.back() == static_cast<std::byte>(delimiter_);
-  // A header may also be a byte order mark alone, which no newline follows.
+  // A header may be only a byte order mark, which has no newline after it.
   if (!ended && format_.ends_header(header)) header.push_back(static_cast<std::byte>(delimiter_));
   taken.bytes = header.size();
   Compare(source, std::move(header));
@@ -77,7 +77,7 @@ void InputHeader::FailTooLong(const Source& source, std::span<const std::byte> f
   throw Error(ErrorCode::kBadInput, EscapeName(source.path) + why);
 }
 
-/// Keeps the first header, and compares later ones with it. Headers may differ in a byte order mark.
+/// Stores the first header, and compares later ones with it. Only a byte order mark may differ.
 void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
   const RecordSpan known = format_.HeaderText(bytes_), text = format_.HeaderText(header);
   if (!header.empty() && (!known_ || (known.empty() && !text.empty()))) {

@@ -11,14 +11,14 @@
 namespace gpusort {
 namespace {
 
-/// For smaller files the page cache costs less than waiting for the disk.
+/// For smaller files, reading through the page cache costs less than waiting for the disk.
 constexpr std::uint64_t kDirectMinBytes = std::uint64_t{64} << 20;
 constexpr double kMostlyCached = 0.5;
 
-/// The last bytes of the first `size` bytes of a file.
+/// The last bytes of the first `size` bytes of a file, and their checksum.
 struct FileEnd {
   RecordSum sum;
-  std::vector<std::byte> tail;  ///< as RecordFormat::Ending takes them
+  std::vector<std::byte> tail;  ///< the bytes that RecordFormat::Ending looks at
 };
 
 FileEnd ReadEnd(File& file, std::uint64_t size) {
@@ -90,7 +90,7 @@ void InputFile::Shrank(std::uint64_t end) const {
 InputFile::Change InputFile::FindChange(const FileFacts& now) const {
   if (now.size != facts_.size || now.mtime_ns != facts_.mtime_ns || !now.same_file(facts_)) return Change::kContent;
   if (!now.hides_change(facts_)) return Change::kNone;
-  // A new name of the file changes its ctime, too.
+  // Renaming the file, or giving it another name, changes its ctime, too.
   const std::optional<FileFacts> named = files_.Identify(path_);
   return named && named->same_file(now) ? Change::kHidden : Change::kNone;
 }

@@ -21,12 +21,12 @@ constexpr unsigned kTables = kReadsCsv | kReadsOtherCsv | kReadsRows | kReadsJso
 struct Kind {
   const char* name;
   const char* advice;
-  unsigned refused = kAll;  ///< jobs that do not read it
-  bool codec = false;       ///< --decompress none says that it is meant as it is
+  unsigned refused = kAll;  ///< the jobs that refuse this kind, as bits of Reads
+  bool codec = false;       ///< a compressed file; --decompress none says that its bytes are the records
 };
 
-/// Bytes at an offset that tell a kind. `binary`: the magic alone could be text, so that a control character must
-/// follow within the first bytes.
+/// Bytes at an offset by which a kind of file is recognised. If `binary` is true, these bytes could also be text, so
+/// there must also be a control character among the first bytes.
 struct Magic {
   std::uint64_t offset;
   std::string_view bytes;
@@ -42,7 +42,7 @@ constexpr const char* kWriteCsv =
 constexpr Kind kGzip{"compressed by gzip", "give --decompress gz", kAll, true};
 
 constexpr Magic kMagics[] = {
-    {0, "\x1f\x8b\x08\0"sv, kGzip},  // the fourth byte has flags
+    {0, "\x1f\x8b\x08\0"sv, kGzip},  // the fourth byte contains flags
     {0, "\x1f\x8b\x08\x04"sv, kGzip},
     {0, "\x1f\x8b\x08\x08"sv, kGzip},
     {0, "\x1f\x8b\x08"sv, kGzip},
@@ -166,8 +166,9 @@ bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
   return IsWord(text.substr(0, lower.size()), lower);
 }
 
-/// Returns true if a header of tar is there: the sum at byte 148 is that of all its bytes, its own counted as blanks.
-/// The header must have zeros, which fill up its fields. Text has none, and its digits may make the sum by chance.
+/// Returns true if `front` begins with the header of a tar file: the number at byte 148 is the sum of all its bytes,
+/// where the number itself counts as blanks. There must also be NULs, which fill up the fields of the header. Text has
+/// none, and could have the right sum by chance.
 bool HasTarSum(std::string_view front) {
   constexpr std::size_t kHeader = 512, kSum = 148, kSumBytes = 8;
   if (front.size() < kHeader || front.substr(0, kHeader).find('\0') == front.npos) return false;
@@ -193,7 +194,7 @@ const Kind* FindArchive(std::string_view front) {
 
 const Kind* FindMagic(std::string_view front, unsigned reads) {
   constexpr std::size_t kNear = 256;
-  constexpr std::size_t kLeastOfNumbers = 4;  // fewer bytes may be a number
+  constexpr std::size_t kLeastOfNumbers = 4;  // fewer bytes could be a number
   for (const Magic& magic : kMagics) {
     if (reads == kReadsNumbers && magic.bytes.size() < kLeastOfNumbers) continue;
     if (front.size() < magic.offset || !front.substr(magic.offset).starts_with(magic.bytes)) continue;
@@ -203,10 +204,10 @@ const Kind* FindMagic(std::string_view front, unsigned reads) {
   return FindArchive(front);
 }
 
-/// Code units of two bytes, the first at `first` of each, as a check counts them.
+/// Counts of the characters in text of two bytes per character (UTF-16).
 struct Units {
   std::size_t all = 0, ascii = 0;
-  bool broken = false;  ///< half of a surrogate pair, or NUL
+  bool broken = false;  ///< there is half of a surrogate pair, or a NUL
 };
 Units CountUnits(std::string_view front, bool big) {
   Units units;
@@ -223,7 +224,7 @@ Units CountUnits(std::string_view front, bool big) {
   return units;
 }
 
-/// Nearly all characters of four bytes are ASCII.
+/// Returns true if nearly all groups of four bytes are ASCII characters in UTF-32.
 bool IsUtf32(std::string_view front, bool big) {
   constexpr std::size_t kLeast = 4;
   std::size_t all = 0, ascii = 0;
@@ -242,7 +243,8 @@ const Kind* FindWideText(std::string_view front) {
   for (const bool is_big : {false, true}) {
     if (IsUtf32(front, is_big)) return is_big ? &kUtf32Be : &kUtf32Le;
   }
-  // Without a mark nearly all must be ASCII, which text in one byte a character never looks like.
+  // Without a byte order mark, nearly all characters must be ASCII. Text of one byte per character never looks like
+  // this.
   constexpr std::size_t kLeastUnits = 4;
   for (const bool is_big : {false, true}) {
     const Units units = CountUnits(front, is_big);
@@ -277,7 +279,7 @@ const Kind* FindDump(std::string_view text) {
     }
     if (StartsWithAnyCase(line, "-- adminer ") && LowerText(line).find("mysql") != std::string::npos)
       return &kMysqlDump;
-    // A comment of a number is a statement for servers of that version.
+    // A comment that begins with ! and a number is a statement for servers of that version.
     for (const std::string_view opens : {"/*!"sv, "/*M!"sv}) {
       const std::string_view number = line.substr(std::min(line.size(), opens.size()), 5);
       if (line.starts_with(opens) && number.size() == 5 && number.find_first_not_of("0123456789") == number.npos) {
@@ -298,12 +300,12 @@ const Kind* FindDump(std::string_view text) {
 
 constexpr std::string_view kJsonBlanks = " \t\r\n";
 
-/// The first JSON array or object at the front of an input, which may be cut anywhere.
+/// The first JSON array or object in the first bytes of an input. These bytes may end inside it.
 struct JsonFront {
-  bool valid = false;     ///< no byte contradicts, and there is something in the array or object
-  bool ended = false;     ///< the input is not cut inside it
+  bool valid = false;     ///< it is valid JSON so far, and it is not empty
+  bool ended = false;     ///< its end is in these bytes
   std::string_view text;  ///< from the opening bracket on
-  std::string_view rest;  ///< the input after it
+  std::string_view rest;  ///< the bytes after it
 };
 
 JsonFront ReadJson(std::string_view input) {
@@ -311,7 +313,8 @@ JsonFront ReadJson(std::string_view input) {
   const std::size_t first = text.find_first_not_of(kJsonBlanks, 1);
   if (!text.starts_with('{') && !text.starts_with('[')) return {};
   if (first == text.npos || text[first] == ']' || text[first] == '}') return {};
-  // Strings count in any encoding and with any escape. The parser wants UTF-8, and refuses half of a surrogate pair.
+  // Strings may have any encoding and any escapes here. The parser wants UTF-8 and refuses half of a surrogate pair, so
+  // other bytes and escapes are replaced.
   std::string ascii(text);
   for (std::size_t i = 0; i < ascii.size(); ++i) {
     const bool escape = ascii[i] == '\\';
@@ -325,7 +328,8 @@ JsonFront ReadJson(std::string_view input) {
     const auto size = static_cast<std::size_t>(in.tellg());
     return {true, true, text.substr(0, size), text.substr(size)};
   } catch (const nlohmann::json::parse_error& error) {
-    return {error.byte > text.size(), false, text, {}};  // the parser fails after the last byte of a value that is cut
+    // If the value goes on after these bytes, the parser fails after the last one.
+    return {error.byte > text.size(), false, text, {}};
   } catch (const nlohmann::json::out_of_range&) {
     return {};
   }
@@ -338,7 +342,7 @@ const Kind* FindJson(std::string_view input, bool all, bool named_json, unsigned
   if (json.text.find('\n') != json.text.npos) return array ? &kJsonArray : &kJsonOverLines;
   const std::size_t next = json.rest.find_first_not_of(kJsonBlanks);
   if (array) {
-    // One line of scalars may be a line of JSON Lines, or of text.
+    // A single line with an array of scalars may be a line of JSON Lines, or of text.
     const char first = json.text[json.text.find_first_not_of(kJsonBlanks, 1)];
     const bool alone = json.ended ? all && next == json.rest.npos : !all;
     return alone && (first == '[' || first == '{' || (named_json && all)) ? &kJsonArray : nullptr;
@@ -351,7 +355,7 @@ bool HasReturnsAlone(std::string_view text, bool all, unsigned reads) {
   if (text.find('\n') != text.npos || HasControl(text)) return false;
   const std::size_t first = text.find('\r');
   if (first == text.npos || first + 1 == text.size()) return false;
-  // A long line of a log may have some: a progress bar's.
+  // A long line of a log may contain carriage returns, such as those of a progress bar.
   return reads != kReadsLines || all;
 }
 

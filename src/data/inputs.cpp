@@ -15,12 +15,13 @@
 namespace gpusort {
 namespace {
 
-/// A decoder's window or dictionary takes at most this part of the memory.
+/// The window or dictionary of a decoder takes at most 1/4 of the memory.
 constexpr std::uint64_t kDecoderShare = 4;
 
-/// Returns how many inputs may stay open: half of the files that the process may open, after raising that limit.
+/// Returns how many inputs may stay open: half of the files that the process may open. Raises that limit first.
 std::size_t OpenLimit() {
-  // Standard streams, the output and its directory, a spill file, and files that are opened for a moment.
+  // The other open files: standard streams, the output and its directory, a temp file, and files that are open for a
+  // moment.
   constexpr std::uint64_t kOtherFiles = 12;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
@@ -42,7 +43,7 @@ std::size_t OpenLimit() {
 
 }  // namespace
 
-/// Reads an input once, from its begin to its end: a pipe, a terminal, or a compressed file.
+/// Reads an input that can be read only once: a pipe, a terminal, or a compressed file.
 class Inputs::Stream {
  public:
   Stream(Inputs& inputs, Input& input)
@@ -54,7 +55,7 @@ class Inputs::Stream {
             input.codec, EscapeName(input.path), [this](std::span<std::byte> to) { return ReadStored(to); },
             inputs.options_.limits) {}
 
-  /// Does what ReadStream does for one input. Waits for bytes, and returns 0 only at the end.
+  /// Does for one input what Inputs::ReadStream does. Waits for bytes, and returns 0 only at the end of the input.
   std::uint64_t Read(std::span<std::byte> buffer, std::uint64_t limit) {
     const RecordFormat& format = inputs_.format();
     const bool first = !std::exchange(begun_, true);
@@ -89,7 +90,7 @@ class Inputs::Stream {
     return got;
   }
 
-  /// Returns how many bytes of the input it puts into `out`, 0 only at the end.
+  /// Reads the next bytes of the input into `out`. Returns their number, which is 0 only at the end.
   std::uint64_t Next(std::span<std::byte> out) {
     const std::uint64_t count = std::min<std::uint64_t>(ahead_.size() - ahead_taken_, out.size());
     if (count == 0) return decoder_.Read(out);
@@ -119,14 +120,15 @@ class Inputs::Stream {
 
   Inputs& inputs_;
   Input& input_;
-  const std::shared_ptr<File> file_;  ///< null: input_.pipe is read
+  const std::shared_ptr<File> file_;  ///< null: input_.pipe is read instead
   std::uint64_t file_at_ = 0;
-  std::vector<std::byte> ahead_;  ///< read before, and not yet handed out from ahead_taken_ on
+  /// Bytes that were read in advance; those from ahead_taken_ on are still to be returned.
+  std::vector<std::byte> ahead_;
   std::uint64_t ahead_taken_ = 0;
   Decoder decoder_;
-  std::uint64_t offset_ = 0;  ///< bytes of records so far
+  std::uint64_t offset_ = 0;  ///< the number of bytes of records so far
   bool begun_ = false;
-  std::vector<std::byte> tail_;  ///< the last bytes, as RecordFormat::Ending takes them
+  std::vector<std::byte> tail_;  ///< the last bytes, for RecordFormat::Ending
 };
 
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
@@ -161,7 +163,7 @@ LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_
       place_(EscapeName(path) + ": the line at byte " + std::to_string(at)) {}
 
 std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder) {
-  // Records are counted from 0, and lines from 1 as in other programs.
+  // Messages count records from 0, and lines from 1 as other programs do.
   return EscapeName(path) + ": not sorted: " +
          (layout.fixed() ? "record " + std::to_string(disorder.record)
                          : "line " + std::to_string(disorder.record + 1)) +
@@ -198,7 +200,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     if (!input.once()) FindRecords(input);
   }
   for (const Input& input : inputs_) {
-    // A range that ends inside the file has whole records, and the rest of the file may be none.
+    // If only a part of the file is sorted, that part has whole records. The rest of the file may be of another kind.
     if (layout.fixed() && !input.once() && !input.ends_inside && input.file->size() % layout.stride != 0) {
       ThrowPartialRecord(input.path, input.file->size(), layout.stride);
     }
@@ -337,7 +339,8 @@ void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
               NotSorted(input.path, layout_, *disorder) + "the one in front of it" + SortInstead(layout_));
 }
 
-/// Reads the next bytes of the current input into the front of `buffer`. Returns how many, 0 only at its end.
+/// Reads the next bytes of the current input to the beginning of `buffer`. Returns their number, which is 0 only at the
+/// end.
 std::uint64_t Inputs::ReadNext(std::span<std::byte> buffer, std::uint64_t limit) {
   Input& input = inputs_[stream_];
   if (input.once()) {

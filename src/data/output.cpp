@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-/// A compressed output, read back and expanded piece by piece at the front of `buffer`.
+/// Reads a compressed output back and expands it, piece by piece, to the beginning of `buffer`.
 class ExpandedOutput {
  public:
   ExpandedOutput(OutputFile& file, Codec codec, std::uint64_t stored, const HostBuffer& buffer)
@@ -27,7 +27,7 @@ class ExpandedOutput {
                    return got;
                  }) {}
 
-  /// Reads on until the buffer holds `count` bytes or the output ends; returns how many it holds.
+  /// Reads until the buffer holds `count` bytes or the output ends. Returns how many bytes it holds.
   std::uint64_t Fill(std::uint64_t count) {
     while (held_ < count) {
       const std::uint64_t got = Read(buffer_.subspan(held_, count - held_));
@@ -36,12 +36,12 @@ class ExpandedOutput {
     }
     return held_;
   }
-  /// Takes bytes off the front.
+  /// Removes `count` bytes from the front of the buffer.
   void Drop(std::uint64_t count) {
     held_ -= count;
     std::memmove(buffer_.data(), buffer_.data() + count, held_);
   }
-  /// Sees the checksum of the last member, too.
+  /// Throws an error if there are more bytes. This also checks the checksum of the last compressed member.
   void RequireEnd() {
     if (held_ > 0 || Read(buffer_) > 0) {
       throw Error(ErrorCode::kIntegrity, "the output read back has more than was written");
@@ -63,7 +63,7 @@ class ExpandedOutput {
   std::uint64_t held_ = 0;
 };
 
-/// Replaces `keyed` by the keyed form of `records`.
+/// Sets `keyed` to the records with their sort keys before them.
 void MakeKeyed(RecordSpan records, KeyEncoder& encoder, ScanState state, std::vector<std::byte>& keyed) {
   keyed.clear();
   KeyTally tally;
@@ -122,7 +122,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
 void Output::Restart() {
   if (file_) file_->ForgetPieces();
   if (!encoder_) return;
-  encoder_.reset();  // one has memory, two would have twice as much
+  encoder_.reset();  // free its memory first, because two encoders would take twice as much
   streamed_ = stored_ = 0;
   Compress(codec_, encoder_options_, *clock_);
 }
@@ -233,7 +233,8 @@ void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& 
   std::vector<std::byte> keyed;
   std::uint64_t keyed_bytes = 0;
   const std::uint64_t records_end = size - trailer_.size();
-  const std::uint64_t least = layout.fixed() ? layout.stride : longest + 1;  // the byte after a record may show its end
+  // The end of a record may be visible only by the byte after it.
+  const std::uint64_t least = layout.fixed() ? layout.stride : longest + 1;
   const std::uint64_t unit = LeastRecordBytes(layout);
   const std::uint64_t room = memory.left() / 2;
   const std::uint64_t step = std::max(least, std::min(room, std::uint64_t{4} << 20) / unit * unit);

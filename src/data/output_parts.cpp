@@ -17,9 +17,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostShown = 4096;
 
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
+// Without a slash, npos + 1 is 0.
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Returns the extension of the first input, with its dot and without that of a codec. May be empty.
+/// Returns the extension of the first input with its dot, but without an extension such as .gz. May be empty.
 std::string Extension(const JobSpec& spec) {
   if (spec.source.inputs.empty() || spec.source.inputs[0] == "-") return "";
   const std::string name = BaseName(ExpandedName(spec.source.inputs[0], spec.source));
@@ -63,7 +64,7 @@ void PutText(Json& object, const std::string& key, const std::string& text) {
   }
 }
 
-/// Returns the front of a record for the manifest. Text is not cut inside a character.
+/// Returns the beginning of a record, to be shown in the manifest. Text is not cut inside a character.
 std::string Shown(RecordSpan record) {
   const auto continues = [](std::byte byte) { return (byte & std::byte{0xC0}) == std::byte{0x80}; };
   std::size_t size = std::min(record.size(), kMostShown);
@@ -187,7 +188,7 @@ void OutputParts::Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bo
   };
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     OutputFile& file = *parts_[i].file;
-    // One sync of their directory serves all that are in it.
+    // A single sync of their directory is enough for all files in it.
     const bool last = i + 1 == parts_.size() || parts_[i + 1].file->directory() != file.directory();
     publish(i, file, parts_[i].bytes, sync && last);
   }

@@ -1,6 +1,6 @@
 #include "data/proof.hpp"
 
-// In line: a call takes a tenth of the time for a line.
+// Compiled inline, because a call would take a tenth of the time for a line.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@
 #include "data/short_sum.hpp"
 #include "kernels/error.hpp"
 
-// Sanitizers run before ifunc resolvers may, so their builds take the plain code.
+// Builds with sanitizers use the plain code, because sanitizers cannot run in ifunc resolvers.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define GPUSORT_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
@@ -23,14 +23,15 @@
 namespace gpusort {
 namespace {
 
-/// The bytes of fixed records that are looked at twice in a row. They fit in half of the cache of one core.
+/// How many bytes of fixed records are processed at a time, first for their checksum and then for their order. They fit
+/// into half of the cache of one core.
 constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 10;
 
 RecordSum SumOf(XXH128_hash_t hash, std::uint64_t records) { return {hash.low64, hash.high64, records}; }
 
 template <typename U>
 GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t records, NumberMap<U> map) {
-  // Blocks let a disorder end the search early without a branch for each record.
+  // The search can end after each block, so that no branch for each record is needed.
   constexpr std::uint64_t kBlock = 4096;
   for (std::uint64_t begin = 1; begin < records; begin += kBlock) {
     const std::uint64_t end = begin + kBlock < records ? begin + kBlock : records;
@@ -55,7 +56,7 @@ GPUSORT_VECTORISED bool NumbersInOrder(const std::byte* bytes, std::uint64_t rec
   return true;
 }
 
-/// Calls each(line) on the way.
+/// Returns the checksum of whole lines, and calls each(line) for each of them.
 template <typename F>
 RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
   RecordSum sum;
@@ -68,7 +69,8 @@ RecordSum SumLines(RecordSpan bytes, const RecordLayout& layout, F each) {
       ++empty;
       return;
     }
-    // The hardware does not foresee the ends of lines, so a core would wait for each line that is not in its cache.
+    // The hardware does not prefetch well across the ends of lines, so a core would wait for each line that is not in
+    // its cache.
     constexpr std::ptrdiff_t kAhead = 1024, kCacheLine = 64;
     __builtin_prefetch(line.data() + kAhead);
     __builtin_prefetch(line.data() + kAhead + kCacheLine);
@@ -192,7 +194,7 @@ void OrderCheck::Pass(RecordSpan seen) {
   records_ += CountRecords(seen, layout_);
 }
 
-/// `end`: of the record that `last_` ends with, or all of it.
+/// `end` is the rest of the record with which `last_` ends, or a whole record.
 std::optional<OrderCheck::Disorder> OrderCheck::AddRecord(RecordSpan end) {
   Keep(end);
   const RecordSpan kept{last_.data(), last_bytes_};
@@ -239,7 +241,8 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
   seen.first.assign(first.begin(), first.end());
   seen.last.assign(last.begin(), last.end());
   if (layout_.fixed()) {
-    // Part by part, each with the last record of the one in front: the second look finds it in the cache.
+    // The records are checked in parts. Each part begins with the last record of the part before. The second look at a
+    // part finds it in the cache.
     const std::uint64_t stride = layout_.stride, step = std::max(kLookBytes / stride, std::uint64_t{1}) * stride;
     for (std::uint64_t at = 0; at < records.size(); at += step) {
       const RecordSpan part = records.subspan(at, std::min(step, records.size() - at));
@@ -250,7 +253,8 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
       if (bad != kInOrder) seen.disorder = from + bad;
     }
   } else {
-    // One pass checks the order and makes the sum, so that the ends of lines are looked for once.
+    // One pass over the bytes checks the order and computes the checksum, so that the ends of lines are found only
+    // once.
     NeighbourLines neighbours(*layout_.lines);
     seen.sum = SumLines(records, layout_, [&](RecordSpan line) {
       const int compared = neighbours.Next(AsBytes(line.data()), line.size() - 1);
@@ -319,7 +323,8 @@ std::pair<std::vector<std::byte>, std::vector<std::byte>> OutputProof::Ends(bool
   const std::lock_guard lock(mutex_);
   if (chunks_.empty()) return {};
   const auto own = [&](const std::vector<std::byte>& record) {
-    if (keys || record.empty()) return record;  // empty: of a front that another proof has seen
+    // An empty record: the front was checked by the proof of an earlier process.
+    if (keys || record.empty()) return record;
     std::vector<std::byte> scratch;
     const RecordSpan bytes = OwnBytes(record, layout_, scratch);
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -338,7 +343,7 @@ void OutputProof::GoOnFrom(Front front) {
   bytes_ = front.bytes;
   sum_ = front.sum;
   dropped_ = front.dropped;
-  // There is no record before the first record of the front.
+  // The first record of the front has no record before it.
   if (bytes_ > 0) chunks_.emplace(0, Chunk{bytes_, {}, std::move(front.last)});
 }
 

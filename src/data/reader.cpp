@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// Copies past the caches, to memory that no core will read soon.
+/// Copies bytes without filling the caches, to memory that no core will read soon.
 void StreamCopy(std::byte* to, std::span<const std::byte> from) {
   std::uint64_t done = 0;
 #if defined(__SSE2__)
@@ -91,10 +91,10 @@ InputReader::Block InputReader::Block::Split(std::uint64_t count, const RecordLa
   range.bytes = count;
   bytes = bytes.first(count);
   rest.FindEnds(layout);
-  if (!layout.fixed() && count == end) return rest;  // the sum is that of the first part
+  if (!layout.fixed() && count == end) return rest;  // all records are in the first part, so its checksum stays
   end = count;
-  // Only the smaller part is summed up again, because all lanes wait for the split. The sum of the larger part is the
-  // difference. Neither part has the line with which the rest begins.
+  // Only the checksum of the smaller part is computed, because all lanes wait for the split. That of the larger part is
+  // the difference. The line with which the rest begins is in neither.
   sum -= SumRecords(rest.bytes.first(rest.head), layout);
   InputReader::Block& small = end - head <= rest.end - rest.head ? *this : rest;
   InputReader::Block& large = &small == this ? rest : *this;
@@ -110,9 +110,9 @@ void InputReader::Look(Block& block) const {
   block.guess = inputs_.format().LookAhead(block.bytes);
 }
 
-/// Reads fixed records that are in the page cache, piece by piece through `cache`, which stays in the cache of the
-/// core. A block is summed up there and then written to memory once, past the caches. data/bench/NOTES.md has the
-/// rates.
+/// Reads fixed records that are in the page cache. Each piece is read into `cache`, which stays in the cache of the
+/// core. Its checksum is computed there, and then it is written to memory once, without filling the caches.
+/// data/bench/NOTES.md has the rates.
 void InputReader::ReadThroughCache(Block& block, std::span<std::byte> cache) const {
   const std::uint64_t step = (cache.size() - kReadSlack) / layout_.stride * layout_.stride;
   const InputRange range = block.range;

@@ -6,7 +6,7 @@
 
 #if defined(__x86_64__)
 #if !defined(__clang__)
-// GCC 12 takes the operands that its own headers leave undefined for ours.
+// GCC 12 warns about operands that its own headers leave undefined on purpose.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <cpuid.h>
@@ -23,7 +23,8 @@ constexpr std::uint64_t kKeys[3][2] = {{0x9E3779B97F4A7C15u, 0xF39CC0605CEDC834u
                                        {0x6A09E667F3BCC908u, 0xBB67AE8584CAA73Bu},
                                        {0x3C6EF372FE94F82Bu, 0xA54FF53A5F1D36F1u}};
 
-/// Sums of low and high halves of 64-bit lanes, which below 2^32 records never carry out, as the sum that they are.
+/// Joins four sums to one. Each 64-bit hash was added as two 32-bit halves, which cannot overflow for fewer than 2^32
+/// records.
 RecordSum Join(std::uint64_t lo_low, std::uint64_t lo_high, std::uint64_t hi_low, std::uint64_t hi_high,
                std::uint64_t records) {
   const unsigned __int128 lo = (static_cast<unsigned __int128>(lo_high) << 32) + lo_low;
@@ -42,7 +43,7 @@ constexpr std::array<std::uint32_t, 256> MakeTable() {
     table[x] = two | s << 8 | s << 16 | static_cast<std::uint32_t>(two ^ s) << 24;
   };
   set(0, 0x63);
-  // p runs through all numbers but 0, as powers of 3, and q through their inverses.
+  // p takes the value of every number but 0, as powers of 3, and q is always the inverse of p.
   std::uint8_t p = 1, q = 1;
   do {
     p = static_cast<std::uint8_t>(p ^ Double(p));
@@ -198,7 +199,7 @@ GPUSORT_VAES RecordSum SumByVaes(const std::byte* bytes, std::uint64_t records, 
   return sum += SumByAes(bytes + i * stride, records - i, stride);
 }
 
-/// __builtin_cpu_supports of Clang 14 does not know the word.
+/// Used instead of __builtin_cpu_supports, which does not know this instruction set in Clang 14.
 bool HasVaes() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & bit_VAES) != 0;

@@ -28,7 +28,8 @@ std::string PlaceText(const Run& run) {
   return run.spilled() ? "in temp space" : "left in the input";
 }
 
-/// Puts each sorted batch on the best tier that has room.
+/// Decides where each sorted batch (a run) is stored: in GPU memory, host memory or temp files, whichever is the
+/// fastest with room.
 class RunPlacer {
  public:
   RunPlacer(Job& job, Pipeline& pipeline)
@@ -37,7 +38,7 @@ class RunPlacer {
         spill_blocks_(job.memory, job.plan.spills ? job.plan.block_bytes : 0, job.plan.spill_blocks),
         workers_(pipeline, job.plan.spills ? job.plan.io_threads : 0) {}
 
-  /// `only`: the whole of a stream, which cannot be read again.
+  /// Stores `sorted` as the run `run`. `only` is true if it is the whole of a stream, which cannot be read again.
   void Place(std::unique_ptr<SortedRecords> sorted, Run& run, bool only) {
     if (MayStay(sorted->device()) || (only && !sorted->on_device())) {
       run.records = std::move(sorted);
@@ -57,7 +58,7 @@ class RunPlacer {
   void Finish() { workers_.Finish(); }
 
  private:
-  /// The run counts among those in the slots of that device.
+  /// Returns true if one more run may stay in the slots of the device, and counts the run there.
   bool MayStay(int device) {
     const std::lock_guard lock(mutex_);
     std::uint64_t& stay = resident_[device];
@@ -72,12 +73,13 @@ class RunPlacer {
     return true;
   }
 
-  /// Spilling into spare RAM is faster than reading the input from the disk once more.
+  /// Returns true if it is faster to write a run to temp files in spare RAM than to read the input from the disk once
+  /// more.
   bool CheaperToSpill() const { return job_.inputs.direct() && !job_.plan.direct_temp; }
 
   void Spill(const SortedRecords& sorted, Run& run) {
     if (!job_.plan.spills) throw Error(ErrorCode::kInternal, "a run is left over that was not planned for");
-    // Not before: lines always may spill, and hardly ever do.
+    // The buffers are pinned only now: runs of lines may always need temp files, but hardly ever do.
     if (job_.plan.gpu) std::call_once(pinned_, [&] { spill_blocks_.memory()->Pin(*job_.backend); });
     run.blocks = CutBlocks(sorted, job_.block_payload(), job_.layout);
     std::mutex mutex;
@@ -107,7 +109,7 @@ class RunPlacer {
   std::once_flag pinned_;
   WorkerPool workers_;
   std::mutex mutex_;
-  std::map<int, std::uint64_t> resident_;  ///< runs, by device
+  std::map<int, std::uint64_t> resident_;  ///< the number of runs in the memory of each device
   std::uint64_t host_bytes_ = 0;
   const Pipeline::Guard guard_{pipeline_};
 };
@@ -168,7 +170,8 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   return batch;
 }
 
-/// Runs are intervals of the input: a batch that skipped records of another run would order equal keys wrongly.
+/// A run must be one interval of the input. A batch that skipped the records of another run would put equal keys into
+/// the wrong order.
 bool BatchFeeder::Batch::Continues(const InputRange& next) const {
   const InputRange& last = ranges_.back();
   if (next.input == last.input) return next.offset == last.offset + last.bytes;
@@ -179,14 +182,14 @@ bool BatchFeeder::Batch::Continues(const InputRange& next) const {
 }
 
 bool BatchFeeder::Ended(const Pipeline& waiter) {
-  // lock() could wait for a long time, until the next batch is read.
+  // lock() could wait for a long time: until the next batch is read.
   std::unique_lock turn(turn_, std::try_to_lock);
   for (; !turn.owns_lock(); turn.try_lock()) {
     waiter.ThrowIfStopped();
     if (next_number_ > 1) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // Other batches may have been read to their ends before this one asks.
+  // Other batches may have been read completely before this one asks.
   if (next_number_ > 1) return false;
   std::shared_ptr<InputReader::Block> block = Take(waiter);
   if (!block) return true;
@@ -215,8 +218,9 @@ std::unique_ptr<InputBlock> BatchFeeder::Batch::Next() {
   return std::make_unique<LentBlock>(std::move(block));
 }
 
-/// Batches are filled to the last record, so that there are as many as were planned. Kept blocks leave room in the
-/// ring for the batches of the other lanes.
+/// Returns the next block of fixed records, or null if the batch is full. A batch is filled to its last record, so that
+/// there are as many batches as planned. Blocks that are kept leave room in the ring for the batches of the other
+/// lanes.
 std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeRecords() {
   const bool full = bytes_ == limit_ || (keep_ && kept_.size() >= (feeder_->ring_.blocks() - 1) / 3);
   if (full) return nullptr;
@@ -232,8 +236,8 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeRecords() {
   return block;
 }
 
-/// Returns the next block, or the part of it that ends with the last line that has room. The bytes after the last
-/// delimiter of a block are a separate block, which is taken only if the rest of its line has room as well.
+/// Returns the next block of lines, or the part of it that ends with the last line that fits into the batch. The bytes
+/// after the last delimiter of a block become a separate block. It is taken only if the rest of its line fits, too.
 std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
   std::deque<std::shared_ptr<InputReader::Block>>& returned = feeder_->returned_;
   const RecordLayout& layout = feeder_->layout_;
@@ -254,13 +258,13 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
     returned.push_front(std::make_shared<InputReader::Block>(block->Split(block->end, layout)));
   }
   if (block->has_longer(feeder_->max_record_, open_.bytes())) {
-    returned.push_front(block);  // a later attempt, which takes longer lines, may continue with the block
+    returned.push_front(block);  // a later attempt that accepts longer lines may continue with this block
     block->ThrowTooLong(feeder_->max_record_, open_.bytes(), feeder_->inputs_, layout);
   }
 
   if (block->end == 0) {
     if (!inside && bytes_ > 0) {
-      // The next block shows where the line ends. If it does not, the line may be as long as the longest line.
+      // The next block shows where the line ends. If it does not, the line may be as long as the longest allowed line.
       std::shared_ptr<InputReader::Block> next = feeder_->Take(*waiter_, progress_);
       if (!next) throw Error(ErrorCode::kInternal, "the input ends inside a line");
       const std::uint64_t line = next->end > 0 ? block->head + next->head : feeder_->max_record_;
@@ -273,7 +277,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Batch::TakeLines() {
 
   const std::uint64_t left = limit_ > bytes_ ? limit_ - bytes_ : 0;
   if (block->bytes.size() > left || block->line_ends() > lines_left_) {
-    // The head of a line that was begun has room, and the first line of a batch always.
+    // There is always room for the rest of a line that was begun, and for the first line of a batch.
     std::uint64_t fits = inside || bytes_ == 0 ? block->head : 0;
     const std::uint64_t room = std::max(fits, std::min<std::uint64_t>(left, block->bytes.size()));
     if (block->line_ends() <= lines_left_) {
@@ -310,7 +314,7 @@ void BatchFeeder::Return(Batch& batch) {
 void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   if (job.plan.ring.grows) feeder.TakeLinesUpTo(job.plan.gpu ? job.plan.ring.max_record : kMostLine);
   std::mutex mutex;
-  std::map<std::uint64_t, Run> formed;  // by batch number, which is input order
+  std::map<std::uint64_t, Run> formed;  // by the number of the batch, which is the order of the input
   const auto collect = [&] {
     runs.reserve(runs.size() + formed.size());
     for (; !formed.empty(); formed.erase(formed.begin())) runs.push_back(std::move(formed.begin()->second));
@@ -333,7 +337,8 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
       }
       const std::unique_ptr<Lane> lane = job.backend->OpenLane();
       const bool stream = !job.inputs.rereadable();
-      // A GPU sorts as fast as it is fed, and expanding and making keys is most of the work; else it is yet to come.
+      // If a GPU sorts, or if inputs are expanded or get keys, progress counts bytes as they are read, because sorting
+      // adds little time. Otherwise progress counts sorted bytes.
       const bool counts = job.inputs.stored_bytes() > 0, worked_on = job.plan.gpu || !job.rereadable();
       Progress* const as_loaded = counts && worked_on ? &job.progress : nullptr;
       // Only a GPU can be lost, and a stream cannot be read again.
@@ -373,7 +378,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           return;
         }
       }
-      // The last thread to come here ends the placer.
+      // The last thread that gets here ends the placer.
       const std::lock_guard lock(mutex);
       if (--working == 0) placer.Finish();
     };

@@ -40,7 +40,7 @@ std::string HostName() {
   throw Error(ErrorCode::kUsage, "--resume-dir " + EscapeName(folder) + ": " + why);
 }
 
-/// Throws the error of a system call on `name` in the folder.
+/// Throws the error of a system call on the file `name` in the folder.
 [[noreturn]] void FailCall(const std::string& folder, const std::string& name, int error) {
   throw Error(detail::OpenErrorCode(error),
               "--resume-dir " + EscapeName(folder) + ": " + name + detail::ErrnoText(error));
@@ -48,8 +48,8 @@ std::string HostName() {
 
 detail::Fd OpenFolder(const std::string& folder) { return OpenOwnFolder("--resume-dir ", folder); }
 
-/// Opens the lock file. The result is not open, and errno is set, if that fails. Throws Error(kUsage) if the file
-/// belongs to another user or others can write it.
+/// Opens the lock file. On failure, the result is not open and errno is set. Throws Error(kUsage) if the file belongs
+/// to another user, or if others can write to it.
 detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {
   detail::Fd fd;
   do {
@@ -104,7 +104,7 @@ void Journal::Lock() {
     lock_ = OpenLock(directory_, folder_, O_RDWR | O_CREAT);
     if (!lock_.open()) FailCall(folder_, std::string(kLockName) + ": ", errno);
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) {
-      // A job that ended meanwhile has removed what was opened.
+      // A job that ended meanwhile may have removed the file that was opened here.
       struct stat mine, named;
       if (::fstat(lock_.get(), &mine) == 0 && ::stat((folder_ + "/" + kLockName).c_str(), &named) == 0 &&
           mine.st_dev == named.st_dev && mine.st_ino == named.st_ino) {
@@ -145,7 +145,7 @@ void Journal::RequireSame(const Fingerprint& now) const {
   const auto differs = [&](const std::string& name, const std::string* before, const std::string* after) {
     const auto text = [](const std::string* value) {
       if (value == nullptr) return std::string("not given");
-      return *value == "given" ? *value : "'" + *value + "'";  // a flag
+      return *value == "given" ? *value : "'" + *value + "'";  // the option is a flag, and its value is not quoted
     };
     Refuse(folder_, "the job there is another: " + name + " was " + text(before) + ", and is " + text(after) +
                         "; give another folder, or remove this one to begin anew");
@@ -159,7 +159,7 @@ void Journal::RequireSame(const Fingerprint& now) const {
   }
 }
 
-/// Makes a directory for runs. `has_runs`: it must be there already, because runs lie in it.
+/// Makes a directory for runs. If `has_runs` is true, runs are already in it, so it must exist.
 void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
   if (has_runs) {
     if (::access(directory.c_str(), F_OK) == 0) {
@@ -180,7 +180,7 @@ void Journal::MakeDirectory(const std::string& directory, bool has_runs) {
 
 void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std::string>& temp_dirs) {
   if (!resumes()) {
-    // Removes the rest of a job that was done, or that never began.
+    // Removes what is left of a job that was finished or that never began.
     RemoveRuns();
     file_->Truncate(0);
     manifest_ = {};
@@ -200,7 +200,8 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
     use((fs::absolute(directory) / ("gpusort-" + Hex(manifest_.job->id))).lexically_normal().string());
   }
   if (attempt.directories.empty()) use(".");
-  // Directories are made before a line names them. If a named one is missing later, its disk is not mounted.
+  // Directories are made before the manifest names them. If a directory that it names is missing later, its disk is not
+  // mounted.
   std::set<std::string> before;
   if (!manifest_.attempts.empty() && !manifest_.runs.empty()) {
     const std::vector<std::string> names = directories();
@@ -227,7 +228,8 @@ void Journal::Put(const char* kind, const Json& value) {
     TakeManifestLine(kind, value, manifest_);
   } catch (...) {
     failure_ = std::current_exception();
-    // Without this, another process finds the line in the page cache. The kernel reports the error only once.
+    // Without this, another process would find the line in the page cache, although it is not on the disk. The kernel
+    // reports the error only once.
     try {
       file_->Truncate(manifest_.bytes);
     } catch (const Error&) {
@@ -254,7 +256,7 @@ void Journal::Finish(bool keep) {
   RemoveFolder(true);
 }
 
-/// Removes the runs of this job, or of the job before. Errors are ignored.
+/// Removes the runs of this job, or of the job that used the folder before. Ignores errors.
 void Journal::RemoveRuns() {
   std::error_code ignored;
   fs::remove(folder_ + "/" + kRunsName, ignored);
@@ -265,7 +267,8 @@ void Journal::RemoveRuns() {
   }
 }
 
-/// Removes the other files, the manifest first because it names runs. If `all`, removes the folder too, if it is empty.
+/// Removes the manifest and the lock file; the manifest first, because it names runs. If `all` is true, also removes
+/// the folder if it is empty.
 void Journal::RemoveFolder(bool all) {
   std::error_code ignored;
   for (const char* name : {kManifestName, kLockName}) fs::remove(folder_ + "/" + name, ignored);

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kVersion = 3;
 /// The first bytes of every manifest.
 constexpr std::string_view kFront = R"({"job":{"version":)";
-/// The end of each line: this key, 16 digits, and `"}`. It replaces the last brace of the JSON.
+/// The end of each line: this key, 16 digits, and `"}`. The end takes the place of the last brace of the JSON.
 constexpr std::string_view kHashKey = R"(,"xxh3":")";
 constexpr std::size_t kTailBytes = kHashKey.size() + 16 + 2;
 

@@ -38,22 +38,23 @@ std::uint64_t BytesLeft(const std::vector<Cursor>& cursors) {
   return bytes;
 }
 
-/// The output of a merge with checkpoints, and the progress of an earlier process.
+/// The output of a merge with checkpoints, and how far an earlier process got.
 struct KeptOutputSoFar {
   Output& output;
   OutputProof& proof;
-  std::vector<std::uint64_t> taken;  ///< number of bytes of each run that an earlier process has merged
+  std::vector<std::uint64_t> taken;  ///< for each run: how many of its bytes an earlier process has merged
 };
 
-/// Merges sorted runs in windows. One thread cuts windows off the front of all runs (cut.hpp). Lanes merge windows at
-/// the same time, and a sink takes the merged windows. Blocks are read ahead meanwhile. Start at Run.
+/// Merges sorted runs in steps. In each step, one thread takes the smallest records from the fronts of all runs; these
+/// are a window (cut.hpp). Several lanes merge the records of windows at the same time, and a sink writes the merged
+/// windows. Blocks of runs are read meanwhile. Start at Run.
 class WindowMerge {
  public:
-  /// Makes the sink of all windows. `bytes` is the size of all windows together.
+  /// A function that makes the sink for all windows. `bytes` is the size of all windows together.
   using MakeSink = std::function<std::unique_ptr<WindowSink>(Pipeline&, std::uint64_t bytes)>;
 
-  /// `runs` must be neighbours, in input order. With `kept`, the merge makes checkpoints. All arguments except
-  /// `make_sink` must outlive the merge.
+  /// `runs` must be neighbours, in input order. If `kept` is not null, the merge makes checkpoints. All arguments
+  /// except `make_sink` must outlive the merge.
   WindowMerge(Job& job, std::span<gpusort::Run> runs, RunOrder order, SpillSpace space, const MakeSink& make_sink,
               const KeptOutputSoFar* kept = nullptr)
       : job_(job),
@@ -65,8 +66,8 @@ class WindowMerge {
         windows_(std::min<std::uint64_t>(job.plan.windows, total_ / window_bytes_ + 1)),
         buffers_(WindowMemory(), buffer_bytes_, windows_),
         read_ahead_(job, pipeline_, cursors_, order, space),
-        // With several GPUs, each lane looks in the queue for windows on its GPU. A lane also takes other windows
-        // rather than be idle: the link between GPUs is faster than the bus to the host.
+        // With several GPUs, each lane first looks for windows whose records are on its GPU. It also takes other
+        // windows instead of waiting: the link between GPUs is faster than the bus to the host.
         tasks_(pipeline_, job.plan.gpus > 1 ? job.plan.merge_lanes : 1),
         sink_(make_sink(pipeline_, total_)),
         full_(job.recorder, "merge: blocks read ahead", [this] { return read_ahead_.full_blocks(); }),
@@ -115,7 +116,7 @@ class WindowMerge {
     return std::make_shared<PinnedBuffer>(job_.memory, windows_ * buffer_bytes_);
   }
 
-  /// Cuts all windows. Runs on a separate thread.
+  /// Divides the merge into windows. Runs on a separate thread.
   void Cut() {
     Cutter cutter(job_.layout, *job_.backend, cursors_);
     const std::uint64_t end = sink_->begin() + total_;
@@ -150,7 +151,7 @@ class WindowMerge {
     if (job_.plan.gpus > 1) task->device = DeviceOfMost(task->from.pieces);
     std::byte* data = window.buffer.data();
     if (window.bytes > window_bytes_) {
-      // The window is one line that is longer than planned.
+      // The window is a single line that is longer than planned.
       window.own = HostBuffer(job_.memory, window.bytes + kWindowPage);
       data = window.own.data();
     }
@@ -180,7 +181,7 @@ class WindowMerge {
     if (window.own.data() != nullptr) {
       std::byte* to = window.data;
       for (const Piece& piece : task.from.pieces) {
-        // Slots on a device do not grow.
+        // Memory on a GPU does not grow.
         if (piece.on_device()) throw WrongResult("a run on the GPU has a longer line than was read");
         to = std::copy_n(piece.data, piece.bytes, to);
       }
@@ -190,7 +191,7 @@ class WindowMerge {
     busy.Add(lane.TakeTimes());
   }
 
-  /// Hands a merged window to the sink. Any thread may call this.
+  /// Passes a merged window to the sink. Any thread may call this.
   void Pass(Window window) {
     sink_->Accept(std::move(window));
     const std::lock_guard lock(mutex_);
@@ -198,7 +199,7 @@ class WindowMerge {
     FinishSink();
   }
 
-  /// Tells the sink that no window follows, once all windows have been passed. The caller must hold `mutex_`.
+  /// If all windows have been passed, tells the sink that no window follows. The caller must hold `mutex_`.
   void FinishSink() {
     if (passed_ == cut_) sink_->Finish(passed_);
   }
@@ -217,23 +218,22 @@ class WindowMerge {
   const std::unique_ptr<WindowSink> sink_;
   std::mutex mutex_;  ///< guards passed_ and cut_
   std::uint64_t passed_ = 0;
-  std::optional<std::uint64_t> cut_;  ///< number of windows, set when all windows are cut
+  std::optional<std::uint64_t> cut_;  ///< the number of windows; set when all of them are known
   std::optional<Checkpoints> checkpoints_;
   const Recorder::Gauge full_, lent_, waiting_;
   const Pipeline::Guard guard_{pipeline_};  ///< last member, so that the threads end before the data that they use
 };
 
-/// Returns the number of runs that are merged at once. A run with a line that is longer than a block needs larger
-/// buffers.
+/// Returns how many runs one merge can read. Runs with a line that is longer than a block need larger buffers.
 std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
-  // A line that is longer than planned is merged in separate memory.
+  // A line that is longer than planned gets separate memory.
   if (job.layout.fixed() || job.plan.ring.grows) return job.plan.fan_in;
   std::uint64_t buffer = 0;
   for (const Run& run : runs) buffer = std::max(buffer, RunBufferBytes(run, job.plan));
   return job.plan.FanIn(buffer);
 }
 
-/// Merges the neighbours `sources` into one run in the spill.
+/// Merges the neighbouring runs `sources` into one run in temp files.
 Run MergeNeighbours(Job& job, std::span<Run> sources, RunOrder order) {
   Run merged;
   merged.id = job.next_run_id++;
@@ -241,7 +241,8 @@ Run MergeNeighbours(Job& job, std::span<Run> sources, RunOrder order) {
   std::size_t blocks = 0;
   for (const Run& run : sources) blocks += run.blocks.size();
   merged.blocks.reserve(blocks);
-  // The sources are read again if a GPU is lost, and by a job that goes on after a kill.
+  // The blocks of the sources stay if they may be read again: after a GPU was lost, or by a process that resumes the
+  // job.
   const SpillSpace space = job.plan.gpu || job.store->keeps() ? SpillSpace::kKept : SpillSpace::kFreedAsRead;
   try {
     WindowMerge(job, sources, order, space, [&](Pipeline& pipeline, std::uint64_t) {
@@ -267,7 +268,8 @@ Run MergeNeighbours(Job& job, std::span<Run> sources, RunOrder order) {
   return merged;
 }
 
-/// Merges all runs into the output. With a journal, goes on where an earlier process was, and makes checkpoints.
+/// Merges all runs into the output. If the job can be resumed, continues where an earlier process was, and makes
+/// checkpoints.
 std::uint64_t MergeIntoOutput(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, RunOrder order) {
   std::uint64_t written = 0;
   std::optional<KeptOutputSoFar> kept;

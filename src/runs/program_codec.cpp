@@ -29,10 +29,10 @@ extern char** environ;
 namespace gpusort {
 namespace {
 
-/// Whether the error may go away when other programs end.
+/// Returns true if the error may disappear when other programs end.
 bool IsPassing(int error) { return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE; }
 
-/// The two ends of a pipe, which no other program gets.
+/// The two ends of a pipe. No other program inherits them.
 struct Pipe {
   detail::Fd read, write;
 
@@ -74,7 +74,7 @@ int SpawnBetween(const std::string& program, bool decompress, bool ignore_sigpip
 
 }  // namespace
 
-/// One run of the program. What still runs at its end is killed.
+/// One process of the compression program. The destructor kills the process if it still runs.
 class ProgramCodec::Process {
  public:
   explicit Process(ProgramCodec& owner) : owner_(owner) {}
@@ -106,8 +106,9 @@ class ProgramCodec::Process {
     return 0;
   }
 
-  /// Writes `in` to the program and puts what it writes into `out`; returns how many bytes that were in all. What finds
-  /// no room is dropped, or with `exact` ends the exchange. What the program does not read is dropped, too.
+  /// Writes `in` to the program, and stores what the program writes in `out`. Returns the number of bytes that the
+  /// program wrote. Bytes that do not fit into `out` are dropped; if `exact` is true, the exchange ends at the first
+  /// such byte. Bytes that the program does not read are dropped, too.
   std::uint64_t Exchange(std::span<const std::byte> in, std::span<std::byte> out, bool exact) {
     std::array<std::byte, 16384> rest;
     std::uint64_t got = 0;
@@ -161,7 +162,7 @@ class ProgramCodec::Process {
     pid_ = 0;
     Ended();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    // A terminal sends a signal to the program and to this process, perhaps to this one later.
+    // A terminal sends a signal to the program and to this process; this process may get it later.
     std::this_thread::sleep_for(kPollInterval);
     owner_.cancel_.ThrowIfRequested();
     throw Error(ErrorCode::kIo, QuoteShell(owner_.program_) + " [-d] terminated abnormally");
@@ -189,8 +190,9 @@ ProgramCodec::ProgramCodec(std::string program, bool ignore_sigpipe, const Cance
                            std::function<void(const std::string&)> warn)
     : program_(std::move(program)), ignore_sigpipe_(ignore_sigpipe), cancel_(cancel), warn_(std::move(warn)) {}
 
-/// Returns an error number. Where too many programs or files are open, it waits for the end of another program of ours.
-/// With none under way, what was compressed is worth a minute's wait, since without it the job has failed.
+/// Starts the program, and returns an error number. If too many programs or files are open, waits for the end of
+/// another program of this process. To decompress, also waits up to a minute if no program runs, because the job cannot
+/// go on without the data.
 int ProgramCodec::Start(Process& process, bool decompress) {
   constexpr std::chrono::milliseconds kFirstWait{250}, kLastWait{32000};
   std::unique_lock lock(mutex_);
@@ -200,7 +202,8 @@ int ProgramCodec::Start(Process& process, bool decompress) {
     lock.unlock();
     int error = 0;
     {
-      // Two at once could take each other's last descriptors, and both fail with none under way.
+      // Two starts at the same time could take each other's last file descriptors, and both would fail although no
+      // program runs.
       const std::lock_guard alone(spawning_);
       error = process.Spawn(decompress);
     }

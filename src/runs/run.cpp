@@ -7,9 +7,9 @@
 namespace gpusort {
 namespace {
 
-/// Bytes that are read to find a border of lines. If there is no border, four times as many are read.
+/// How many bytes are read to find the border between two lines. If there is none, four times as many are read.
 constexpr std::uint64_t kLookBytes = 4096;
-/// Bytes that are read at once to find the first records of a run.
+/// How many bytes are read at a time to find the first records of a run.
 constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 20;
 
 /// Returns the size of a buffer for reading `bytes` of an input.
@@ -170,7 +170,7 @@ RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::v
                                   bool seen) const {
   std::uint64_t from = LookFrom(begin, end);
   if (layout_.fixed() && from == end) return {{}, end};
-  // As a rule both ends of the record are in sight at the first look.
+  // Usually the first look already shows both ends of the record.
   for (std::uint64_t look = kLookBytes;; seen = false) {
     const RecordSpan bytes = seen ? RecordSpan(copy) : Bytes(from, end, copy);
     if (layout_.fixed()) return {bytes, end};
@@ -178,7 +178,7 @@ RunView::Last RunView::LastBefore(std::uint64_t begin, std::uint64_t end, std::v
     const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
     if (whole > 0 && (first > 0 || from == begin)) {
       if (bytes.data() != copy.data()) return {bytes.subspan(first, whole - first), from + whole};
-      // A cursor keeps it: no more than the record.
+      // The caller keeps this copy, so it contains only the record.
       const auto at = [&copy](std::uint64_t byte) { return copy.begin() + static_cast<std::ptrdiff_t>(byte); };
       copy = std::vector<std::byte>(at(first), at(whole));
       return {copy, from + whole};
@@ -203,7 +203,7 @@ std::uint64_t FrontCounter::Take(RecordSpan bytes) {
   while (at < bytes.size() && !done_) {
     const RecordSpan record = FirstRecord(bytes.subspan(at), layout_);
     const bool counts = !unique_ || last.empty() || CompareRecords(last, record, layout_) != 0;
-    done_ = counts && left_ == 0;  // only keys: equal ones may follow the last
+    done_ = counts && left_ == 0;  // with -u, records equal to the last one may follow
     if (done_) break;
     left_ -= counts ? 1 : 0;
     ++records_;

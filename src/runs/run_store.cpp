@@ -11,7 +11,8 @@
 namespace gpusort {
 namespace {
 
-/// Parts of one block are told apart by their number in the spill's headers.
+/// Returns the number in the header of a stored block. A block of a long line is stored in several parts, which differ
+/// in this number.
 std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return number | part << 48; }
 
 }  // namespace
@@ -35,7 +36,7 @@ Codec RunStore::codec() const { return codec_ ? codec_->codec() : Codec::kNone; 
 void RunStore::CheckDirectories(const Plan& plan) const {
   if (!spec_.dialect.strict) return;
   for (const std::string& directory : spec_.limits.temp_dirs) CheckTempDirectory(directory);
-  // A stream, and lines that should fit in memory, may never spill.
+  // The size of a stream is unknown, and lines may fit into memory, so temp files may not be needed.
   if (plan.temp_bytes == 0 || keeps()) return;
   for (const std::string& directory : directories_) CheckTempDirectory(directory);
 }
@@ -57,7 +58,7 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   };
   if (plan.temp_bytes > 0) std::exchange(check, nullptr)();
   if (spec_.dialect.strict && !spec_.target.no_space_check && plan.temp_bytes > 0) {
-    std::uint64_t there = 0;  // of runs that are kept
+    std::uint64_t there = 0;  // bytes of the runs that are kept
     if (keeps()) {
       for (const auto& [id, run] : journal_->manifest().runs) there += run.bytes;
     }
@@ -81,7 +82,7 @@ void RunStore::Write(std::uint64_t run, std::uint64_t number, std::span<std::byt
     const std::span<std::byte> payload = buffer.subspan(kSpillHeaderBytes, count);
     read(done, payload);
     if (part == 0) {
-      // The forecast of a line in parts is made of the first part.
+      // If a line is stored in parts, its forecast is made from the first part.
       block.last = MakeForecast(count == block.bytes ? LastRecord(payload, layout) : payload, layout);
       block.forecast = true;
     }
@@ -126,10 +127,10 @@ void RunStore::Free(const Run& run) {
 
 namespace {
 
-/// Blocks of an index have numbers that no block of records has.
+/// The blocks that store the block list (index) of a run have numbers from here on, which no block of records has.
 constexpr std::uint64_t kIndexNumber = std::uint64_t{1} << 47;
 
-/// The beginning of a block's entry in an index. The extents and the forecast follow.
+/// The beginning of the description of a block in an index. Its extents and its forecast follow.
 struct IndexEntry {
   std::uint32_t bytes;
   std::uint32_t extents;
@@ -146,7 +147,7 @@ std::span<const std::byte> BytesOf(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// Writes a sequence of bytes into blocks of the spill.
+/// Writes a sequence of bytes into blocks of temp files.
 class IndexWriter {
  public:
   IndexWriter(SpillStore& spill, std::uint64_t run, std::span<std::byte> buffer)

@@ -12,7 +12,7 @@
 namespace gpusort {
 namespace {
 
-/// Collects the pages of a file that contain bytes of two windows. A page is written once both windows have added their
+/// Collects the pages of a file that contain bytes of two windows. A page is written when both windows have added their
 /// bytes. Any thread may call any member.
 class BorderPages {
  public:
@@ -40,8 +40,8 @@ class BorderPages {
       bytes = bytes.subspan(count);
     }
   }
-  /// Writes all pages that are not full, padded with zeros. A page that is filled later is written again. Publishing
-  /// cuts the file to its length.
+  /// Writes all pages that are not full, padded with zeros. A page that gets more bytes later is written again. The
+  /// file gets its exact length when it is published.
   void Flush() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, page] : pages_) file_.WriteAt(offset, page->bytes);
@@ -57,7 +57,8 @@ class BorderPages {
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
-/// Writes windows to the output file, each to its place, side by side and in whole pages.
+/// Writes windows to the output file. Several threads write at the same time, each window at its place and in whole
+/// pages.
 class FileSink : public WindowSink {
  public:
   FileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t written)
@@ -135,14 +136,14 @@ class FileSink : public WindowSink {
   Pipeline& pipeline_;
   OutputFile& file_;
   OutputProof& proof_;
-  const std::uint64_t unit_;   ///< writes begin and end at multiples of it
+  const std::uint64_t unit_;   ///< writes begin and end at multiples of this number of bytes
   const std::uint64_t begin_;  ///< offset of the first record
   BorderPages borders_;
   const std::uint64_t at_;  ///< offset of the first window
   std::mutex mutex_;        ///< guards bytes_
   std::uint64_t bytes_;
   WorkerPool workers_;
-  const Pipeline::Guard guard_{pipeline_};  ///< last: an exception must not drop what threads use
+  const Pipeline::Guard guard_{pipeline_};  ///< last member, so that an exception does not destroy what threads use
 };
 
 }  // namespace

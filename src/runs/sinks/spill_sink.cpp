@@ -12,7 +12,7 @@
 namespace gpusort {
 namespace {
 
-/// Fills blocks of a new run in the spill with windows, in order.
+/// Writes windows, in their order, as the blocks of a new run in temp files.
 class SpillSink : public WindowSink {
  public:
   SpillSink(Job& job, Pipeline& pipeline, Run& run)
@@ -69,16 +69,16 @@ class SpillSink : public WindowSink {
     job_.progress.Advance(window.bytes);
   }
 
-  /// Writes the buffer on a worker.
+  /// Writes the filled buffer on a worker thread.
   void Emit() {
     const auto buffer = std::make_shared<BlockPool::Block>(std::exchange(buffer_, {}));
     RunBlock block = NextBlock(std::exchange(filled_, 0));
     workers_.Submit([this, buffer, block, number = number_++]() mutable {
-      Write(number, *buffer, block, [](std::uint64_t, std::span<std::byte>) {});  // the buffer has the bytes already
+      Write(number, *buffer, block, [](std::uint64_t, std::span<std::byte>) {});  // the bytes are in the buffer already
     });
   }
 
-  /// Writes a line that is longer than a block at once, in parts.
+  /// Writes a line that is longer than a block, in parts, before it returns.
   void EmitLong(std::span<const std::byte> line) {
     RunBlock block = NextBlock(line.size());
     Write(number_++, buffer_, block,
@@ -111,9 +111,9 @@ class SpillSink : public WindowSink {
   BlockPool buffers_;
   WorkerPool workers_;
   std::mutex mutex_;                        ///< guards the blocks of the run
-  BlockPool::Block buffer_;                 ///< the block that is filled
+  BlockPool::Block buffer_;                 ///< the block that is being filled
   std::uint64_t filled_ = 0, number_ = 0;   ///< bytes in `buffer_`; number of the next block
-  const Pipeline::Guard guard_{pipeline_};  ///< last: an exception must not drop what threads use
+  const Pipeline::Guard guard_{pipeline_};  ///< last member, so that an exception does not destroy what threads use
 };
 
 }  // namespace

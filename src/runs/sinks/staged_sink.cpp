@@ -17,31 +17,32 @@
 namespace gpusort {
 namespace {
 
-/// Some complete records of a window.
+/// A part of a window: whole records.
 struct Chunk {
-  std::span<std::byte> records;  ///< the bytes that the stages have left so far
-  bool goes_on = false;          ///< the first record has the same key as the record before the chunk
-  OutputProof::Seen seen;        ///< sum, first and last record, and order of `records`
+  std::span<std::byte> records;  ///< the records, without those that earlier stages removed
+  bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
+  OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
   unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
 };
 
-/// The chunks of one window. The window stays in memory until the last reference is gone.
+/// The chunks into which one window is divided. The window stays in memory as long as a chunk is in use.
 struct Chunks {
   Window window;
   std::vector<Chunk> list;
   std::mutex mutex;
   std::condition_variable ready;
-  std::size_t unready = 0;  ///< number of chunks that workers still change; guarded by `mutex`
+  std::size_t unready = 0;  ///< the number of chunks that workers still change; protected by `mutex`
 };
 
-/// -u: keeps the first record of each group of equal keys. Changes chunks on any thread.
+/// Implements -u: keeps the first record of each group of equal keys. Chunks can be changed on any thread.
 class DropEquals {
  public:
-  /// `last`: the record before the first chunk; may be empty.
+  /// `last` is the record before the first chunk; empty if there is none.
   DropEquals(const RecordLayout& layout, OutputProof& proof, std::vector<std::byte> last)
       : layout_(layout), proof_(proof), last_(std::move(last)) {}
 
-  /// Looks at the chunk before any stage changes the records of its window. Chunks must come in output order.
+  /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
+  /// Chunks must come in output order.
   void LookInOrder(Chunk& chunk) {
     chunk.goes_on = !last_.empty() && CompareRecords(last_, FirstRecord(chunk.records, layout_), layout_) == 0;
     const RecordSpan last = LastRecord(chunk.records, layout_);
@@ -49,14 +50,14 @@ class DropEquals {
   }
 
   void Change(Chunk& chunk) {
-    // Kept records before `to` are in their final place. Records from `from` on have not been moved.
+    // The records before `to` are kept and in their final place. The records from `from` on have not been moved yet.
     std::byte *to = chunk.records.data(), *from = to, *at = to;
     const auto move_up_to = [&](std::byte* end) {
       if (to != from) std::memmove(to, from, static_cast<std::size_t>(end - from));
       to += end - from;
     };
     RecordSum dropped;
-    // `before` is not overwritten: moved records end before the record that was dropped last.
+    // The bytes of `before` are not overwritten, because moved records end before the record that was dropped last.
     RecordSpan before;
     std::optional<NeighbourLines> lines;
     if (!layout_.fixed()) lines.emplace(*layout_.lines);
@@ -81,11 +82,11 @@ class DropEquals {
  private:
   const RecordLayout& layout_;
   OutputProof& proof_;
-  std::vector<std::byte> last_;  ///< the last record of the chunk before
+  std::vector<std::byte> last_;  ///< the last record of the previous chunk
 };
 
-/// The last stage, which writes windows. The caller passes windows in output order. Put() may return before it has
-/// written.
+/// The last stage, which writes windows to the output. The caller passes windows in output order. Put() may return
+/// before the records are written.
 class Place {
  public:
   virtual ~Place() = default;
@@ -96,7 +97,7 @@ class Place {
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// Writes chunks to the parts of the output, on workers.
+/// Writes chunks to the files of --split, on workers.
 class PlaceInParts : public Place {
  public:
   PlaceInParts(Job& job, OutputParts& parts, WorkerPool& workers) : job_(job), parts_(parts), workers_(workers) {}
@@ -149,7 +150,7 @@ class PlaceInStream : public Place {
   std::uint64_t bytes_;
 };
 
-/// Writes the text that Job::format makes of records.
+/// Writes the text that Job::format makes of each record (--debug).
 class PlaceFormatted : public PlaceInStream {
  public:
   using PlaceInStream::PlaceInStream;
@@ -192,7 +193,7 @@ class PlaceInFile : public PlaceInStream {
   WorkerPool& workers_;
 };
 
-/// Makes the place for `output`. `written`: size of the output so far.
+/// Returns the last stage for `output`. `written` is the size of the output so far.
 std::unique_ptr<Place> MakePlace(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
   if (output.parts() != nullptr) return std::make_unique<PlaceInParts>(job, *output.parts(), workers);
   if (job.format) return std::make_unique<PlaceFormatted>(job, output, written);
@@ -200,9 +201,10 @@ std::unique_ptr<Place> MakePlace(Job& job, Output& output, WorkerPool& workers, 
   return std::make_unique<PlaceInFile>(job, output, workers, written);
 }
 
-/// Takes windows in their order, for streams, encoders, parts, -u, --top, keyed records and formatted records. One
-/// thread cuts windows into chunks. Workers change and check chunks side by side. Another thread does the rest of the
-/// stages in output order, and hands chunks to their place. No thread waits for one window before it begins the next.
+/// Writes windows in their order. Used for streams, compressed outputs, parts of --split, -u, --top, keyed records and
+/// --debug. One thread divides windows into chunks. Workers change and check several chunks at the same time. Another
+/// thread does the stages that need the order of the output, and passes chunks to the last stage. No thread waits for
+/// one window before it begins the next.
 class StagedSink : public WindowSink {
  public:
   StagedSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof, std::uint64_t bytes,
@@ -216,7 +218,7 @@ class StagedSink : public WindowSink {
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
         begins_(written == 0) {
-    place_ = MakePlace(job, output, workers_, written);  // here, where guard_ joins the workers if this throws
+    place_ = MakePlace(job, output, workers_, written);  // here, because guard_ ends the workers if this throws
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
@@ -296,7 +298,7 @@ class StagedSink : public WindowSink {
     job_.progress.Advance(chunks->window.bytes);
   }
 
-  /// Keeps the first records, for --top. The counter needs the keys of records, so they are removed here.
+  /// Keeps the first records (--top). The counter needs the keys of records, so the keys are removed here.
   void TakeTop(Chunk& chunk) {
     const std::uint64_t kept = top_->Take(chunk.records);
     enough_ = top_->done();
@@ -323,9 +325,9 @@ class StagedSink : public WindowSink {
   std::optional<DropEquals> equals_;  ///< with -u
   std::optional<FrontCounter> top_;   ///< with --top
   std::unique_ptr<Place> place_;
-  const bool begins_;                       ///< the output has no header yet
-  std::uint64_t proved_ = 0;                ///< bytes of records in the output, with their keys
-  const Pipeline::Guard guard_{pipeline_};  ///< last: an exception must not drop what threads use
+  const bool begins_;                       ///< true: the output has no header yet
+  std::uint64_t proved_ = 0;                ///< the size in bytes of the records in the output, with their keys
+  const Pipeline::Guard guard_{pipeline_};  ///< last member, so that an exception does not destroy what threads use
 };
 
 }  // namespace
