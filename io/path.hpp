@@ -28,7 +28,7 @@ namespace detail {
 inline constexpr int kMaxLinks = 40;
 /// Returns the folder that contains `path`, or "." if `path` has no folder.
 std::string DirectoryOf(const std::filesystem::path& path);
-/// Returns true if the last part of the path is a symbolic link. Throws SystemError if that cannot be read.
+/// Returns true if the last part of the path is a symbolic link. Throws SystemError if the path cannot be read.
 bool IsLink(const std::filesystem::path& path);
 /// Returns the path to which a link points, without following further links. Sets `failure` on an error.
 std::filesystem::path TargetOf(const std::filesystem::path& link, std::error_code& failure);

@@ -60,8 +60,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots and takes both at once. Two lanes that each hold one slot and wait for a second slot can
-  /// therefore not exist. Throws Error(kCancelled) after Cancel.
+  /// Waits for two free slots and takes both at once. No two lanes can therefore each hold one slot
+  /// and wait for the other slot. Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");

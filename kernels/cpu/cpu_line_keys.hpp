@@ -13,8 +13,8 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 bytes of one line's encoded key. If the first bytes of two lines, which the sort moves, are equal, the
-/// sort compares these copies, because finding the keys in the lines again would take longer.
+/// A copy of 56 bytes of one line's encoded key. A sort first compares the twelve key bytes in the entries of two
+/// lines. If these are equal, it compares such copies, because finding the keys in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 

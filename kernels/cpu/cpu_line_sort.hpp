@@ -232,7 +232,7 @@ class LineRefiner {
       if (i + kAhead < group.size) Prefetch(lines_(group.entries[i + kAhead].row()));
       const std::uint32_t row = group.entries[i].row();
       keys.Widen(lines_(row), group.next, row, wide_[i]);
-      group.entries[i] = {i, 0};  // in the order of the rows, because the entries were equal
+      group.entries[i] = {i, 0};  // equal entries are in the order of their rows
     }
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }

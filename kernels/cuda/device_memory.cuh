@@ -95,7 +95,7 @@ inline CudaFaults& TheCudaFaults() {
 }
 
 /// Returns how many GPUs each GPU counts as. Tests set GPUSORT_GPU_TWINS=N, so that each GPU acts as N GPUs with
-/// memory, lanes and streams of their own. Normally 1.
+/// separate memory, lanes and streams. Normally 1.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");

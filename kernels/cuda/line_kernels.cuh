@@ -154,10 +154,8 @@ struct ActiveLine {
 };
 
 // ---- Kernels. They are templates so that several files of a program may include this header.
-//
-// Counts the delimiters in each tile (kScanTile bytes) of the text.
 
-/// Counts the delimiters in each tile of the text.
+/// Counts the delimiters in each tile (kScanTile bytes) of the text.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
@@ -217,7 +215,7 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of rows a and b. `skip` is
+/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines a and b. `skip` is
 /// the lowest number that this thread has found.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {

@@ -65,7 +65,8 @@ class LineSort {
   struct Memory;
 
   void SortEntries(const Memory& at, DoubleBuffer<Entry>& keys, std::uint64_t n, cudaStream_t s) const;
-  /// Sorts the rows in at.order by CompareLines. Returns the device address of the sorted rows.
+  /// Sorts the rows (line numbers) in at.order by comparing the lines with CompareLines. Returns the device address of
+  /// the sorted rows.
   static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
                                           const LineOrderView& view, std::uint32_t rows);
   /// Sorts lines whose entries have the same twelve bytes by the next bytes of their keys. `keys` has the sorted

@@ -129,12 +129,9 @@ __device__ __forceinline__ void LetNextKernelStart() {
 }
 
 // ---- Finding the parts of the runs that belong to a tile.
-//
-// The number of items of each run that several lanes (threads of a warp) look at in one step of a search. With 8 lanes
-// each step leaves an eighth of the run, instead of a half.
 
-/// The number of probes in each run when several lanes of a warp search for one cut. With 8 probes each step leaves an
-/// eighth of the run, instead of a half.
+/// The number of items of each run that several lanes (threads of a warp) look at in one step of a search. With 8 lanes
+/// each step leaves an eighth of the run, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of lanes (threads of a warp) that together find where an output rank divides kWays runs.
@@ -466,8 +463,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
     }
   }
   // Decides whether this level writes its items with padding. Each thread writes an odd number of items, so without
-  // padding the writes have no bank conflicts; padding slows them by a tenth. If reads have bank conflicts on one
-  // level, they are assumed to have them on the next level, too, and padding avoids these.
+  // padding the writes have no bank conflicts; padding makes them a tenth slower. If the reads of this level have bank
+  // conflicts, the reads of the next level probably have them, too, and padding avoids them.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;

@@ -79,10 +79,10 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
 }
 
 /// Finds the co-ranks of kWays sorted runs: sets split[w] to how many items of run w are among the first `rank` items
-/// of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. Of
-/// equal keys, those of lower runs come first. Each step reads one key and halves the unknown part of one run (the
-/// items of which it is not known yet whether they are among the first `rank`), so there are at most sum(log2(items[w])
-/// + 1) steps.
+/// of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. Keys
+/// of lower runs come before equal keys of higher runs. An item is unknown until the search knows whether it is among
+/// the first `rank` items. Each step reads one key and halves the unknown part of one run, so there are at most
+/// sum(log2(items[w]) + 1) steps.
 ///
 /// Proof: each run's unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that
 /// precede the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is
@@ -358,8 +358,6 @@ struct MergeTile {
 // UniformRuns, BoundedRuns and TwoLists are the kinds of runs that MergePass takes. A pass merges runs pairwise, and
 // each kind numbers the tiles of the output: the tiles of pair p are in order and start at FirstTile(p, tile_items), so
 // FirstTile(pairs(), tile_items) is the number of all tiles. PairOfTile is the inverse of FirstTile.
-//
-// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 
 /// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 struct UniformRuns {

@@ -1,7 +1,8 @@
 // Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of bytes
 // whose unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned
-// integer (NumberMap). Any other record is sorted through an Entry: its row (its number in the batch), and the twelve
-// bytes of its normalized key that follow the bytes that are equal in all keys. Floats are never compared as floats.
+// integer (NumberMap). Any other record is sorted through an Entry, which has its row (its number in the batch) and
+// twelve bytes of its normalized key. These bytes follow a prefix that is equal in all keys. Floats are never compared
+// as floats.
 #pragma once
 
 #include <bit>
