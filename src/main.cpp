@@ -47,7 +47,7 @@ void Check(const JobSpec& spec, CancelFlag& cancel) {
   }
 }
 
-/// Does what the command line asks for. Returns std::nullopt if nothing was sorted.
+/// Does the action of the command line. Returns std::nullopt if nothing was sorted.
 std::optional<SortResult> Act(Process& process) {
   const JobSpec& spec = process.spec;
   UseLocale(spec);

@@ -1,5 +1,5 @@
-// The program under the name `sort`: GNU sort's command line, messages, exit codes and output bytes. It starts no
-// backend and no log, so that it costs milliseconds and little memory.
+// The program under the name `sort`: GNU sort's command line, messages, exit codes and output bytes. It opens no GPU
+// and no log, so that it costs milliseconds and little memory.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ void Start(Process& process) {
   process.ignores_sigpipe = HandleSortSignals();
 }
 
-/// Says what the exception being handled is about, and returns the exit code.
+/// Prints a message about the exception that is being handled, and returns the exit code.
 int Report(Process& process) {
   try {
     throw;

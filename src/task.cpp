@@ -117,7 +117,7 @@ TaskNumber ParseNumber(const std::string& key, const std::string& text) {
   return {*number, count};
 }
 
-/// Returns the command line of gpusort that has these options, names and output.
+/// Returns a command line of gpusort with these options, names and output.
 Words CommandLine(const std::string& output, const Words& options, const Words& names) {
   Words words{"--output=" + output};
   words.insert(words.end(), options.begin(), options.end());
@@ -126,7 +126,7 @@ Words CommandLine(const std::string& output, const Words& options, const Words& 
   return words;
 }
 
-/// Parses `words` with gpusort's grammar, and begins the log and the record of the task.
+/// Parses `words` as a command line of gpusort, and begins the log and the record of the task.
 const JobSpec& Begin(const std::string& command, const Words& words, Process& process) {
   ParseJob(process, words);
   const JobSpec& spec = process.spec;
@@ -145,7 +145,7 @@ const JobSpec& Begin(const std::string& command, const Words& words, Process& pr
   return spec;
 }
 
-/// Begins a task of the job in `folder`, with the options given here added to those of the job.
+/// Begins a task of the job in `folder`. The options given to this task are added to those of the job.
 const JobSpec& BeginLater(const TaskArguments& task, const std::string& folder, const std::string& output,
                           Process& process) {
   for (const std::string& option : DecidingOptions(task.options)) {
@@ -205,7 +205,7 @@ void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& proce
   Print(lines);
 }
 
-/// Returns std::nullopt if nothing was sorted or merged.
+/// Does the task. Returns std::nullopt if nothing was sorted or merged.
 std::optional<SortResult> DoTask(const TaskArguments& task, Process& process) {
   if (task.command == "scan" || task.command == "runs") return DoSlice(task, process);
   if (task.command == "part") return DoPart(task, process);

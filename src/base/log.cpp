@@ -59,7 +59,7 @@ std::array<char, 25> UtcNow() noexcept {
   return text;
 }
 
-/// Returns one object, without the end of the line.
+/// Returns a log line as a JSON object, without a newline.
 std::string JsonLine(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) {
   using Json = nlohmann::ordered_json;
   Json json{{"ts", UtcNow().data()},
@@ -84,7 +84,8 @@ std::string JsonLine(LogEvent event, LogLevel level, const std::string& message,
   return json.dump();
 }
 
-/// Standard error, shared by log lines and the status line. Ignores errors: there is no other place to report them.
+/// Writes to standard error, which log lines and the status line share. Ignores errors, because there is no other place
+/// to report them.
 class ErrorScreen final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void Print(std::string_view text) {
@@ -312,7 +313,7 @@ void SayFailed(int signal, int exit_code, const char* message) noexcept {
 std::size_t StatusColumns() noexcept {
   winsize size{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  // One column stays free: some terminals wrap when the last one is written.
+  // One column stays free, because some terminals wrap when the last column is written.
   return known ? size.ws_col - 1 : 79;
 }
 

@@ -94,7 +94,7 @@ std::string Among(std::uint64_t tasks) { return tasks == 1 ? "" : fmt::format(" 
 void ForEachMemoryGrant(const ReadVariable& variable,
                         const std::function<void(std::uint64_t bytes, const std::string& by)>& grant) {
   const std::uint64_t tasks = TasksOnNode(variable);
-  // Slurm counts MiB. What is granted for each CPU or GPU counts those of the job on this node.
+  // Slurm counts in MiB. Memory that is granted for each CPU or GPU is multiplied by their number on this node.
   const auto slurm = [&](const std::string& name, std::uint64_t units, const std::string& of) {
     constexpr std::uint64_t kMostMiB = kMaxSize >> 20;
     const std::uint64_t each = std::min(Count(variable, name), kMostMiB);

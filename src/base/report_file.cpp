@@ -13,7 +13,8 @@
 namespace gpusort {
 namespace {
 
-/// In a folder that everybody can write in, another user may have given a second name to a file of this user.
+/// Returns true if the file has several names, in a folder in which everybody can write. Another user may then have
+/// given a second name to a file of this user.
 bool IsLinkedByOther(const struct stat& facts, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   struct stat around;

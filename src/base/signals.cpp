@@ -85,7 +85,8 @@ bool IsAsUsual(int signal) {
   return sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_DFL;
 }
 
-/// A set of signals as the kernel has it. The C library's functions may not work yet when HoldUserSignal runs.
+/// A set of signals in the form that the kernel uses. The C library's functions may not work yet when HoldUserSignal()
+/// runs.
 constexpr std::uint64_t kUserSignal = std::uint64_t{1} << (SIGUSR1 - 1);
 static_assert(sizeof kUserSignal == _NSIG / 8);
 

@@ -12,8 +12,8 @@
 namespace gpusort {
 namespace {
 
-/// Returns the shares of cores and disks that the rest of the job will use, from phase 1 on. The plan must be made.
-/// `merging` means that the inputs are merged as they are.
+/// Returns the parts of the job from phase 1 on, and how much each will use the cores and disks. The plan must be made.
+/// `merging` is true if the inputs are merged without being sorted.
 std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
   const Inputs& inputs = job.inputs;
   const JobSpec& spec = job.spec;
@@ -24,11 +24,11 @@ std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
   if (!merging) {
     parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
   }
-  // How little --top and a window of time merge is not known.
+  // With --top and with a window of time, it is not known how little is merged.
   const bool part = spec.order.top > 0 || HasWindow(spec);
   const double merged = part ? 0 : in + static_cast<double>(job.plan.level_bytes);
-  // Merging takes less of the cores than sorting: 0.6 to 0.8 of it if runs were spilled, otherwise half of it. With a
-  // GPU, making keys is nearly all of the work of the cores.
+  // Merging takes less time of the cores than sorting: 0.6 to 0.8 of it if runs are in temp files, otherwise half of
+  // it. With a GPU, making keys is nearly all of the work of the cores.
   const bool from_disk = spills || merging;
   const double work = job.plan.gpu && job.layout.keyed() ? 0.2 : from_disk ? 0.75 : 0.5;
   const bool to_disk = spills && !job.plan.direct_temp && !spec.target.no_fsync && !IsStreamTarget(spec.target.output);
@@ -128,7 +128,8 @@ void Attempt::MakePlan(const Ring& ring) {
 }
 
 void Attempt::Prepare() {
-  // The plan counts the ring and the places for temp data again, including those of an earlier attempt.
+  // The new plan counts the memory for reading and for compressing temp files again, including that of an earlier
+  // attempt.
   MemoryShares& shares = sorting_.shares;
   shares.memory = job_.memory.left() + job_.store->taken_bytes();
   if (reading_.feeder) {
@@ -141,7 +142,8 @@ void Attempt::Prepare() {
   if (reading_.feeder && facts_.machine.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
 }
 
-/// `merging`: on the CPU no run is resident in a slot any more, so each lane gets only what a merge of windows needs.
+/// Allocates the memory of the lanes. In the merge (`merging`), no run is in a slot on the CPU any more, so each lane
+/// gets only the memory to merge a window.
 void Attempt::MakeArena(bool merging) {
   ArenaShape shape;
   shape.layout = job_.layout;
@@ -161,7 +163,7 @@ void Attempt::FormRuns() {
       run.id = job_.next_run_id++;
       run.bytes = range.bytes;
       run.origin = {range};
-      // A block of lines is read to the end of its last line, so the block needs room after its bytes.
+      // A block of lines is read to the end of its last line, so the buffer needs room after the bytes of the block.
       run.blocks = RunBlocks(range, job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
       runs.push_back(std::move(run));
     }
@@ -177,7 +179,7 @@ void Attempt::FormRuns() {
   if (job_.inputs.stored_bytes() > 0) {
     for (const Run& run : runs) job_.progress.Skip(run.stored);
   } else {
-    // A slow stream shows its progress by the bytes read. An earlier attempt may have read some of them.
+    // The progress of a slow stream is shown as the bytes read. An earlier attempt may have read some of them.
     job_.progress.Skip(job_.inputs.stored_bytes_read());
     job_.progress.CountBy([&inputs = job_.inputs] { return inputs.stored_bytes_read(); });
   }
@@ -220,7 +222,7 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
     stats.levels = std::max(stats.levels, run.level + 1);
   }
   if (sorting_.merging() || stats.input_runs > 0) job_.inputs.VerifyUnchanged();
-  // If fewer than N records of --top were written, no record was left out, and all can be proved.
+  // If fewer records than --top allows were written, none was left out, and all can be proved.
   const std::uint64_t top = job_.spec.order.top;
   const bool left_out = top > 0 && total.records > top && !(job_.spec.order.unique && proof_->sum().records < top);
   if (left_out) {

@@ -43,7 +43,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   const MemoryShares shares = ShareMemory(facts);
   const Ring ring = MakeRing(facts, shares);
   memory.Reserve(shares.beside - shares.keys.bytes() - memory.used());
-  // The feeder checks the order of rows, because it knows their places in the input.
+  // The feeder checks the order of records with columns, because it knows their places in the input.
   const NeededOrder rows = spec.order.unique ? NeededOrder::kCheckUnique : NeededOrder::kCheck;
   BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(),
                      shares.keys, ordered.table ? rows : NeededOrder::kNone);

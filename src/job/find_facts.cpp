@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// The runs of the process before stay as they are.
+/// Adds the facts about the runs of an earlier process, which stay as they are.
 void TakeOver(const Manifest& manifest, PlanFacts& facts) {
   facts.earlier.block_bytes = manifest.job->block_bytes;
   facts.earlier.compressed = std::ranges::any_of(manifest.attempts, [](const auto& a) { return a.compresses; });
@@ -30,19 +30,19 @@ KeyCost KeyCostOf(const KeyScheme& keys) {
 }
 
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
-  constexpr std::uint64_t kUsualRatio = 4;  // of compression
+  constexpr std::uint64_t kUsualRatio = 4;  // the usual ratio of compression
   InputFacts input;
   input.plain = ordered.plain;
   input.bytes = inputs.bytes();
   input.rereadable = inputs.rereadable();
-  // Nobody knows before the end how many records are in a window of time.
+  // How many records are in a window of time is known only at the end.
   input.known = input.rereadable && !HasWindow(spec);
   input.expected = inputs.rereadable()         ? inputs.bytes()
                    : inputs.stored_bytes() > 0 ? kUsualRatio * inputs.stored_bytes()
                                                : kMaxSize;
   input.header_bytes = inputs.header().size();
   input.codecs = inputs.codecs();
-  // Sorted lines are merged without keys.
+  // Sorted lines (-m) are merged without keys.
   const bool merges = spec.order.merge && inputs.rereadable() && !ordered.table;
   for (std::uint32_t i = 0; merges && i < inputs.count(); ++i) input.sorted.push_back(inputs.size(i));
   if (ordered.keyed && !merges) {
@@ -107,7 +107,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
       plain += bytes_whole;
       keyed += out.size();
     } catch (const BadRecord&) {
-      // The key stage reads the record again, and says where it is.
+      // The record is read again when keys are made, and the error then says where it is.
     }
   }
   facts.key_cost = KeyCostOf(keys);  // tuned

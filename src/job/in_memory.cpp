@@ -17,7 +17,8 @@ namespace gpusort {
 namespace {
 
 constexpr std::uint64_t kReadBytes = std::uint64_t{256} << 10, kWriteBytes = std::uint64_t{256} << 10;
-/// The bytes that are worth a thread: sorting them takes several ms, and starting a thread takes 50 us.
+/// With fewer bytes per thread, another thread is not worth its start: sorting this many takes several ms, and starting
+/// a thread takes 50 us.
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{1} << 20;
 
 [[noreturn]] void FailMemory() { throw Error(ErrorCode::kOutOfMemory, "memory exhausted"); }
@@ -43,7 +44,7 @@ class WholeSource : public BatchSource {
   std::span<const std::byte> bytes_;
 };
 
-/// Collects small pieces and writes them in large ones, in order.
+/// Collects small pieces of the output, and writes them in large pieces, in order.
 class Writer {
  public:
   explicit Writer(Output& output) : output_(output) {}
@@ -84,7 +85,7 @@ InputFront::InputFront(const std::vector<std::string>& inputs, char delimiter, s
   }
 }
 
-/// Reads one input. Returns false if there are more bytes than the limit.
+/// Reads one input. Returns false if it has more bytes than the limit.
 bool InputFront::Read(const std::string& input, char delimiter, const std::function<bool()>& stops,
                       const CancelFlag& cancel) {
   Begun begun;

@@ -31,7 +31,7 @@ double Since(SteadyClock::time_point begin) {
 
 double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
 
-/// The seconds of each resource that a phase uses.
+/// How many seconds a phase uses each resource.
 class Uses {
  public:
   explicit Uses(double cores) : cores_(cores) {}
@@ -55,7 +55,7 @@ class Uses {
     double read = 0, write = 0;
   };
   void Add(const FolderSpeed& folder, double seconds, bool read) {
-    // The measured speed of the cores already contains memory.
+    // The measured speed of the cores already includes copying in memory.
     if (folder.memory) return;
     auto disk = std::find_if(disks_.begin(), disks_.end(), [&](const Disk& d) { return d.device == folder.device; });
     if (disk == disks_.end()) disk = disks_.insert(disk, {folder.device});
@@ -69,8 +69,8 @@ class Uses {
 /// A file in memory with whole records of the input.
 class Sample {
  public:
-  /// Reads from the beginning, the middle and the end of all inputs. Records whose borders are found only from the
-  /// beginning on are read from there.
+  /// Reads records from the beginning, the middle and the end of all inputs. In formats whose records can only be found
+  /// from the beginning of an input, reads from there.
   explicit Sample(SortContext& context)
       : inputs_(context.open.inputs),
         plain_(context.open.ordered.plain),
@@ -150,7 +150,7 @@ class Sample {
   const HostBuffer buffer_;
   const std::uint64_t piece_;
   const detail::Fd file_;
-  std::uint64_t end_ = 0, whole_ = 0;  ///< bytes of the file, and of its whole records
+  std::uint64_t end_ = 0, whole_ = 0;  ///< the size of the file, and of the whole records in it
   double seconds_ = 0, read_ = 0;
 };
 
@@ -186,8 +186,8 @@ JobSpec SampleJob(const SortContext& context, const Sample& sample) {
   return job;
 }
 
-/// Sets the speeds of sorting and merging. The first job on a GPU also loads its kernels, which takes a long job little
-/// of its time, so the second one counts.
+/// Measures the speeds of sorting and merging. The first job on a GPU also loads the kernels, which matters little in a
+/// long job, so the second one counts.
 void MeasureBackend(SortContext& context, const Sample& sample, ExpectFacts& expected) {
   const JobSpec spec = SampleJob(context, sample);
   for (int jobs = context.facts.machine.gpu ? 2 : 1; jobs > 0; --jobs) {
@@ -232,7 +232,7 @@ void ProbeFolders(const SortContext& context, const Sample& sample, ExpectFacts&
   if (plan.merges_only) {
     expected.temp_folder = expected.input_folder;
   } else if (plan.direct_temp || facts.asked.keeps) {
-    // Runs that are kept are synced, and lie in the folder of the job, which may not be there yet.
+    // Runs that are kept for a later process are synced. They lie in the folder of the job, which may not exist yet.
     std::filesystem::path place = TempDirectories(spec.limits.temp_dirs, context.output.file()).front();
     if (facts.asked.keeps && spec.limits.temp_dirs.empty()) place = std::filesystem::absolute(spec.survival.dir);
     while (!std::filesystem::exists(place)) place = place.parent_path();
@@ -307,7 +307,7 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     const std::unique_ptr<std::byte, decltype(&std::free)> block(
         static_cast<std::byte*>(std::aligned_alloc(4096, kBlock)), std::free);
     if (!block) return speed;
-    // Random bytes, in case the disk compresses.
+    // The bytes are random, because the disk may compress them.
     std::uint64_t random = 1;
     for (std::uint64_t i = 0; i < kBlock; i += sizeof random) {
       random = random * 6364136223846793005u + 1442695040888963407u;

@@ -8,7 +8,7 @@
 namespace gpusort {
 namespace {
 
-/// Returns whether the error shows a wrong result. An internal error may come from wrong numbers of a GPU.
+/// Returns true if the error shows a wrong result. An internal error may come from wrong numbers of a GPU.
 bool IsWrong(const Error& error, bool gpu) {
   return dynamic_cast<const WrongResult*>(&error) != nullptr || (gpu && error.code() == ErrorCode::kInternal);
 }
@@ -17,7 +17,8 @@ bool IsWrong(const Error& error, bool gpu) {
 
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past) {
   const bool refused = error.code() == ErrorCode::kOutOfMemory;
-  const bool no_plan = dynamic_cast<const TooLittleGpuMemory*>(&error) != nullptr;  // less memory makes none either
+  // With less memory there would be no plan either.
+  const bool no_plan = dynamic_cast<const TooLittleGpuMemory*>(&error) != nullptr;
   PlanFacts next = facts;
   if (IsWrong(error, facts.machine.gpu)) {
     if (past.suspect.empty() || past.only_gpu || !past.only_once.empty()) return std::nullopt;
@@ -27,7 +28,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                     Blame(error, past) + "; sorting all of the input again, with the CPU"};
   }
   if (!facts.machine.gpu) {
-    // The long lines at the beginnings of all inputs may not fit in memory at once.
+    // There may not be enough memory for a long line of each input at the same time.
     if (!refused || !facts.merges() || facts.input.plain.fixed()) return std::nullopt;
     next.input.sorted.clear();
     next.earlier.temp_places = 0;
@@ -35,7 +36,8 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                     std::string("merging all inputs at once was refused memory: ") + error.what() +
                         "; sorting them instead, once they are checked"};
   }
-  // Gaps between kept runs can make more runs than there are slots. Runs without a slot are spilled.
+  // The remaining input may be in several intervals, which can make more runs than there are slots. Runs without a slot
+  // go to temp files.
   next.earlier.spilled = true;
   if (refused && !no_plan && past.smaller < kSmallerPlans) {
     next.machine.device_memory /= 2;

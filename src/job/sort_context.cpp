@@ -15,7 +15,7 @@
 namespace gpusort {
 namespace {
 
-/// Returns whether a GPU may compare records, so that keys that only save time are not made.
+/// Returns true if a GPU may compare records. Keys that only save time are not made then.
 bool MayUseGpu(const Limits& limits, const GpuSource& gpus) {
   return limits.device == DeviceChoice::kGpu || (gpus.lines && limits.device == DeviceChoice::kAuto && gpus.likely());
 }
@@ -54,16 +54,16 @@ SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& fi
     throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
   }
   facts.machine.gpu = UsesGpu();
-  // A key that names no column is refused before any work, if the header is known.
+  // If the header is known, a key that names no column is refused here, before any work.
   open.ordered.ReadHeader(open.inputs.header());
   ShareMemory();
   ring = MakeRing(facts, sorting.shares);
-  // The memory of the header is reserved already, and the stage that makes keys takes its own.
+  // The memory of the header is reserved already. The stage that makes keys reserves its own.
   open.memory.Reserve(sorting.shares.beside - sorting.shares.keys.bytes() - open.memory.used());
 }
 
 SortContext::~SortContext() {
-  sorting.runs.clear();  // before the backend, because runs lie in its slots
+  sorting.runs.clear();  // before the backend is destroyed, because runs lie in its slots
   if (record == nullptr) return;
   std::string plan;
   try {
@@ -73,7 +73,7 @@ SortContext::~SortContext() {
     // Out of memory: the record says less.
   }
   try {
-    record->Leave(plan, sorting.stats);  // always: the record samples this object until then
+    record->Leave(plan, sorting.stats);  // in any case, because the record takes samples of this object until then
   } catch (...) {
   }
 }
@@ -95,7 +95,8 @@ bool SortContext::UsesGpu() const {
   return false;
 }
 
-/// Measures keys and divides the memory. The number of threads that fit depends on the length of records with keys.
+/// Measures how long keys are, and divides the memory. The number of threads that fit depends on the length of records
+/// with keys.
 void SortContext::ShareMemory() {
   facts.machine.threads = FittingThreads(cores.cores);
   facts.machine.free_ram = open.machine.available - std::min(open.machine.available, open.memory.limit());

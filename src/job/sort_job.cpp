@@ -33,7 +33,7 @@ void BeginRecord(SortContext& context) {
   context.job.recorder = context.record->recorder();
 }
 
-/// Takes up what an earlier process has written of the output, and reserves the space.
+/// Continues the output that an earlier process has begun, if there is one, and reserves disk space for the output.
 void PrepareOutput(SortContext& context) {
   const JobSpec& spec = context.open.spec;
   Output& output = context.output;
@@ -49,11 +49,11 @@ void PrepareOutput(SortContext& context) {
   }
 }
 
-/// Opens the temp space that the plan asks for. Runs of an earlier process or attempt stay in it.
+/// Opens the temp files that the plan needs. Runs of an earlier process or attempt stay in them.
 void OpenStore(SortContext& context) {
   Sorting& sorting = context.sorting;
   const Plan& plan = context.job.plan;
-  // Space that is reserved for the output must not count as free for runs.
+  // Disk space that is reserved for the output must not count as free for runs.
   if (context.open.spec.dialect.strict && plan.temp_bytes > 0) context.output.FinishReserving();
   const std::lock_guard lock(context.store_mutex);
   const bool first = !context.store.open();
@@ -65,17 +65,16 @@ void OpenStore(SortContext& context) {
   sorting.facts.earlier.block_bytes = plan.block_bytes;
 }
 
-/// Notes how many values of keys are missing or of the wrong type. Throws Error(kBadInput) if a key has no value at
-/// all.
+/// Logs how many values of keys are missing or of a wrong type. Throws Error(kBadInput) if a key has no value at all.
 void TellKeyValues(Sorting& sorting) {
   const JobSpec& spec = sorting.job.spec;
   if (!sorting.ordered.table) return;
-  // A slice may lack the values that other slices have. The task that cuts parts looks at all slices.
+  // A single slice may lack values that other slices have. The task that cuts parts looks at all slices.
   if (spec.source.ranges.empty() && !spec.source.force_format) RefuseNoValues(spec, sorting.tally);
   for (const std::string& line : DescribeTally(spec, sorting.tally)) sorting.Note(line);
 }
 
-/// Checks that each input of -m is in order, before the inputs are sorted instead of merged.
+/// Checks that each input of -m is in order. Used before the inputs are sorted instead of merged.
 void CheckEachInput(SortContext& context) {
   const JobSpec& spec = context.open.spec;
   for (std::size_t i = 0; i < spec.source.inputs.size(); ++i) {
@@ -95,10 +94,10 @@ void CheckEachInput(SortContext& context) {
   }
 }
 
-/// Begins another attempt after `error`, as Recover() decides. Call this in the handler of `error`. Throws `error`
-/// again if no attempt would help. Runs that are not on a device stay, and the rest of the input is sorted again. The
-/// reader of a stream continues. If a keyed run was lost, the whole input is read again, because the run does not know
-/// its place in the input. After a wrong result no run stays, because it is not known which run is wrong.
+/// Begins another attempt after `error`, as Recover() decides. Call this in the handler of `error`. If no attempt would
+/// help, throws `error` again. Runs that are not in GPU memory stay, and the rest of the input is sorted again. The
+/// reader of a stream continues. If a run with sort keys was lost, the whole input is read again, because such a run
+/// does not know its place in the input. After a wrong result no run stays, because it is not known which run is wrong.
 void StartOver(SortContext& context, const Error& error) {
   Sorting& sorting = context.sorting;
   PlanFacts& facts = sorting.facts;
@@ -122,7 +121,7 @@ void StartOver(SortContext& context, const Error& error) {
   const bool all_read = !stream.feeder;
   const std::size_t runs = sorting.runs.size();
   if (inputs.rereadable()) stream.feeder.reset();
-  // The next attempt gets a new backend: the lanes of the old one were cancelled for good.
+  // The next attempt gets a new backend, because the lanes of the old one are cancelled and stay so.
   context.attempt.reset();
   const bool lost = !all_read || sorting.runs.size() < runs;
   const bool wrong = recovery->way == Recovery::Way::kAnew;
@@ -151,7 +150,7 @@ void StartOver(SortContext& context, const Error& error) {
   if (!ranges.empty()) context.attempt->StartReading(ranges, MakeRing(facts, sorting.shares));
 }
 
-/// Sets the bytes around the records, which are known when all of the input is read.
+/// Sets the header and the trailer of the output, which are known when all of the input is read.
 void BeginOutput(SortContext& context) {
   const Target& target = context.open.spec.target;
   context.output.FinishReserving();
@@ -172,7 +171,7 @@ void VerifyOutput(SortContext& context, const RecordSum& sum) {
   }
 }
 
-/// Gives the output, of `bytes` bytes before compression, its name. Reports what the job did.
+/// Gives the output its name, and reports the results of the job. `bytes` is the size of the output before compression.
 void Publish(SortContext& context, std::uint64_t bytes) {
   const JobSpec& spec = context.open.spec;
   Sorting& sorting = context.sorting;
@@ -206,13 +205,13 @@ SortResult SortJob(SortContext& context) {
   Sorting& sorting = context.sorting;
   std::optional<Attempt>& attempt = context.attempt;
   try {
-    // 1. Open the inputs. The context has done that. A job without a plan is refused before the output takes space.
-    // With a GPU this check has to wait until its memory is known.
+    // 1. Open the inputs. The context has done that. If no plan is possible, the job ends before the output takes
+    // space. With a GPU, this check has to wait until the GPU's memory is known.
     BeginRecord(context);
     LogInfo("records: " + context.open.spec.source.type_note);
     if (!sorting.facts.machine.gpu) MakePlan(sorting.facts, sorting.shares, context.ring);
 
-    // 2. Read and open the backend at once: a GPU takes 0.35 s to open.
+    // 2. Read the input and open the backend at the same time: opening a GPU takes 0.35 s.
     attempt.emplace(sorting);
     std::future<void> opening;
     if (sorting.facts.machine.gpu) opening = RunBeside([&] { attempt->OpenBackend(); });
@@ -276,7 +275,7 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
 
 std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
-  // Opens the output, so that its errors are found; it has no name yet and is dropped. A pipe is not opened.
+  // Opens the output, so that its errors are found. It has no name yet and is dropped. A pipe is not opened.
   Output output;
   if (!IsStreamTarget(spec.target.output)) output = Output::Open(files, spec, cancel);
   SortContext context(spec, cancel, files, std::move(output), {}, gpus, nullptr);

@@ -23,7 +23,7 @@
 namespace gpusort {
 namespace {
 
-/// Escapes a name like EscapeName, but no two names give the same text.
+/// Escapes a name like EscapeName(). Two different names never give the same text.
 std::string Exact(const std::string& name) {
   const std::string shown = EscapeName(name);
   return shown == name ? shown : shown + " (" + Hex(XXH3_64bits(name.data(), name.size())) + ")";
@@ -33,8 +33,8 @@ std::string FullPath(const std::string& path) {
   return Exact(std::filesystem::absolute(path).lexically_normal().string());
 }
 
-/// Returns a hash of places all over the file: one for each 16 MiB, at least 64 and at most 1024. Reads all of a short
-/// file.
+/// Returns a hash of samples of the file: 4 KiB for each 16 MiB, at least 64 and at most 1024 samples. Reads all of a
+/// short file.
 std::uint64_t HashSamples(FileSystem& files, const std::string& path, const FileFacts& facts) {
   constexpr std::uint64_t kBytes = 4096;
   const std::uint64_t samples = std::clamp<std::uint64_t>(facts.size >> 24, 64, 1024);
@@ -54,7 +54,7 @@ std::uint64_t HashSamples(FileSystem& files, const std::string& path, const File
   return hash;
 }
 
-/// Returns the fingerprint without the inputs.
+/// Returns the part of the fingerprint that describes the options.
 Fingerprint OptionsFingerprint(const JobSpec& spec) {
   Fingerprint fingerprint{{"the version of gpusort", GPUSORT_VERSION}};
   for (const auto& [name, value] : spec.survival.typed) fingerprint.emplace_back(name, Exact(value));
@@ -71,8 +71,8 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
   return fingerprint;
 }
 
-/// Returns the part of the fingerprint that describes input `i`, from 0 on; without `facts` only its name. The device
-/// is left out, because another host or a reboot changes its number.
+/// Returns the part of the fingerprint that describes input number `i`, counted from 0. If `facts` is null, it has only
+/// the name. The device is left out, because its number changes on another host or after a reboot.
 Fingerprint InputFingerprint(FileSystem& files, std::size_t i, const std::string& path, const FileFacts* facts) {
   const std::string name = Exact(path), number = "input " + std::to_string(i + 1), of = name + " (" + number + ")";
   Fingerprint fingerprint{{"the name of " + number, name}};
@@ -84,7 +84,7 @@ Fingerprint InputFingerprint(FileSystem& files, std::size_t i, const std::string
   return fingerprint;
 }
 
-/// Returns the file name that the output has in its folder until it is published.
+/// Returns the hidden name of the output, which it has in its folder until it is complete.
 std::string PartialName(const JobSpec& spec) {
   const std::string job = FullPath(spec.survival.dir) + '\0' + FullPath(spec.target.output);
   return ".gpusort-" + Hex(XXH3_64bits(job.data(), job.size())) + ".partial";
@@ -96,7 +96,7 @@ bool HasSameCtime(const Manifest& manifest, std::size_t input, const FileFacts& 
   return manifest.attempts.back().ctimes[input] == static_cast<std::uint64_t>(now.ctime_ns);
 }
 
-/// Returns the facts that decide the bytes of the output. Reads some places of every input.
+/// Returns the fingerprint of the job: all facts on which the bytes of the output depend. Reads samples of every input.
 Fingerprint MakeFingerprint(const JobSpec& spec, FileSystem& files, const Inputs& inputs) {
   Fingerprint fingerprint = OptionsFingerprint(spec);
   for (std::uint32_t i = 0; i < inputs.count(); ++i) {
@@ -116,7 +116,8 @@ std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
                     (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +
                     " cannot be taken up in its middle");
   }
-  // Parts get their names one after the other: a job that is killed between two of them must still find its inputs.
+  // The parts of --split get their names one after the other. If the job is killed between two of them, it must still
+  // find its inputs.
   for (const std::string& name : PartNames(spec)) {
     const std::optional<FileFacts> part = open.files.Identify(name);
     for (std::uint32_t i = 0; part && i < inputs.count(); ++i) {
@@ -130,8 +131,8 @@ std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
   return journal;
 }
 
-/// Reads the places of the run in the inputs again, and returns whether its records are still there. `layout` is that
-/// of records without keys; no record is longer than `longest` bytes.
+/// Reads the records of a run in the inputs again, and returns true if they are unchanged. `longest` is the size of the
+/// longest record.
 bool HasRecordsOf(const Run& run, const Job& job, std::uint64_t longest) {
   const RecordLayout& layout = job.layout;
   const std::uint64_t unit = LeastRecordBytes(layout);
@@ -166,7 +167,7 @@ std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files
       *kept != KeptOutput{output->ino, output->size, static_cast<std::uint64_t>(output->mtime_ns), kept->records}) {
     return std::nullopt;
   }
-  // Only the name is left to compare of an input that the output has replaced.
+  // If the output has replaced an input, only the name of that input can be compared.
   const Fingerprint& then = journal.manifest().job->fingerprint;
   Fingerprint now = OptionsFingerprint(spec);
   for (std::size_t i = 0; i < spec.source.inputs.size(); ++i) {
@@ -205,15 +206,15 @@ bool JobSurvival::TakeUpRuns(Sorting& sorting, Past& past) {
   return journal_->manifest().formed;
 }
 
-/// Returns the runs to continue with. Keyed records do not know their places in the input, so their runs count only
-/// when all are formed.
+/// Returns the runs with which the job can continue. Keyed records do not know their places in the input, so their runs
+/// are used only if all runs are complete.
 std::vector<Run> JobSurvival::KeptRunsOfInputs() const {
   const Manifest& manifest = journal_->manifest();
   const Inputs& inputs = open_.inputs;
   if (manifest.job->keyed && !manifest.formed) return {};
   std::vector<Run> runs = KeptRuns(manifest);
   if (manifest.job->keyed) return runs;
-  // The ranges must lie in the inputs, one after the other.
+  // The ranges must lie in the inputs, and follow each other.
   InputRange before;
   for (const Run& run : runs) {
     for (const InputRange& range : run.origin) {
@@ -231,8 +232,9 @@ std::vector<Run> JobSurvival::KeptRunsOfInputs() const {
   return runs;
 }
 
-/// Returns whether the inputs still have the records of the kept runs. An input whose ctime alone has changed is read
-/// again where runs hold it: somebody changed its rights, owner or names, or wrote to it and set the mtime back.
+/// Returns true if the inputs still have the records of the kept runs. If only the ctime of an input has changed, its
+/// records in runs are read again and compared: somebody may have changed its rights, owner or names, or written to it
+/// and set the mtime back.
 bool JobSurvival::InputsAreUnchanged(Sorting& sorting) {
   const Job& job = sorting.job;
   std::vector<std::uint32_t> touched;
@@ -317,7 +319,7 @@ void JobSurvival::Begin(Sorting& sorting) {
     throw Error(ErrorCode::kInternal, "blocks of " + std::to_string(job.plan.block_bytes) + " bytes do not go on " +
                                           "those of " + std::to_string(journal_->manifest().job->block_bytes));
   }
-  // No id is used twice, so that no block of a run that was given up passes for one of another.
+  // No id is used twice, so that a block of a run that was given up is never taken for a block of another run.
   job.next_run_id = journal_->manifest().attempts.size() << 32;
 }
 

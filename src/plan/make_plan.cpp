@@ -14,52 +14,54 @@ namespace {
 
 constexpr std::uint64_t kMinBlock = 64 * kKiB;
 constexpr std::uint64_t kMaxBlock = 4 * kMiB;
-/// The largest block that the index of runs can describe. A record of 1 GiB fits.
+/// The largest block that the list of a run's blocks can describe. A record of 1 GiB fits.
 constexpr std::uint64_t kMostBlock = 2048 * kMiB;
-/// Batches are bounded so that reading, sorting and writing overlap, and so that the last batch is soon sorted.
+/// The size of batches is limited, so that reading, sorting and writing overlap, and so that the last batch is sorted
+/// soon.
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 constexpr std::uint32_t kLanesOfGpu = 2;
-/// A block of the spill takes at most this much in addition to its records.
+/// How many bytes a block in a temp file takes at most in addition to its records.
 constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
-/// Room for a piece of 8 MiB. A batch is a whole number of such pieces: a piece that ends in another batch has to be
-/// summed up in two parts.
+/// The size of a buffer for a piece of 8 MiB of the input. A batch is a whole number of such pieces. If a piece
+/// belonged to two batches, its checksum would be computed in two parts.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack;
-/// This much stays in a core's own cache. Sizes from half to twice of it are equally fast.
+/// How many bytes stay in the private cache of a core. Sizes from half to twice of this are equally fast.
 constexpr std::uint64_t kReadCache = 256 * kKiB;
 
 std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 std::uint64_t DivideUp(std::uint64_t n, std::uint64_t d) { return (n + d - 1) / d; }
 std::uint64_t Extent(std::uint64_t payload) { return RoundUp(payload + kSpillHeaderBytes, kPage); }
 
-/// Thrown if the memory is too small. MakeRing and MakePlan replace this by an Error that names a sufficient size.
+/// Thrown if the memory is too small. MakeRing() and MakePlan() catch it and throw an Error that says how much memory
+/// is enough.
 struct TooLittleMemory {
   std::string for_what;
 };
 
 std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
 
-/// Returns the size of the longest record that is taken.
+/// Returns the size of the longest record that the job accepts.
 std::uint64_t LargestRecord(const PlanFacts& facts, const MemoryShares& shares) {
   const InputFacts& input = facts.input;
   if (shares.layout.fixed()) return shares.layout.stride;
-  // If keys may be as long as their records, a record gets half of the usual maximum.
+  // If a key may be as long as its record, a record may only have half of the usual maximum.
   const std::uint64_t usual = UsualMaxRecord(shares.memory);
   const bool halves = input.key_cost.Most(usual) > usual;
   const std::uint64_t asked = std::max(facts.earlier.longest, facts.asked.max_record != 0 ? facts.asked.max_record
                                                               : halves                    ? usual / 2
                                                                                           : usual);
-  // A short input may consist of one record, and its keys may be several times as long as the record.
+  // A short input may be a single record, whose keys may be several times as long as the record.
   const bool keys_tell = halves && facts.asked.max_record != 0;
   const std::uint64_t most = std::max<std::uint64_t>(input.bytes, 1) * (halves ? 4 : 1);
   return input.known && !keys_tell ? std::min(asked, most) : asked;
 }
 
-/// Returns the number of ring blocks of `block` bytes.
+/// Returns how many blocks of `block` bytes the ring of buffers for reading has.
 std::uint64_t RingBlocks(const PlanFacts& facts, std::uint64_t memory, std::uint64_t block, unsigned threads) {
   if (!facts.machine.gpu) return 2 * threads + 2;
   if (!facts.input.rereadable) return std::clamp<std::uint64_t>(memory / 2 / block, 8, 128);
-  // The ring should have room for what the disk delivers while the CUDA context comes up: 0.4 s at 3 GB/s.
+  // The ring should have room for the bytes that a disk delivers while the CUDA context is opened: 0.4 s at 3 GB/s.
   const std::uint64_t blocks = std::clamp<std::uint64_t>(memory / 8 / block, 4, 160);
   return std::min(blocks, std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
 }
@@ -81,8 +83,8 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
                               std::clamp(memory / 64 / kPage * kPage, kMinBlock, gpu ? kMaxReadBlock : 2 * kMiB));
   ring.max_record = LargestRecord(facts, shares);
   ring.grows = facts.asked.grows && !fixed;
-  // Threads sum up what they read, which takes longer than reading from memory. The lanes of a GPU need few cores, but
-  // without delay. The lanes of the CPU need the other half of the cores.
+  // The reading threads also compute checksums, which takes longer than reading from memory. The lanes of a GPU need
+  // few cores, but without delay. The lanes of the CPU need the other half of the cores.
   ring.threads =
       gpu ? std::clamp(shares.threads - shares.threads / 16, 1u, 32u) : std::clamp(shares.threads / 2, 1u, 8u);
   ring.blocks = RingBlocks(facts, memory, ring.block_bytes, ring.threads);
@@ -95,14 +97,15 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
     const std::uint64_t cache = std::min(kReadCache, memory / 64 / ring.threads / kPage * kPage);
     if (cache >= kReadCache / 4 && stride <= cache / 16) ring.cache_bytes = cache;
   }
-  // --check keeps the line before the line that is read.
+  // --check also keeps the line before the current one.
   if (facts.asked.checks && !fixed && ring.bytes() + 2 * ring.max_record > memory) TooLittleForRecords(facts, shares);
   const std::uint64_t piece_bytes = ring.piece_bytes;
   if (const std::uint64_t batch = facts.asked.batch_bytes; batch != 0) {
     ring.piece_bytes = std::min(ring.piece_bytes, std::max(stride, batch / stride * stride));
   }
   if (gpu && !rereadable && !fixed) {
-    // The blocks of a batch stay until its run is safe. The blocks of a few long lines must not be the whole ring.
+    // A stream cannot be read again, so the blocks of a batch stay until its run is safe. The blocks of a few long
+    // lines must not take the whole ring.
     const std::uint64_t least = DivideUp(ring.max_record, std::max<std::uint64_t>(1, (ring.blocks - 4) / 3));
     if (least > piece_bytes) {
       throw TooLittleMemory{"a stream of lines of " + FormatBytes(ring.max_record) +
@@ -115,7 +118,8 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
 
 class Planner {
  public:
-  /// Doubles the size of spilled blocks `doublings` times, even if this adds merge levels. Arguments must stay alive.
+  /// Plans blocks of temp files that are larger by the factor 2^doublings, even if this adds merge levels. All
+  /// arguments must outlive this object.
   Planner(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, int doublings)
       : facts_(facts),
         shares_(shares),
@@ -173,8 +177,8 @@ class Planner {
  private:
   bool lines() const { return !shares_.layout.fixed(); }
   std::uint64_t WholeRecords(std::uint64_t bytes) const { return bytes / unit_ * unit_; }
-  /// Returns the slot size that divides `bytes` bytes into batches of equal size. There are as many batches as with
-  /// slots of `slot` bytes, but the last batch fills its slot, too.
+  /// Returns a slot size with which `bytes` bytes become batches of equal size. There are as many batches as with slots
+  /// of `slot` bytes, but then the last batch would be smaller.
   std::uint64_t Even(std::uint64_t bytes, std::uint64_t slot) const {
     if (lines() || facts_.asked.batch_bytes != 0) return slot;
     return RoundUp(DivideUp(bytes, DivideUp(bytes, slot)), unit_);
@@ -184,8 +188,8 @@ class Planner {
     return facts_.asked.batch_bytes == 0 ? kMaxSize : std::max(unit_, WholeRecords(facts_.asked.batch_bytes));
   }
 
-  /// Returns the number of slots to plan for `runs` runs that stay in memory. There may be more runs than expected,
-  /// because lines do not fill a batch to the last byte.
+  /// Returns how many slots to plan for `runs` runs that stay in memory. There may be more runs than expected, because
+  /// lines do not fill a batch to its last byte.
   std::uint64_t WithSlack(std::uint64_t runs) const { return lines() ? runs + runs / 16 + 1 : runs; }
   /// Returns the allowed size of a slot that is nearest to `wanted` bytes.
   std::uint64_t Slot(std::uint64_t wanted) const {
@@ -209,9 +213,9 @@ class Planner {
     SpillAll(room);
   }
 
-  /// Plans slots for all runs of an input of known size. Returns false if `room` bytes are not enough.
+  /// Plans slots for all runs of an input whose size is known. Returns false if `room` bytes of memory are not enough.
   bool KeepAll(bool planned, std::uint64_t room) {
-    // Small inputs are one batch.
+    // A small input is a single batch.
     const std::uint64_t bytes = std::max(facts_.input.bytes, unit_);
     const bool small = bytes <= 32 * kMiB;
     plan_.slot_bytes = Even(bytes, Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch)));
@@ -219,19 +223,19 @@ class Planner {
     plan_.lanes = plan_.runs > 1 ? 2 : 1;
     plan_.resident_runs = plan_.runs == 1 ? 1 : WithSlack(plan_.runs);
     plan_.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.resident_runs + 2 * plan_.lanes, 1u << 20));
-    // The only run takes a slot of its lane. Lines may still make a second run.
+    // A single run stays in a slot of its lane. Lines may still make a second run.
     if (plan_.runs == 1) plan_.slots = lines() ? 3 : 2;
     plan_.spills = lines();
     const bool one = plan_.runs == 1 && (!lines() || facts_.asked.batch_bytes == 0);
     return (planned || one) && Fits(plan_.slot_bytes, room);
   }
 
-  /// Plans slots for some runs of a stream. Returns false if `room` bytes are not enough.
+  /// Plans slots for some of the runs of a stream. Returns false if `room` bytes of memory are not enough.
   bool KeepSomeOfStream(std::uint64_t room) {
-    // Batches have the size of those of a large input, so that reading and sorting overlap. Half of the memory keeps
-    // runs; the other half merges them with spilled runs.
+    // Batches are as large as those of a large input, so that reading and sorting overlap. Half of the memory keeps
+    // runs. The other half merges them with runs in temp files.
     plan_.slot_bytes = Slot(std::clamp(room / 32, 8 * kMiB, kMaxBatch));
-    // Any two runs can be merged, whatever lines they have.
+    // There must be memory to merge any two runs, even if they have the longest lines.
     const std::uint64_t of_long_lines = lines() && !plan_.ring.grows ? 4 * (largest_ + kPage) : 0;
     for (plan_.resident_runs = room / 2 / plan_.slot_bytes; plan_.resident_runs >= 2; --plan_.resident_runs) {
       plan_.slots = static_cast<std::uint32_t>(plan_.resident_runs + 2 * plan_.lanes);
@@ -243,8 +247,8 @@ class Planner {
   void SpillAll(std::uint64_t room) {
     plan_.resident_runs = 0;
     plan_.slots = 4;
-    // The memory of a lane grows with its slots, so the size of slots is found by shrinking. The only batch of a short
-    // stream stays in its slot while it is written.
+    // The memory of a lane grows with its slots, so the size of slots is found by making them smaller until they fit.
+    // If a short stream is one batch, the batch stays in its slot while it is written.
     const auto fits = [&](std::uint64_t slot) {
       return facts_.input.rereadable ? 4 * slot + 2 * HostLane(slot) <= room : Fits(slot, room);
     };
@@ -253,8 +257,8 @@ class Planner {
     if (!fits(slot)) TooSmall();
     if (facts_.input.known) slot = Slot(std::min(slot, std::max(facts_.input.bytes, unit_)));
     if (lines() && facts_.input.known && facts_.asked.batch_bytes == 0) {
-      // Lines are gathered in random order, so batches near the size of the cache are faster, as long as all runs can
-      // be merged at once. Memory that is touched for the first time costs time as well.
+      // Sorted lines are copied from random places, which is faster if a batch is about as large as the cache. All runs
+      // must still fit into one merge. Touching new memory costs time as well.
       const std::uint64_t runs = std::max<std::uint64_t>(16, shares_.memory / (2 * kMiB));
       slot = std::min(slot, Slot(std::max(8 * kMiB, DivideUp(facts_.input.bytes, runs))));
     }
@@ -262,8 +266,8 @@ class Planner {
     plan_.runs = facts_.input.known ? DivideUp(facts_.input.bytes, std::min(slot, AskedBatch())) : 0;
   }
 
-  /// Returns true if `room` bytes are enough for the slots, each of `slot` bytes, for the lanes, and for a merge that
-  /// takes `read` bytes for reading spilled runs.
+  /// Returns true if `room` bytes are enough for the slots of `slot` bytes each, for the lanes, and for a merge. `read`
+  /// is the memory that the merge takes to read runs from temp files.
   bool Fits(std::uint64_t slot, std::uint64_t room, std::uint64_t read = 0) const {
     std::uint64_t merging = 3 * ((lines() ? Window(slot) : std::min(slot, 32 * kMiB)) + kPage);
     if (lines()) merging += std::max(8 * LeastBlock(), read);
@@ -275,7 +279,8 @@ class Planner {
     const bool known = facts_.input.known;
     const std::uint64_t bytes = known ? std::max(facts_.input.bytes, unit_) : 64 * kMaxBatch;
     std::uint64_t slot = Slot(std::clamp(bytes / 16, 32 * kMiB, kMaxBatch));
-    // A stream cannot be read again, so the blocks of the current batches stay in host memory until they are safe.
+    // A stream cannot be read again, so the blocks of the current batches stay in host memory until their runs are
+    // safe.
     if (!facts_.input.rereadable) {
       slot = Slot(std::min(slot, (plan_.ring.blocks - 4) * plan_.ring.piece_bytes / (plan_.lanes + 1)));
     }
@@ -304,21 +309,21 @@ class Planner {
     plan_.slot_bytes = slot;
     plan_.runs = known ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
     const std::uint64_t most = plan_.runs == 0 ? kMaxSize : WithSlack(plan_.runs);
-    // Only input that can be read again may have its only copy on the device.
+    // A run may stay only in GPU memory if the input can be read again.
     const bool planned = facts_.asked.batch_bytes == 0 || facts_.asked.fan_in == 0;
     const bool stay = facts_.input.rereadable && !facts_.asked.keeps && planned;
     // A faster GPU may sort more runs than the other GPUs.
     plan_.resident_each = stay ? std::min(slots_for(slot) - 2 * kLanesOfGpu, most) : 0;
     plan_.resident_runs = std::min(plan_.gpus * plan_.resident_each, most);
     plan_.slots = static_cast<std::uint32_t>(plan_.gpus * (2 * kLanesOfGpu + plan_.resident_each));
-    // A GPU may sort more of the runs than it has slots for.
+    // One of the GPUs may sort more runs than it has slots for.
     plan_.spills = !plan_.merges_only &&
                    (lines() || facts_.earlier.spilled || plan_.runs == 0 || plan_.resident_each < plan_.runs);
   }
 
   std::uint64_t Window(std::uint64_t slot) const {
-    // Pinning window buffers for the first time costs half a second a GiB. A window of 64 MiB crosses the bus in a
-    // millisecond.
+    // Pinning the buffers of windows for the first time takes half a second per GiB. A window of 64 MiB crosses the bus
+    // in a millisecond.
     const std::uint64_t share = shares_.memory / 12 / plan_.gpus;
     return std::max(largest_, WholeRecords(std::min({slot, (plan_.gpu ? 64 : 32) * kMiB, share})));
   }
@@ -328,13 +333,14 @@ class Planner {
     plan_.window_bytes = Window(plan_.slot_bytes);
     const std::uint64_t pitch = RoundUp(plan_.window_bytes + 2 * kPage, kPage);
     const std::uint64_t ring = plan_.ring.bytes(), quarter = shares_.memory / 4;
-    // The ring's memory is there and registered already. More windows keep lanes and the proof busy at the same time.
+    // The memory of the ring is allocated and pinned already. With more windows, lanes and the proof can work at the
+    // same time.
     if (plan_.gpu && !plan_.merges_only && ring >= (plan_.merge_lanes + 1) * pitch && ring <= quarter) {
       plan_.windows_in_ring = true;
       plan_.windows = static_cast<std::uint32_t>(std::min(std::uint64_t{8} * plan_.gpus, ring / pitch));
       return ring;
     }
-    // The longest line may be as long as a window for one GPU.
+    // With one GPU, the longest line may be as long as a window.
     plan_.windows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(quarter / pitch, 3, 3 * plan_.gpus));
     return plan_.windows * pitch;
   }
@@ -367,7 +373,7 @@ class Planner {
     if (plan_.gpu && plan_.spills) pool = HostTier(runs, most, pool);
     const std::uint64_t block = plan_.block_bytes;
     plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));
-    // Touching memory for the first time costs more than a deeper read-ahead of many runs gains.
+    // Touching memory for the first time takes more time than reading further in advance saves.
     if (lines() && !plan_.gpu && plan_.levels == 1 && plan_.spills) {
       plan_.merge_blocks = std::min(plan_.merge_blocks, 2 * WithSlack(runs) + 16);
     }
@@ -375,7 +381,7 @@ class Planner {
                              std::max<std::uint64_t>(2, plan_.window_bytes / unit_)});
   }
 
-  /// Chooses the size of blocks. Returns the fan-in that `pool` bytes allow with blocks of this size.
+  /// Chooses the size of blocks. Returns how many runs one merge can then read with `pool` bytes of memory.
   std::uint64_t ChooseBlock(std::uint64_t runs, std::uint64_t pool) {
     const auto fan_in = [&](std::uint64_t block) {
       const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
@@ -389,7 +395,7 @@ class Planner {
     if (block > pool / 4 || block > shares_.memory / (2 * (plan_.spill_blocks + plan_.temp_places))) {
       throw TooLittleMemory{"blocks of " + FormatBytes(block)};
     }
-    // Blocks are small enough that many runs can be merged at once, and that a run is many blocks.
+    // Blocks are small enough that many runs can be merged at once, and that a run has many blocks.
     const std::uint64_t in_slot = doublings_ > 0 ? 4 : plan_.gpu ? 32 : lines() ? 64 : 16;
     const std::uint64_t limit =
         std::max(MinBlock(), std::min(SpillReserve() / plan_.spill_blocks, plan_.slot_bytes / in_slot));
@@ -402,9 +408,10 @@ class Planner {
     return fan_in(block);
   }
 
-  /// Plans memory for whole runs from the part of `pool` that read-ahead does not need. Returns the rest of `pool`.
+  /// Plans host memory for whole runs: the part of `pool` that is not needed for reading in advance. Returns the rest
+  /// of `pool`.
   std::uint64_t HostTier(std::uint64_t runs, std::uint64_t most, std::uint64_t pool) {
-    // Read-ahead of a gigabyte hides what can be hidden. The rest of the memory holds whole runs.
+    // Reading a gigabyte in advance is enough. The rest of the memory holds whole runs.
     const std::uint64_t read_ahead =
         std::max<std::uint64_t>(most < runs ? pool : 2 * runs * plan_.block_bytes, pool / 2);
     const std::uint64_t phase1 = plan_.ring.bytes() + Reserve();
@@ -439,29 +446,30 @@ class Planner {
     plan_.levels = outlook.levels;
     plan_.level_bytes = outlook.bytes;
     plan_.temp_bytes = outlook.temp_peak;
-    // Short lines make more runs, and shorter ones.
+    // Short lines make more and shorter runs.
     if (lines() && spilled > 0) plan_.temp_bytes += (MostRuns() - std::min(MostRuns(), plan_.runs)) * kMostBeside;
     if (plan_.merges_only) plan_.spills = plan_.temp_bytes > 0;
   }
 
   std::uint64_t MinBlock() const { return std::max(kMinBlock, RoundUp(unit_ + kReadSlack, kPage)); }
-  /// Returns the smallest size of a spilled block, or the size that earlier runs or an option require.
+  /// Returns the smallest size of a block in temp files, or the size that earlier runs or an option require.
   std::uint64_t LeastBlock() const { return std::max(MinBlock(), RoundUp(facts_.block_bytes(), kPage)); }
-  /// Returns the most bytes of a batch that are kept.
+  /// Returns how many bytes of a batch are kept at most (--top).
   std::uint64_t KeptBytes() const {
     const std::uint64_t top = facts_.asked.top;
     return top > 0 && top < plan_.batch_bytes / largest_ ? top * largest_ : plan_.batch_bytes;
   }
 
-  /// Returns the bytes of records in a spilled block.
+  /// Returns how many bytes of records a block in a temp file has.
   std::uint64_t Payload() const { return WholeRecords(plan_.block_bytes - kSpillHeaderBytes); }
 
-  /// Returns the most blocks of `bytes` in `runs` runs. Two neighbouring blocks of lines hold more than one full block.
+  /// Returns how many blocks `bytes` bytes in `runs` runs take at most. Two neighbouring blocks of lines hold more than
+  /// one full block.
   std::uint64_t Blocks(std::uint64_t bytes, std::uint64_t runs) const {
     return (lines() ? 2 : 1) * (bytes / Payload()) + runs;
   }
 
-  /// Returns the most temp space that a run of `bytes` takes.
+  /// Returns how much temp space a run of `bytes` bytes takes at most.
   std::uint64_t SpillBytes(std::uint64_t bytes) const {
     const std::uint64_t index = facts_.asked.keeps ? Extent(Blocks(bytes, 1) * facts_.costs.block_index) : 0;
     if (lines()) return bytes + Blocks(bytes, 1) * kMostBeside + index;
@@ -469,8 +477,8 @@ class Planner {
     return bytes / Payload() * Extent(Payload()) + (rest > 0 ? Extent(rest) : 0) + index;
   }
 
-  /// Returns the most runs of the input. A batch of lines ends where the next line has no room, or when it has as many
-  /// lines as a slot takes.
+  /// Returns how many runs the input makes at most. A batch of lines ends where the next line has no room, or when it
+  /// has as many lines as a slot takes.
   std::uint64_t MostRuns() const {
     if (!lines()) return plan_.runs;
     const std::uint64_t bytes = facts_.input.bytes;
@@ -483,23 +491,24 @@ class Planner {
     const StageCosts& costs = facts_.costs;
     const std::uint64_t inputs = facts_.input.sorted.size();
     if (plan_.merges_only) {
-      // The blocks of inputs are computed, not stored.
+      // The list of the blocks of an input takes no memory, because it is computed.
       const std::uint64_t merged = inputs > plan_.fan_in ? facts_.input.bytes : 0;
       return inputs * costs.run_index + merged / Payload() * costs.block_index;
     }
-    // This assumes lines of the least average length of a slot (SlotRecords). Shorter lines make more runs.
+    // This assumes that lines have at least the average length for which a slot is made (SlotRecords). Shorter lines
+    // make more runs.
     const std::uint64_t most_runs = lines() ? SlotRecords(shares_.layout, facts_.input.bytes) + 1 : plan_.runs;
     const std::uint64_t runs = std::min(plan_.runs, most_runs);
     if (!plan_.spills) return runs * costs.run_index;
     const std::uint64_t spilled = runs - std::min(runs, plan_.resident_runs);
     const std::uint64_t bytes = std::min(facts_.input.bytes, spilled * KeptBytes());
-    // A merge of a level keeps the index of the runs that it reads and of the run that it writes.
+    // A merge before the last one needs the block lists of the runs that it reads, and of the run that it writes.
     const std::uint64_t copies = spilled > plan_.fan_in ? 2 : 1;
     return runs * costs.run_index + copies * (bytes / Payload() + spilled) * costs.block_index;
   }
 
-  /// Returns the memory for writing spilled blocks. Blocks have the size that was asked for, or the largest size that a
-  /// sixteenth of the memory allows.
+  /// Returns the memory for writing blocks of temp files. Blocks have the size that was asked for, or the largest size
+  /// for which a sixteenth of the memory is enough.
   std::uint64_t SpillReserve() const {
     const std::uint64_t most = std::min(kMaxBlock, shares_.memory / 16 / plan_.spill_blocks / kPage * kPage);
     return plan_.spill_blocks * (facts_.block_bytes() != 0 ? LeastBlock() : std::max(MinBlock(), most));
@@ -515,7 +524,8 @@ class Planner {
     return SpillReserve() + TempReserve(plan_.temp_places) + plan_.ring.caches_bytes() + pinned;
   }
 
-  /// Plans a place for each thread, if the places take at most a sixteenth of the memory.
+  /// Plans memory for compressing blocks of temp files on each thread, if all of it takes at most a sixteenth of the
+  /// memory.
   void PlanTempPlaces() {
     if (shares_.temp_place_bytes == 0) return;
     plan_.temp_places = facts_.earlier.temp_places;
@@ -534,8 +544,8 @@ class Planner {
   Plan plan_;
 };
 
-/// If the index of runs takes more than kFreeIndex, blocks get larger. If that is not enough, the rest of the index is
-/// taken from the memory of a plan that is made anew.
+/// Makes a plan. If the lists of runs and blocks take more than kFreeIndex, blocks get larger. If that is not enough,
+/// the plan is made again with less memory, and the lists get the rest.
 Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, bool with_levels) {
   MemoryShares rest = shares;
   constexpr int kMostDoublings = 8, kMostTries = 16;
@@ -561,7 +571,7 @@ bool IsEnoughAt(const PlanFacts& facts, std::uint64_t limit) {
   return IsEnough(other, ShareMemory(other));
 }
 
-/// Throws the error that says how much memory is enough. Finds it by planning with more and more memory.
+/// Throws the error that says how much memory is enough. Finds that by planning with more and more memory.
 [[noreturn]] void Advise(const PlanFacts& facts, const TooLittleMemory& error) {
   const std::uint64_t limit = facts.asked.limit;
   std::string message = "memory of " + FormatBytes(limit) + " is too small for " + error.for_what;
@@ -574,8 +584,8 @@ bool IsEnoughAt(const PlanFacts& facts, std::uint64_t limit) {
     }
   };
   climb(1);
-  // Small steps follow: where a plan of another kind or with more threads begins, a little more memory may not be
-  // enough.
+  // Small steps follow. A little more memory may not be enough where a plan of another kind, or with more threads,
+  // becomes possible.
   low = high = std::max(least, high / 4);
   climb(8);
   if (high < kMaxSize) {

@@ -9,7 +9,7 @@
 namespace gpusort::planning {
 namespace {
 
-/// Returns the number of threads that compress the output: their memory is at most a quarter of the limit.
+/// Returns how many threads compress the output: so many that their memory is at most a quarter of the limit.
 unsigned EncoderThreads(const Asked& asked, unsigned most) {
   EncoderOptions options;
   options.threads = most;
@@ -23,7 +23,8 @@ std::uint64_t EncoderBytes(const Asked& asked, unsigned threads) {
   return EncoderMemoryBytes(asked.output_codec, options);
 }
 
-/// If no codec is asked for, blocks are compressed in jobs that have memory to spare and exceed the spare RAM.
+/// Returns true if temp files may be compressed. If no codec is asked for, this is so in jobs that have memory to spare
+/// and need more temp space than there is spare RAM.
 bool CompressesTemp(const PlanFacts& facts) {
   if (facts.asked.temp_codec) return *facts.asked.temp_codec != Codec::kNone;
   return facts.asked.limit >= 64 * kMiB && 2 * facts.input.expected > facts.machine.free_ram;
@@ -51,7 +52,7 @@ MemoryShares ShareAmong(const PlanFacts& facts, unsigned threads) {
                   std::max(DecoderBytes(facts.input.codecs, asked.limit), EncoderBytes(asked, shares.encoder_threads));
   shares.memory = asked.limit - std::min(asked.limit, shares.beside);
   shares.threads = threads;
-  // Each thread has memory for lines. With less memory for each thread, lines of --max-record do not fit.
+  // Each thread has memory for lines. If that were less, lines of --max-record bytes would not fit.
   constexpr std::uint64_t kLeastForThread = 6 * kMiB;
   if (!facts.input.plain.fixed() && !asked.checks) {
     const std::uint64_t most = std::max<std::uint64_t>(1, shares.memory / kLeastForThread);
@@ -100,7 +101,7 @@ bool MakesKeys(const InputFacts& input, std::uint64_t limit) {
     case KeysWhen::kNever:
       return false;
     case KeysWhen::kInSmallJobs:
-      // Keyed lines must stay in memory however short the lines are, and the longest line must not matter.
+      // Lines with keys must fit into memory even if the lines are short, and the longest line must not matter.
       return limit >= 1280 * planning::kMiB && input.rereadable && input.expected <= limit / 8;
     case KeysWhen::kUnlessTight:
       return limit >= 8 * planning::kMiB;
@@ -116,7 +117,7 @@ std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit) {
 }
 
 std::uint64_t TempPlaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes) {
-  // At its fastest level zst takes 1.3 MiB to compress and 0.2 MiB to expand; lz4 takes 16 KiB.
+  // At its fastest level, zst takes 1.3 MiB to compress and 0.2 MiB to expand. lz4 takes 16 KiB.
   switch (codec.value_or(Codec::kZst)) {
     case Codec::kNone:
       return 0;
@@ -129,7 +130,7 @@ std::uint64_t TempPlaceBytes(std::optional<Codec> codec, std::uint64_t block_byt
     default:
       EncoderOptions options;
       options.member_bytes = block_bytes;
-      // Expanding takes a dictionary of at most 8 MiB.
+      // To expand a block, the dictionary takes at most 8 MiB.
       return EncoderMemoryBytes(*codec, options) + DecoderMemoryBytes(*codec, 16 * planning::kMiB);
   }
 }

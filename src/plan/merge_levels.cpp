@@ -19,9 +19,9 @@ std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes,
   const auto waiting = static_cast<std::uint64_t>(
       std::count_if(run_bytes.begin(), run_bytes.end(), [](std::uint64_t bytes) { return bytes != kResident; }));
   if (waiting <= fan_in) return std::nullopt;
-  // The first merge is the smallest one, and the cheapest. All later merges have the full fan-in.
+  // The first merge reads the fewest runs, which is the cheapest. All later merges read `fan_in` runs.
   std::uint64_t count = (waiting - fan_in - 1) % std::max<std::uint64_t>(1, fan_in - 1) + 2;
-  // Resident runs may leave no row of so many neighbours.
+  // Runs in memory stand between the others, so there may be no row of so many neighbours.
   std::uint64_t longest = 0, row = 0;
   for (const std::uint64_t bytes : run_bytes) {
     row = bytes == kResident ? 0 : row + 1;
@@ -80,7 +80,8 @@ MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::ui
       level = std::max(level, levels[i] + 1);
     }
     const std::uint64_t temp = merged_temp_bytes(bytes);
-    // A block is freed before its records are written. The last block of each run may share a page that stays.
+    // A block is freed before its records are written. The last block of each run may share a page with other blocks,
+    // which stays.
     outlook.temp_peak =
         std::max(outlook.temp_peak, freed_as_read ? std::max(live, live - freed + temp) + shared : live + temp);
     live += temp - freed;

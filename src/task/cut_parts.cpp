@@ -14,11 +14,11 @@
 namespace gpusort {
 namespace {
 
-/// The bytes that are read to find the very record that divides the bytes. Larger ranges are first narrowed by records
-/// in their middle.
+/// How many bytes are read at most to find the exact record at which a part begins. A larger range is first made
+/// smaller by looking at records in its middle.
 constexpr std::uint64_t kMostRead = std::uint64_t{64} << 20;
 
-/// A border in every run: the bytes of the records before it.
+/// A place in the order of all records, as the number of bytes before it in each run.
 using Borders = std::vector<std::uint64_t>;
 
 std::uint64_t SumOfBytes(const Borders& borders) {
@@ -66,7 +66,7 @@ class TaskRuns {
   const KeyTally& tally() const { return tally_; }
 
  private:
-  /// Adds the end of a run to the trailer, as one process does for its inputs.
+  /// Adds the bytes after the last record of a run to the trailer, as one process does for its inputs.
   void TakeEnd(std::size_t number) {
     const TaskRun& run = runs_[number];
     const auto differs = [&](const std::string& what) {
@@ -104,8 +104,8 @@ class Cut {
       const int compared = order_.Compare(FenceAt(a).record, FenceAt(b).record);
       return compared != 0 ? compared < 0 : std::pair(a.run, a.fence) < std::pair(b.run, b.fence);
     });
-    // The bytes before a fence have two bounds. At least: the bytes up to the last fence of each run that orders before
-    // it. At most: the bytes up to the next fence of each run.
+    // The exact number of bytes before a fence, in all runs, is not known. It is at least the bytes up to the last
+    // fence of each run that sorts before the fence. It is at most the bytes up to the next fence of each run.
     std::vector<std::uint64_t> last(runs.count(), 0), next(runs.count(), 0);
     for (std::size_t run = 0; run < runs.count(); ++run) next[run] = NextFence(run, 0);
     std::uint64_t least = 0, most = SumOfBytes(next);
@@ -125,16 +125,16 @@ class Cut {
 
   struct Found {
     CutPlace place;
-    std::optional<PartBegins> begins;  ///< given if runs were read to find the place
+    std::optional<PartBegins> begins;  ///< set if runs were read to find the place
   };
 
-  /// Returns the place with `target` bytes before it, or as few more as records allow.
+  /// Returns the place that has `target` bytes before it, or a little more, because it lies between two records.
   Found Place(std::uint64_t target, bool fences_only) {
     const auto below = static_cast<std::size_t>(std::upper_bound(most_.begin(), most_.end(), target) - most_.begin());
     const auto above =
         static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
     if (fences_only) {
-      // Takes the fence whose bounds enclose the target.
+      // Takes the fence in the middle of those that may have `target` bytes before them.
       const std::size_t middle = below + (above - std::min(above, below)) / 2;
       if (middle == all_.size()) return {End(), std::nullopt};
       return {{PlaceOf(all_[middle]), std::nullopt, FenceAt(all_[middle]).state}, std::nullopt};
@@ -152,7 +152,8 @@ class Cut {
 
   CutPlace End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
 
-  /// Returns the bounds that fences give for a place in each run. Call this in the order of places.
+  /// Returns for each run the two offsets between which `place` lies, as far as fences tell. Call this in the order of
+  /// places.
   PartBegins Between(const CutPlace& place) {
     PartBegins begins;
     passed_.resize(runs_.count(), 0);
@@ -182,7 +183,8 @@ class Cut {
   }
   OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
 
-  /// Narrows the borders by fences: the place is not before `place` if `after`, otherwise not after it.
+  /// Moves `low` or `high` closer to the wanted place, with the help of fences. If `after` is true, the wanted place is
+  /// at or after `place`; otherwise it is at or before `place`.
   void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool after) const {
     for (std::size_t run = 0; run < runs_.count(); ++run) {
       const std::vector<Fence>& fences = runs_.fences(run);
@@ -195,8 +197,8 @@ class Cut {
     }
   }
 
-  /// Narrows the borders by records in the middle of the widest run. `last`: a place that the result is not after, if
-  /// one is known.
+  /// Moves `low` and `high` closer to the wanted place, by looking at records in the middle of the run with the widest
+  /// range. Sets `last` to a place after which the result cannot be, if one is found.
   void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<OrderPlace>& last) {
     while (SumOfBytes(high) - SumOfBytes(low) > kMostRead) {
       std::size_t widest = 0;
@@ -205,7 +207,7 @@ class Cut {
       }
       RunFile& file = runs_.file(widest);
       const std::uint64_t middle = file.Middle(file.begin() + low[widest], file.begin() + high[widest]);
-      if (middle == file.begin() + low[widest]) return;  // one record
+      if (middle == file.begin() + low[widest]) return;  // the range has only one record
       const OrderPlace place{widest, middle, file.At(middle).comparable};
       Borders there(runs_.count());
       for (std::size_t run = 0; run < runs_.count(); ++run) {
@@ -221,8 +223,8 @@ class Cut {
     }
   }
 
-  /// Merges the records between the borders until `target` bytes are before the next record. The record of `last` is
-  /// not between the borders, and records of other runs may order after it.
+  /// Merges the records between `low` and `high` until `target` bytes are before the next record. If `last` has a
+  /// value, its record is not in the range, and records of other runs in the range may sort after it.
   Found Divide(std::uint64_t target, const Borders& low, const Borders& high, const std::optional<OrderPlace>& last) {
     struct Head {
       std::size_t run = 0, number = 0;
@@ -277,8 +279,8 @@ class Cut {
   const TaskOrder& order_;
   const bool unique_;
   std::vector<At> all_;                      ///< fences, in order
-  std::vector<std::uint64_t> least_, most_;  ///< bounds of the bytes before each fence
-  std::vector<std::size_t> passed_;          ///< number of fences of each run before the last place
+  std::vector<std::uint64_t> least_, most_;  ///< for each fence: how many bytes are before it, at least and at most
+  std::vector<std::size_t> passed_;          ///< for each run: the number of fences before the last place
   Borders bytes_;
 };
 
@@ -289,12 +291,13 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   const Ordered ordered(spec, true);
   const TaskOrder order(ordered);
   TaskRuns runs(files, folder, order);
-  // Parts may have been made by the first cut. With -u, records lost between parts of two cuts would not be noticed.
+  // Parts may already have been merged by the first cut. With -u, records that are lost between the parts of two cuts
+  // would not be noticed.
   if (runs.folder().FindCut(parts)) {
     LogInfo("the cut into " + std::to_string(parts) + " parts is there already");
     return;
   }
-  // A slice may lack the values that other slices have. Only here all are known.
+  // A single slice may lack values that other slices have. All slices are known only here.
   if (spec.source.table && !spec.source.force_format) RefuseNoValues(spec, runs.tally());
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
   Cut places(runs, order, spec.order.unique);
@@ -302,7 +305,7 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   std::vector<std::optional<PartBegins>> begins;
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
-    // The first part has all records of --top.
+    // The first part gets all records of --top.
     Cut::Found found = spec.order.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
     cut.places.push_back(std::move(found.place));
     begins.push_back(std::move(found.begins));

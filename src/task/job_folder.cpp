@@ -59,7 +59,7 @@ auto ReadMembers(const std::string& path, Read read) {
   }
 }
 
-/// Returns the row of a part in the file of begins: the begins, what they belong to, and a checksum.
+/// Returns the row of a part in the file cut-N.begins: its PartBegins, the numbers that they belong to, and a checksum.
 std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
   std::vector<std::uint64_t> row;
   row.reserve(2 * begins.size() + 6);
@@ -90,7 +90,7 @@ std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path
 
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes) {
   file->WriteAt(0, bytes);
-  // Publish blocks the signals that end a process for good, but here the work only begins.
+  // Publish() blocks the signals that end a process and never unblocks them, but here the work only begins.
   const SignalBlock until_it_is_published;
   file->Publish(bytes.size(), true);
 }

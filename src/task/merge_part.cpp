@@ -20,7 +20,7 @@
 namespace gpusort {
 namespace {
 
-/// Returns the byte at which a part begins in a single output. Part 0 has the header.
+/// Returns the offset at which a part begins in a single output. Part 0 begins with the header.
 std::uint64_t PlaceInOutput(const TaskCut& cut, std::uint64_t part) {
   if (part == 0 || cut.places[part - 1].run >= cut.runs) return 0;  // no record follows the last place
   const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
@@ -45,7 +45,7 @@ class PartRanges {
         ends_(open.folder.ReadBegins(cut_, part + 1)),
         sizes_(open.folder.ReadBegins(cut_, cut_.parts)) {}
 
-  /// Looks at several runs at once, because the reads for one run wait for each other.
+  /// Searches several runs at the same time, because the reads of one search wait for each other.
   std::vector<ByteRange> All() const {
     constexpr std::uint64_t kThreads = 16;
     std::vector<ByteRange> ranges(cut_.runs);
@@ -86,14 +86,14 @@ class PartRanges {
   const PartBegins starts_, begins_, ends_, sizes_;
 };
 
-/// Returns the state before the records of a part in a run. The part has all records of a run after the run of its
-/// place. In a run before that one, only rows of the same block come before the part.
+/// Returns the format's state before the records of a part in a run. The part has all records of the runs after the run
+/// of its place. In a run before that one, only rows of the same block come before the part.
 std::string StateBefore(JobFolder& folder, const TaskCut& cut, std::uint64_t part, std::uint64_t run) {
   if (part == 0 || run > cut.places[part - 1].run) return folder.ReadRun(run).state;
   return cut.places[part - 1].state;
 }
 
-/// Returns whether the trailer of the output belongs to the part: it is the last part that can have records.
+/// Returns true if the trailer of the output belongs to the part, because it is the last part that can have records.
 bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   const auto is_end = [&](std::uint64_t border) {
     return border + 1 == cut.parts || cut.places[border].run >= cut.runs;
@@ -101,12 +101,12 @@ bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
 
-/// Returns the records of a part as inputs: a range of each run's file that has some.
+/// Returns the records of a part as inputs: a range of the file of each run that has some.
 Source PartSource(OpenCut& open, const JobSpec& spec, std::uint64_t part, const PartPieces& pieces) {
   Source source = spec.source;
   source.inputs.clear();
   source.codec = Codec::kNone;
-  source.force_format = true;  // the kinds of the inputs were checked, and the order of a run's records is another
+  source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
   std::vector<ByteRange> ranges;
   if (pieces.folder.empty()) ranges = PartRanges(open, part, spec.order.unique).All();
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
@@ -150,7 +150,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   TaskPart made;
   if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
   if (const std::optional<TaskPart> found = open.folder.FindPart(part.number, part.count)) {
-    // A part that is proved already has the name of the output: a hidden file written now would stay.
+    // If the parts are proved already, the output has its name. A hidden file written now would never be removed.
     const bool proved =
         places.joins() ? places.IsJoined(open.folder) : !places.apart() && places.IsThere(*found, output);
     if (found->offset == made.offset && (proved || places.IsThere(*found, path))) {
@@ -171,7 +171,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   JobSpec job = SubJob(spec, PartSource(open, spec, part.number, pieces), std::move(target));
   if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.order.merge = true;
-  std::vector<std::byte> around;  // the bytes before and after the records: all that a part without records has
+  std::vector<std::byte> around;  // the bytes before and after the records; a part without records has only these
   if (!job.target.headless) around = cut.header;
   around.insert(around.end(), job.target.trailer.begin(), job.target.trailer.end());
 

@@ -49,8 +49,8 @@ PartPlaces::PartPlaces(FileSystem& files, const JobSpec& spec, const std::string
       no_clobber_(spec.target.no_clobber),
       whole_(OpenWhole(files, output, no_clobber_)) {
   if (!whole_) return;
-  // The name depends on the job, because other jobs write other bytes. The secret keeps others from making the file
-  // first, in a folder that others can write in.
+  // The name depends on the job, because other jobs write other bytes. The secret number prevents others from making
+  // the file first, in a folder where others can write.
   const std::string name = Hex(cut.secret) + std::filesystem::path(whole_->path()).filename().string();
   hidden_ = whole_->directory() + "/.gpusort-" + Hex(HashOf(std::as_bytes(std::span(name)))) + ".parts";
 }
@@ -95,7 +95,7 @@ bool PartPlaces::IsJoined(JobFolder& folder) const {
 bool PartPlaces::IsThere(const TaskPart& part, const std::string& path) const {
   const std::optional<FileFacts> facts = files_.Identify(path);
   if (!facts || facts->ino != part.inode || facts->size < part.offset + part.bytes) return false;
-  // A file made later may have the inode number of a removed one.
+  // A file that was made later may have the inode number of a removed one.
   const std::uint64_t birth = BirthOf(path);
   return birth == 0 || part.birth_ns == 0 || birth == part.birth_ns;
 }

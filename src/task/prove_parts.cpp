@@ -22,7 +22,7 @@ namespace {
                                          EscapeName(folder.path()) + " and give its task again");
 }
 
-/// Reads all parts on all cores, and compares each piece with the checksum of what was written.
+/// Reads all parts on all cores, and compares each piece with the checksum of the bytes that were written.
 void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts, const JobFolder& folder,
                unsigned threads, const CancelFlag& cancel) {
   struct At {
@@ -69,7 +69,7 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
   for (std::future<void>& thread : beside) thread.get();
 }
 
-/// Writes the parts one after the other into the output. Returns their bytes.
+/// Writes the parts one after the other to the output. Returns their total size in bytes.
 std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts) {
   constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
   OutputFile& whole = *places.whole();
@@ -96,7 +96,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   FileSystem& files = open.files;
   JobFolder& there = open.folder;
   const PartPlaces places(files, spec, output, open.cut);
-  std::error_code ignored;  // an error of removing hidden files: the output does not need them any more
+  std::error_code ignored;  // hidden files that cannot be removed do no harm: the output does not need them any more
   if (places.IsJoined(there)) {
     std::filesystem::remove_all(places.folder(), ignored);
     LogInfo("it is proved already");

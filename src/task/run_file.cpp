@@ -16,7 +16,7 @@
 namespace gpusort {
 namespace {
 
-/// The bytes that are read at once to look for a border, and to look at all records.
+/// How many bytes are read at a time: to find where a record begins, and to read all records.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
 
 std::unique_ptr<File> OpenOwn(FileSystem& files, const std::string& path) {
@@ -64,7 +64,7 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool a
   }
   ScanState scan = state;
   std::uint64_t bytes = 0;
-  // Scans pieces, because a scan continues after the first record.
+  // Scans small pieces, because a scan does not stop after the first record.
   for (std::uint64_t at = 0, piece = 512; at < records.size() && bytes == 0; at += piece, piece *= 4) {
     const RecordSpan part = records.subspan(at, std::min<std::uint64_t>(piece, records.size() - at));
     const RecordFormat::Ends ends = ordered_.format().Scan(part, scan);
@@ -136,7 +136,7 @@ TaskOrder::First RunFile::At(std::uint64_t offset, ScanState state) {
   }
 }
 
-/// Returns the first border at or after `at`. For plain records.
+/// Returns the first offset at or after `at` where a record begins. Works only if TaskOrder::plain() is true.
 std::uint64_t RunFile::BorderAfter(std::uint64_t at) {
   const RecordLayout& layout = order_.layout();
   if (layout.fixed()) {
@@ -178,7 +178,7 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
   if (begin_ < end_) take(begin_, state);
   std::uint64_t next = begin_ + step;
   for (std::uint64_t at = begin_; at < end_;) {
-    // A piece ends where the next fence is looked for, so the first border after that is in the next piece.
+    // A piece ends where the next fence is wanted, so the next piece has the first record after that place.
     const std::uint64_t to = std::min({end_, at + kPiece, at < next ? next : at + step});
     const std::vector<std::byte> bytes = Read(at, to);
     ScanState there = state;

@@ -31,7 +31,7 @@ namespace {
 
 [[noreturn]] void RefuseTask(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-/// Returns the text that must be equal for all tasks, so that they have one order and the same sums.
+/// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
   constexpr const char* kFormat = ", format 4";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
@@ -41,7 +41,7 @@ const std::string& MakeFolder(const std::string& path) {
   const std::string name = WithoutSlashes(path);
   if (::mkdir(name.c_str(), 0700) == 0 || errno == EEXIST) return path;
   const int error = errno;
-  // A read-only folder of another machine may report another error for a folder that exists.
+  // A read-only network folder may report another error although the folder exists.
   struct stat facts;
   if (::lstat(name.c_str(), &facts) == 0) return path;
   throw Error(detail::OpenErrorCode(error), EscapeName(path) + ": cannot make the folder: " + detail::ErrnoText(error));
@@ -78,11 +78,12 @@ class Slices {
           range.begin = place.at;
           range.state = std::move(place.state);
         } else if (learns()) {
-          range.state = order_.Save(FrontState(bytes.input));  // a slice can have too few bytes to learn from
+          // One slice can have too few bytes to find out the format.
+          range.state = order_.Save(FrontState(bytes.input));
         }
         if (bytes.end < size) range.end = Border(bytes.input, bytes.end, number + 1).at;
         range.inside = range.end < size;
-        // The end of an input belongs to the slice of the last record.
+        // The trailer of an input belongs to the slice of the last record.
         if (range.begin >= (range.inside ? range.end : size)) continue;
       }
       records.paths.push_back(inputs_.path(bytes.input));
@@ -99,10 +100,10 @@ class Slices {
     }
     return state;
   }
-  /// Returns true if the format of an input is learnt from its first bytes.
+  /// Returns true if the format of an input is found out from its first bytes.
   bool learns() const { return spec_.source.table && !RowOf(*spec_.source.table).again; }
-  /// Returns the state in which the records of all runs are read, as RecordFormat::SaveState returns it, or "" if each
-  /// run begins with another state.
+  /// Returns the state with which the records of all runs are read, as RecordFormat::SaveState returns it. Returns ""
+  /// if each run begins with another state.
   std::string AloneState() const {
     if (!learns()) return "";
     std::vector<ScanState> fronts;
@@ -112,7 +113,8 @@ class Slices {
 
   /// Returns true if the end of a record can be found only with the bytes before the record.
   bool depend() const { return modes_ != 1; }
-  /// Scans a slice, or all inputs that begin in it, for the slices after it. Call this only if depend() returns true.
+  /// Scans a slice for the slices after it. If the whole input must be scanned, scans all inputs that begin in the
+  /// slice. Call this only if depend() returns true.
   std::vector<TaskScan> Scan(std::uint64_t number) {
     std::vector<TaskScan> scans;
     for (const Bytes& bytes : BytesOf(number)) {
@@ -125,7 +127,8 @@ class Slices {
       if (scan.begin >= scan.end) continue;
       const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(bytes.input), false);
       for (std::uint32_t mode = 0; mode < modes_; ++mode) scan.after.push_back(mode);
-      // Different modes soon become the same mode, inside or outside of quotes, so each is scanned once.
+      // The scans for different modes soon reach the same mode, inside or outside of quotes. From there on, one scan is
+      // enough.
       for (std::uint64_t from = scan.begin, piece = 4096; from < scan.end; piece = kScanPiece) {
         const std::uint64_t to = std::min(scan.end, from + piece);
         std::vector<std::optional<unsigned>> known(modes_ + 1);
@@ -143,7 +146,8 @@ class Slices {
   }
 
  private:
-  /// The bytes of an input that belong to a slice before borders of records are found. They may contain the header.
+  /// The bytes of an input that belong to a slice. They do not begin or end with records yet, and may contain the
+  /// header.
   struct Bytes {
     std::uint32_t input;
     std::uint64_t begin, end;
@@ -168,12 +172,12 @@ class Slices {
   bool whole(std::uint32_t input) const {
     return spec_.source.codec.value_or(CodecOfPath(inputs_.path(input))) != Codec::kNone;
   }
-  /// A border of records, and the format's state there (see TaskOrder::Save).
+  /// A place where a record begins, and the format's state there (see TaskOrder::Save).
   struct Place {
     std::uint64_t at = 0;
     std::string state{};
   };
-  /// Returns the first border of records at or after byte `at`, where slice `number` begins.
+  /// Returns the first place at or after byte `at` where a record begins. Slice `number` begins at `at`.
   Place Border(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
     const std::uint64_t begin = inputs_.begin(input), size = inputs_.facts(input).size;
     if (at <= begin) return {begin};
@@ -200,7 +204,7 @@ class Slices {
     }
   }
 
-  /// Returns the first border of records after byte `from`. `state` is the format's state at `from`.
+  /// Returns the first place after byte `from` where a record begins. `state` is the format's state at `from`.
   Place BorderAfter(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
     const std::uint64_t size = inputs_.facts(input).size;
     while (from < size) {
@@ -216,8 +220,8 @@ class Slices {
     return {size};
   }
 
-  /// Returns the number of modes, which is no mode, if no record can follow `mode`. A task that begins in it reports
-  /// why.
+  /// Returns the mode after the bytes [begin, end), if `mode` is the mode before them. If no record can follow `mode`,
+  /// returns the number of modes. A task that begins there reports the reason.
   unsigned ModeAfter(File& file, std::uint32_t input, std::uint64_t begin, std::uint64_t end, unsigned mode) {
     ScanState state;
     state.mode = mode;
@@ -253,7 +257,8 @@ class Slices {
     return state;
   }
 
-  /// Returns the border that the scan of an input from its beginning has found. The slice with the beginning has it.
+  /// Returns the place for `at` that was found when the input was scanned from its beginning. The task of the slice in
+  /// which the input begins has done that.
   std::optional<Place> ScannedBorder(std::uint32_t input, std::uint64_t at, std::uint64_t number) {
     if (modes_ != 0) return std::nullopt;
     for (std::uint64_t slice = 0; slice < number; ++slice) {
@@ -307,7 +312,7 @@ class Slices {
   const unsigned modes_;  ///< the result of RecordFormat::modes()
 };
 
-/// The inputs and the folder of a job, for a task on a slice. Makes the folder if the inputs can be opened.
+/// The inputs and the folder of a job, for a task that works on a slice. Makes the folder after the inputs are opened.
 struct SliceTask {
   SliceTask(const JobSpec& spec, const std::vector<std::string>& arguments, std::uint64_t count,
             const std::string& path, CancelFlag& cancel)
@@ -329,7 +334,7 @@ struct SliceTask {
   Slices slices;
 };
 
-/// Returns whether a task has sorted the slice before, and all that it wrote is in place.
+/// Returns true if a task has sorted the slice before, and all of its files are complete.
 bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
   try {
     RunFile(task.files, task.folder, number, run.header.size(), run.trailer.size(), run.bytes, task.order, {});
@@ -400,7 +405,8 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     }
     records = task.slices.Of(slice.number);
     state = task.slices.AloneState();
-    // A slice without records has the header, if that is found without them. An empty input may lack a header.
+    // A slice without records still gets the header, if the header can be found without records. An empty input may
+    // lack a header.
     const Inputs& inputs = task.open.inputs;
     if (records.paths.empty() && inputs.rereadable()) {
       records.paths.push_back(inputs.path(0));

@@ -18,7 +18,7 @@ using TaskJson = nlohmann::json;
 TaskJson BytesJson(std::span<const std::byte> bytes) { return HexOf(bytes); }
 TaskJson TextJson(const std::string& text) { return BytesJson(std::as_bytes(std::span(text))); }
 
-/// Text that is not hexadecimal was written by another version, like a missing member.
+/// Text that is not hexadecimal was written by another version, so it is treated like a missing member.
 std::vector<std::byte> BytesFromJson(const TaskJson& json) {
   std::optional<std::vector<std::byte>> bytes = BytesOfHex(json.get<std::string>());
   if (!bytes) throw TaskJson::other_error::create(501, "no hexadecimal", &json);

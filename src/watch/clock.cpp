@@ -10,7 +10,7 @@
 namespace gpusort {
 namespace {
 
-/// A resource that is busy for a smaller part of the time does not hold up the job.
+/// A resource that is busy for a smaller share of the time does not limit the job.
 constexpr double kBottleneckShare = 0.5;
 constexpr PerResource<const char*> kResourceNames{{"disk read", "disk write", "bus", "compute", "codec"}};
 constexpr PerResource<TraceTrack> kResourceTracks{
@@ -98,7 +98,7 @@ void StageClock::BeginPhase(std::string name) {
   for (Use& use : uses_) use.since = now;
 }
 
-/// Adds a slice that encloses the slices of the thread that begins and ends phases.
+/// Adds a slice for the whole phase, which encloses the other slices of the thread that begins and ends phases.
 void StageClock::TracePhase(const PhaseTimes& phase) const {
   if (trace_ == nullptr) return;
   try {

@@ -22,7 +22,8 @@
 namespace gpusort {
 namespace {
 
-/// Throws if the job was done, because the file is a part of what was asked for. Otherwise logs a warning.
+/// Throws an error if the job was successful, because the file is a part of what the user asked for. Otherwise logs a
+/// warning.
 void Complain(const std::string& text, ErrorCode code, const JobEnding& ending) {
   if (ending.exit_code == 0) throw Error(code, text + "; the output is in place");
   LogWarn(text);
@@ -107,7 +108,7 @@ void JobRecord::Summarize() const noexcept {
 void JobRecord::EndTrace(const JobEnding& ending) {
   if (!trace_) {
     if (clock_ != nullptr) return;  // the trace could not be opened
-    // The job ended before it opened the trace, and the file is that of an earlier job.
+    // The job ended before it opened the trace. The file there is from an earlier job and is replaced.
     trace_.emplace(spec_.reports.trace, 0, begin_);
   }
   const nlohmann::ordered_json how{

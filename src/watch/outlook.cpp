@@ -47,7 +47,7 @@ void JobOutlook::Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipp
   }
   double left = 0;
   if (part_.bytes > 0) {
-    // The estimate before the part began counts as much as this share of the part.
+    // The estimate from before the part began counts as much as this share of the part.
     constexpr double kTrust = 0.05;
     const double own = static_cast<double>(done_ - std::min(done_, skipped));
     const double all = static_cast<double>(part_.bytes - std::min(part_.bytes, skipped));
@@ -56,8 +56,9 @@ void JobOutlook::Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipp
     if (own == 0 && expected_ == 0) return;
     const double trust = expected_ > 0 ? kTrust : 0;
     const double total = all > 0 ? (InSeconds(step_ - begin_) + expected_ * trust) / (share + trust) : 0;
-    // Bytes are done in steps, such as batches. The next step counts as under way since the end of the last one, for at
-    // most the time of a step. Otherwise the time left of a job of eight batches would jump eight times.
+    // Bytes are done in steps, such as batches. The next step is assumed to be in progress since the end of the last
+    // one, for at most the time of a step. Otherwise the remaining time of a job of eight batches would jump eight
+    // times.
     const double step = own > 0 ? static_cast<double>(longest_step_) / all : 1;
     left = std::max(0.0, total * (1 - share) - std::min(InSeconds(now - step_), step * total));
   } else if (expected_ > 0) {
@@ -78,7 +79,7 @@ void JobOutlook::Finish() {
 }
 
 double JobOutlook::ExpectedSeconds(const JobPart& part) const {
-  // The cores' time per compressed byte includes the time to expand it.
+  // The time of the cores per compressed byte includes the time to expand it.
   const double scale = part.expands ? expansion_ : 1;
   // A disk that was not written yet is expected to write as fast as it reads.
   const double write_rate = part.to_disk      ? std::max(write_rate_, read_rate_)

@@ -37,8 +37,8 @@ int OpenTrace(const std::string& path) {
 
 }  // namespace
 
-/// The ring of a thread. When the thread ends, the next thread of its role takes over the ring and its row: each merge
-/// of several levels starts new threads.
+/// The ring buffer of a thread. When the thread ends, the next thread with the same role takes over the ring and its
+/// row in the viewer. This matters because each merge of several levels starts new threads.
 struct Trace::Own {
   std::uint64_t id = 0;
   std::shared_ptr<Buffer> buffer;
@@ -157,9 +157,9 @@ void Trace::DrainAll() {
   Flush();
 }
 
-/// Writes a slice to the track of its resource. Slices of one row must not overlap, so each goes to the first row that
-/// is free when the slice begins. The number of rows is then the number of uses at once. A GPU's stream has the row of
-/// its lane.
+/// Writes a slice to the track of its resource. Slices in one row must not overlap, so each goes to the first row that
+/// is free when the slice begins. The number of rows is then the number of simultaneous uses. Slices of a GPU's stream
+/// go to the row of its lane.
 void Trace::Put(const Buffer& buffer, const TraceSlice& slice) {
   const auto track = static_cast<std::size_t>(slice.track);
   if (slice.track == TraceTrack::kNone) return;
