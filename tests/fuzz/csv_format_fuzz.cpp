@@ -47,7 +47,8 @@ JobSpec OptionsOf(unsigned code) {
   return spec;
 }
 
-/// For any block, and any state of the scan before it: if the guess holds, it must agree with Scan.
+/// For any block and any state of the scan before it: if LookAhead's guess about the state holds, it must agree with
+/// Scan.
 void LookAhead(const TableFormat& format, const std::string& text, std::size_t block) {
   ScanState state;
   for (std::size_t at = 0; at < text.size(); at += block) {
@@ -65,7 +66,7 @@ void LookAhead(const TableFormat& format, const std::string& text, std::size_t b
   }
 }
 
-/// Keyed records must lose their keys and no other byte.
+/// Removing the keys from keyed records must leave all other bytes unchanged.
 void DropAllKeys(const TableFormat& format, const std::string& records) {
   std::vector<std::byte> keyed;
   ScanState state;

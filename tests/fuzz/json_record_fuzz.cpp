@@ -1,7 +1,7 @@
 // labels: brief
 // Fuzzes JSON with arbitrary bytes: the first line is a path, the rest is a line of JSON. gpusort and nlohmann-json
-// must agree on what is JSON, except for the depth and the points that json_oracle.hpp lists. The value at the path
-// must lie inside the line and be of its kind.
+// must agree on what is JSON. The depth and the points that json_oracle.hpp lists are exceptions. The value at the path
+// must be inside the line and have the kind that gpusort reports.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // Fuzzes the runs that one process leaves and another process finds. If byte 0 is even, the rest damages the file with
-// the runs: each block must then have its original bytes, or the error is kIntegrity. If byte 0 is odd, the rest is the
-// index of a run, with a correct checksum, and the manifest's facts about the run: the blocks found must then lie in
-// the file, none twice, or the error is kIntegrity.
+// the runs. Each block must then have its original bytes, or the error is kIntegrity. If byte 0 is odd, the rest is the
+// index of a run, with a correct checksum, and the manifest's facts about the run. Each block that is found must then
+// be inside the file and be found only once, or the error is kIntegrity.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -116,7 +116,7 @@ struct Kept {
   std::vector<Bytes> contents;  ///< the contents of the blocks of the two runs
 };
 
-/// Takes numbers from the front of the input; zeros behind its end.
+/// Takes numbers from the front of the input. After the end of the input all numbers are 0.
 struct ByteSource {
   std::span<const std::uint8_t> bytes;
   template <typename T>
@@ -149,7 +149,7 @@ Bytes Damaged(Bytes runs, ByteSource source) {
       const auto to = block();
       std::fill(to + static_cast<std::ptrdiff_t>(at % kBlock), to + kBlock, std::byte{});
     } else {
-      // Change the size of the file, so that blocks end after its end, with holes or without.
+      // Changes the size of the file, so that some blocks end after the end of the file, with holes or without.
       Bytes other = runs;
       other.resize(at);
       if (source.Take<std::uint8_t>() % 2 != 0) other.resize(runs.size());
@@ -199,7 +199,7 @@ void FindAndLoad(const Kept& kept, const std::vector<Bytes>* contents) {
   }
 }
 
-/// A manifest with one run, whose index is as given.
+/// Makes a manifest with one run. The bytes of `source` are the index and the facts of the run.
 void Forge(const Kept& kept, ByteSource source) {
   fs::remove(kept.folder + "/gpusort.manifest");
   KeptRun run;

@@ -1,8 +1,8 @@
 // labels: brief
-// Fuzzes the reading of lines with arbitrary bytes, in blocks and batches of arbitrary sizes. Bytes 0 to 5 are the size
-// of a block, of a batch (two bytes) and of the longest line, the number of lines in a batch, the number of header
-// lines (2 bits), and the delimiter. Wherever blocks are cut, the lines and their sums must be the same, each line
-// whole, or the same line must be refused as too long.
+// Fuzzes the reading of lines with arbitrary bytes, in blocks and batches of arbitrary sizes. Bytes 0 to 5 are: the
+// size of a block, of a batch (two bytes), and of the longest line; the number of lines in a batch, and of header lines
+// (2 bits); the delimiter. Wherever blocks end, the lines and their sums must be the same and each line whole, or the
+// same line must be refused as too long.
 #include <unistd.h>
 
 #include <algorithm>

@@ -33,7 +33,8 @@ std::string Shown(const LogTime& time) {
          (time.lacks_zone ? " local" : "") + (time.lacks_year ? " year" : "") + (time.lacks_date ? " date" : "");
 }
 
-/// Each form at the front of a line must stay inside the line, and give parts of a time in their range.
+/// Reads each form of times at the front of a line. A read must stay inside the line, and the parts of a time must be
+/// in their ranges.
 void TakeForms(std::string_view line) {
   for (const TimeForm& form : KnownForms()) {
     TextReader reader{line.data(), line.data() + line.size()};

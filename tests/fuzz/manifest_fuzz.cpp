@@ -1,5 +1,5 @@
-// Fuzzes the manifest of a job that continues with arbitrary text: unchanged, and as lines of JSON that get the hashes
-// they need, so that the content of a forged manifest is read, too. The result must be the facts of the whole lines, or
+// Fuzzes the manifest of a job that continues with arbitrary text. Each text is read twice: unchanged, and as lines of
+// JSON with correct hashes, so that forged content is read, too. The result must be the facts of the complete lines, or
 // kIntegrity or kUsage with the name of the manifest. A manifest with one changed bit must never give other facts.
 #include <algorithm>
 #include <cstdint>
@@ -61,7 +61,7 @@ void Check(const std::string& text) {
   Require(KeptRuns(*manifest).size() == manifest->runs.size(), "runs are lost");
   manifest->bytes_formed();
 
-  // Change one bit of the lines that count.
+  // Changes one bit of the lines that count.
   std::string damaged = text.substr(0, manifest->bytes);
   const std::size_t last = damaged.rfind('\n', damaged.size() - 2) + 1;  // npos + 1 is 0
   const std::uint64_t random = manifest->hash;

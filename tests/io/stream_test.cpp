@@ -303,7 +303,7 @@ TEST_F(PipeWriterTest, IsCancelledWhileTheConsumerStalls) {
   }
 }
 
-// Another user's pipe cannot be opened again. There the writer uses the shared, blocking descriptor, in small pieces.
+// Another user's pipe cannot be opened again. The writer then uses the shared, blocking descriptor, in small pieces.
 TEST_F(PipeWriterTest, WritesAndIsCancelledWithoutADescriptionOfItsOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED: only root can make another user's pipe";
   const Bytes content = RandomBytes(1 << 20, 7);

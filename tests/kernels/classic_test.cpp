@@ -87,7 +87,7 @@ TwoLists<Item> MakeLists(std::uint64_t m, std::uint64_t n, int pattern, std::mt1
 
 // ---- Co-rank.
 
-/// The three searches with the same interface: k, a, m, b, n, less.
+/// The three searches, called with the same arguments: k, a, m, b, n, less.
 template <typename Index>
 struct Textbook {
   template <typename A, typename B, typename LessT>
@@ -144,7 +144,7 @@ TEST(WideCoRank, CutsEveryPairOfShortListsWhereTheMergeDoes) {
   ExpectCutsAsTheMerge<std::uint32_t>(Wide<std::uint32_t, 32>());
 }
 
-/// Calls check(c, comparisons) for many cuts, where c = min(k, m, n, m + n - k).
+/// Calls check(c, comparisons) for many co-ranks, where c = min(k, m, n, m + n - k).
 template <typename Search, typename Check>
 void CountComparisons(Search search, Check check) {
   std::mt19937_64 random(2);
@@ -197,7 +197,7 @@ TEST(WideCoRank, EndsWithConsecutiveCandidates) {
 }
 
 TEST(ClassicCoRank, CountsBeyond32Bits) {
-  // Lists that are computed: a is 0, 2, 4, ...; b is 1, 3, 5, ...
+  // Lists whose items are computed: a is 0, 2, 4, ...; b is 1, 3, 5, ...
   struct Even {
     std::uint64_t operator[](std::uint64_t i) const { return 2 * i; }
   };
@@ -302,7 +302,8 @@ TEST(ParallelMerge, TakesThreadsAndAnyRandomAccessIterators) {
 enum class Order { kForward, kBackward, kShuffled };
 constexpr Order kOrders[] = {Order::kForward, Order::kBackward, Order::kShuffled};
 
-/// A block whose threads are a loop. All threads finish a phase before the next begins, so the barrier needs no code.
+/// A block whose threads run in a loop. All threads finish a phase before the next phase begins, so the barrier needs
+/// no code.
 template <int kThreads>
 class LoopTeam {
  public:

@@ -219,7 +219,7 @@ TEST_F(ClassicDoubleBufferMerge, IsTheStableMerge) {
   ExpectMerges<kLarge, Pair>(KeyLess{}, Doubled<kLarge>{});
 }
 
-/// A list that is computed: item i is i * factor.
+/// A list whose items are computed: item i is i * factor.
 struct Multiples {
   using value_type = std::uint64_t;
   using reference = std::uint64_t;

@@ -1,6 +1,6 @@
 // labels: brief
-// Several GPUs as one backend, of fake ones: who gets which lane and which part of the arena, and searches in the
-// memory of each.
+// Tests several fake GPUs as one backend: which lane and which part of the memory each GPU gets, and searches in the
+// memory of each GPU.
 #include <gtest/gtest.h>
 
 #include <array>

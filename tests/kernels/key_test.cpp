@@ -1,6 +1,6 @@
 // labels: no_tsan
-// The encodings of keys against what the values themselves say: integers as integers, floats by std::strong_order
-// (IEEE totalOrder), bytes by lexicographical comparison.
+// Compares the encodings of keys with the values themselves: integers as integers, floats by std::strong_order (IEEE
+// totalOrder), bytes by lexicographical comparison.
 #include "kernels/records/key.hpp"
 
 #include <gtest/gtest.h>

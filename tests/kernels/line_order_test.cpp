@@ -1,6 +1,7 @@
 // labels: no_tsan
-// The order of text lines: tables of what GNU sort answers, a reference for the place of keys, and properties that tie
-// CompareLines and EncodeChunk together. tests/src/cli/key_def_test.cpp compares whole sorts with the system's.
+// The order of text lines. Tests tables of what GNU sort answers, compares the places of keys with a reference, and
+// checks that CompareLines and EncodeChunk agree. tests/src/cli/key_def_test.cpp compares whole sorts with the system's
+// sort.
 #include "kernels/lines/line_order.hpp"
 
 #include <gtest/gtest.h>
@@ -387,7 +388,7 @@ RC_GTEST_PROP(FindKey, AgreesWithAListOfFieldsInLongLines, ()) {
   RC_ASSERT(line.substr(found.begin, found.size()) == SlowKey(line, key, separator));
 }
 
-/// Each ordering has its own cases, so that every ordering gets enough.
+/// Each kind of order has its own test cases, so that each gets enough of them.
 class EveryOrdering : public ::testing::TestWithParam<LineOrdering> {};
 
 std::string NameOf(const ::testing::TestParamInfo<LineOrdering>& test) {

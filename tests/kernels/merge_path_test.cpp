@@ -104,7 +104,7 @@ TEST(SerialMerge, IsTheStableMerge) {
   }
 }
 
-/// The lists in which the kernels find the runs of a pass.
+/// The lists that contain the runs of a pass.
 struct Lists {
   const MergeItem* a;
   const MergeItem* b;
@@ -138,7 +138,7 @@ void MergeLevelsByPhases(std::vector<MergeItem>& tile, std::vector<std::uint32_t
   if constexpr ((2 << kLevel) < kWays) MergeLevelsByPhases<kLevel + 1, kWays, kThreads, kItems>(tile, from, bounds);
 }
 
-/// Runs one pass by the phases of the kernels, tile by tile.
+/// Runs one pass with the phases of the kernels, tile by tile.
 template <int kWays, int kThreads, int kItems, typename Runs>
 std::vector<MergeItem> RunPassByPhases(const Runs& runs, const std::vector<MergeItem>& a,
                                        const std::vector<MergeItem>& b, std::uint64_t n) {

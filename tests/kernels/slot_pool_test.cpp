@@ -1,5 +1,5 @@
 // labels: brief threads
-// Slots and lanes of an arena: who gets which, who waits, and who is woken.
+// Tests the slots and lanes of an arena: which lane gets which slot, and which lanes wait and are woken.
 #include "kernels/slot_pool.hpp"
 
 #include <gtest/gtest.h>

@@ -51,8 +51,8 @@ std::vector<TileItem> Make(const Pattern& pattern, std::uint64_t n, std::mt19937
   return items;
 }
 
-/// Sorts tile[0, tile_items) in the way in which kThreads (a power of two) threads of kItems items do. tile_items must
-/// be at most kThreads * kItems. `shares` is room for the registers of all threads: kThreads * kItems items.
+/// Sorts tile[0, tile_items) as kThreads (a power of two) threads of kItems items each do. tile_items must be at most
+/// kThreads * kItems. `shares` is room for the registers of all threads: kThreads * kItems items.
 template <int kThreads, int kItems, typename Item, typename LessT>
 void SortTile(Item* tile, std::uint32_t tile_items, Item* shares, LessT less) {
   using Share = Item[kItems];
@@ -162,8 +162,8 @@ TEST(TuningTable, FitsTheSharedMemoryItPromises) {
   }
 }
 
-/// Sorts a full tile of items, of which equal ones must be identical, in the way in which the threads of the kernel do.
-/// `shares` is as in SortTile.
+/// Sorts a full tile of items as the threads of the kernel do. Equal items must be identical. `shares` is room for the
+/// registers of all threads.
 template <int kThreads, int kItems, typename Item, typename LessT>
 void SortTileByNetworks(Item* tile, Item* shares, LessT less) {
   using Share = Item[kItems];

@@ -485,7 +485,7 @@ TEST(Codec, PassesErrorsOfItsSourceAndSinkOn) {
                           }),
                 "full");
       MessageOf(ErrorCode::kInternal, [&] { encoder.Finish(); });
-      // The encoder is destroyed while members are in work.
+      // Destroys the encoder while members are being compressed.
       Encoder dropped(codec, options, [](std::span<const std::byte>) {});
       dropped.Write(AsSpan(data).first(35'000));
     }
@@ -510,7 +510,7 @@ TEST(Codec, TakesNoMoreMemoryThanItSays) {
         bytes += data.size();
         most = std::max(most, in_use() - before);
       });
-      // Three times as many bytes as are in work at once.
+      // Writes three times as many bytes as can be in work at the same time.
       for (int i = 0; i < 12; ++i) encoder.Write(AsSpan(log));
       encoder.Finish();
       EXPECT_GT(bytes, 0U);

@@ -102,8 +102,8 @@ void CheckSort(const RecordLayout& layout, const Bytes& input, std::uint64_t rec
   ASSERT_EQ(fixture.backend->free_slots(), 1u);
 }
 
-/// Cuts `input` into `runs` unequal runs, some empty, sorts each run, cuts the runs into pieces, and checks their
-/// merge.
+/// Divides `input` into `runs` unequal runs, some of them empty, sorts each run, divides the runs into pieces, and
+/// checks their merge.
 void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t runs, unsigned threads,
                 std::uint64_t seed, std::size_t misalign = 0) {
   const Fixture fixture(layout, std::max<std::size_t>(input.size(), layout.stride), 0, threads);
@@ -283,9 +283,8 @@ TEST(CpuLane, KeepsEveryBitOfNaNsAndZeros) {
 }
 
 TEST(CpuLane, OrdersKeysThatDifferLateAndInSteps) {
-  // Record i has the first 5 * i bytes of its key in common with all later records, so that each group of equal
-  // prefixes is only a little smaller than the one before. Many copies of the same records make ties up to the end of
-  // the key.
+  // Record i has the first 5 * i bytes of its key in common with all later records, so each group of equal prefixes is
+  // only a little smaller than the group before. Many copies of the same records make ties up to the end of the key.
   const RecordLayout layout = Layout(1008, {{0, 1000, KeyType::kBytes}});
   std::mt19937_64 random(1);
   std::vector<std::size_t> order;

@@ -1,6 +1,6 @@
-// Tests the CUDA backend against std::stable_sort by CompareKeys on the host, byte for byte, and its behaviour at the
-// limits: slots, cancelling, refused memory, failed calls, a GPU that does not answer. The arithmetic of its kernels
-// also runs on the CPU here; those tests need no GPU.
+// Tests the CUDA backend against std::stable_sort by CompareKeys on the host, byte for byte. Also tests its behaviour
+// at the limits: slots, cancelling, refused memory, failed calls, a GPU that does not answer. The arithmetic of its
+// kernels also runs on the CPU here; those tests need no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -309,7 +309,7 @@ TEST(CudaBackend, ReadsManyAtOnce) {
   const std::unique_ptr<SortedRecords> sorted = SortBytes(*lane, input, 70000);
   std::mt19937_64 random(9);
   for (const std::size_t count : {0, 1, 30, 128, 3000}) {
-    // No bytes, a few bytes, and so many that they are copied separately.
+    // Reads of no bytes, of a few bytes, and of so many bytes that they are copied separately.
     for (const std::uint64_t most : {8, 4096, 9000}) {
       std::vector<Bytes> parts(count);
       std::vector<std::uint64_t> offsets;
@@ -436,7 +436,7 @@ TEST(CudaSort, GivesAllBackIfTheSourceFails) {
   EXPECT_TRUE(ReadAll(*SortBytes(*lane, input, 8000)) == StableSorted(input, layout));
 }
 
-/// Sorts runs of `input`, cut at random places. The pieces lie on the host, on the device, or on both.
+/// Sorts runs of `input`, divided at random places. The pieces are on the host, on the device, or on both.
 TEST(CudaMerge, EqualsStableSortOfTheRuns) {
   SKIP_WITHOUT_GPU();
   std::mt19937_64 random(8);

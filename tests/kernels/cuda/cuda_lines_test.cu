@@ -1,5 +1,5 @@
-// Tests lines on a CUDA lane against std::stable_sort by CompareLines: every ordering that a device has, lines with
-// long common prefixes, NULs that chunks do not show, batches and merges.
+// Tests lines on a CUDA lane against std::stable_sort by CompareLines: every order that a device supports, lines with
+// long common prefixes, NULs that encoded keys do not show, batches and merges.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -217,7 +217,7 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
     std::vector<std::string> runs(4);
     std::string all;
     for (std::string& run : runs) {
-      // Two bytes a line, so twice as many lines as a lane's index takes.
+      // Lines have two bytes, so there are twice as many lines as fit the memory of a lane.
       std::vector<std::string> lines(kSlotBytes / 2 / runs.size());
       for (std::string& line : lines) line = std::string(1, static_cast<char>('a' + random() % letters));
       run = Join(Sorted(lines, order.view()));

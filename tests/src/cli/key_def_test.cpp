@@ -228,9 +228,9 @@ bool OnlySuffix(const std::string& text) {
   return !text.empty();
 }
 
-/// Returns true for lines that GNU sort 9.1 (Debian 12) orders in another way than 9.2 and later, which gpusort
-/// follows: names that are only a suffix (-V), and NaNs among each other (-g). Version 9.1 does not know the suffixes R
-/// and Q (-h) either; no line contains them.
+/// Returns true for lines that GNU sort 9.1 (Debian 12) orders differently from 9.2 and later, which gpusort follows.
+/// This concerns names that are only a suffix (-V), and NaNs among each other (-g). Version 9.1 does not know the
+/// suffixes R and Q (-h) either; no line contains them.
 bool DiffersIn91(const std::string& line, const LineOrder& order) {
   return std::any_of(order.keys.begin(), order.keys.end(), [&](const LineKey& key) {
     std::string text = testing::KeyOf(line, key, order.separator);

@@ -277,7 +277,7 @@ TEST(OrderedQueue, WhoeverWaitsEndsWithHisOwnPipelineAndWithTheOther) {
   CancelFlag cancel;
   Pipeline pushing(cancel), popping(cancel), both(cancel);
   OrderedQueue<int> queue(pushing);
-  queue.Push(1, 1);  // not the item that is waited for
+  queue.Push(1, 1);  // this is not the item for which Pop waits
   std::future<ErrorCode> own = CodeOnThread([&] { queue.Pop(popping); });
   popping.Stop();
   EXPECT_EQ(own.get(), ErrorCode::kCancelled);

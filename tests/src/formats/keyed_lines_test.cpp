@@ -111,7 +111,7 @@ RC_GTEST_PROP(FieldWriter, KeepsTheOrderOfBytes, ()) {
   };
   const std::vector<std::byte> x = field(a), y = field(b);
   if (x == y) return;
-  // In reverse the shorter text still comes first: a caller that puts texts in reverse must terminate them.
+  // In reverse the shorter text still comes first. A caller that puts texts in reverse must therefore terminate them.
   const std::size_t common = std::min(a.size(), b.size());
   const int order = Sign(a.compare(0, common, b, 0, common));
   const int expected = order != 0 ? (reverse ? -order : order) : Sign(a.compare(b));
@@ -253,8 +253,8 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Groups of lines that agree in their first field: of two lines, of more lines than the least for vqsort, and of more
-// lines than the scratch for wide keys holds. Some fields decide everything, others do not.
+// Sorts groups of lines that agree in their first field: groups of two lines, of more lines than std::sort sorts, and
+// of more lines than the memory for wide keys holds. Some fields decide everything, others do not.
 TEST(KeyedOrder, SortsAsTheMakerDoes) {
   std::mt19937_64 random(1);
   for (const bool exact : {false, true}) {
@@ -267,7 +267,7 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
       for (std::string& line : lines) {
         line.assign(random() % letters, 'a');
         line.append(random() % letters, 'b');
-        // Long equal tails that are longer than a field and end in NULs.
+        // Adds long equal tails that are longer than a field and end in NULs.
         if (random() % 2 != 0) line.append(60, 'x').append(random() % 3, '\0');
         std::shuffle(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.size() / 2), random);
         line += '\n';
@@ -281,8 +281,8 @@ TEST(KeyedOrder, SortsAsTheMakerDoes) {
   }
 }
 
-// Lines by versions, hashes and plain text with all flags, some much longer than a field. They must have the order of
-// CompareLines.
+// Sorts lines by versions, hashes and plain text with all flags, some much longer than a field. The order must be that
+// of CompareLines.
 TEST(KeyedOrder, SortsVersionsAndHashesAsTheyLie) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 60; ++round) {

@@ -88,7 +88,7 @@ std::uint64_t LeastInMemory(std::uint64_t records, std::uint64_t stride) {
   return high;
 }
 
-// The remainder of the records does not become a batch of its own: its slot would be as large as all other slots.
+// The last few records do not become another batch, because its slot would be as large as all other slots.
 TEST(Plan, TakesHardlyMoreMemoryForARecordMore) {
   struct Case {
     std::uint64_t records, stride;

@@ -103,7 +103,7 @@ class Merging {
     return cut;
   }
 
-  /// Returns true if the output is the stable merge of the runs: all records of a window order before all remaining
+  /// Returns true if the output is the stable merge of the runs. All records of a window then come before all remaining
   /// records, and equal keys stay in the order of the runs.
   bool Right() const { return output_ == StableSortedRecords(View(input_), layout_); }
 

@@ -83,7 +83,7 @@ TEST(RunStore, GivesABlockBackAsItWas) {
       Bytes back;
       Append(back, store.Load(5, 9, room, block));
       EXPECT_EQ(back, lines) << size;
-      // A block of another run is never accepted.
+      // Load never accepts a block of another run.
       EXPECT_THROW(store.Load(6, 9, room, block), Error);
       EXPECT_THROW(store.Load(5, 8, room, block), Error);
       if (!block.more.empty()) {

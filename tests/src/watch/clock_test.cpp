@@ -1,4 +1,4 @@
-// The busy-time arithmetic against a brute-force oracle, and the resource that is busiest.
+// Compares the computation of busy times with counting every tick, and tests which resource is reported as the busiest.
 #include "watch/clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The whole job's percent and time left, by a clock that is driven by hand.
+// Tests the percentage and the time left of a whole job. The test sets the time of the clock.
 #include "watch/outlook.hpp"
 
 #include <gtest/gtest.h>
