@@ -29,6 +29,7 @@ class LogsFormat : public TableFormat {
   bool ends_in(const ScanState&) const override { return true; }
   std::uint64_t Finish(RecordSpan open, const ScanState&) const override { return open.size(); }
   unsigned modes() const override { return 0; }
+  std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
   /// Returns a state that knows the forms of the times of all inputs.

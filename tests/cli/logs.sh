@@ -278,4 +278,11 @@ says "stands at the front of 40 lines, the first is 'Nov 22 10:00:10 host prog: 
 printf '\377\376a\0b\0\n\0' >utf16.log
 expect 3 gpusort -o out utf16.log
 says 'utf16.log: this seems to be UTF-16 text: iconv -f UTF-16 -t UTF-8'
+# A record that does not end is an error with its place.
+{
+  printf '2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n'
+  for _ in {1..30000}; do echo ' 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789'; done
+} >open.log
+expect 3 gpusort --memory 64M -o out open.log
+says 'open.log: record 2, line 2, byte 22: no later line has a time in the next [0-9]* bytes (longer records: --max-record)'
 echo "logs: ok"

@@ -1,4 +1,4 @@
-# labels: brief
+# labels: brief no_tsan
 # Runs the recipes of the manual page's cookbook that are about logs, exactly as --help=examples prints them. Compares
 # the results with those of gpusort_check, of Python and of GNU sort.
 . "$2/tests/cli/common.sh.inc"
