@@ -20,7 +20,7 @@ namespace {
   throw Error(ErrorCode::kUsage, "invalid key " + QuoteWord(key) + ": " + why);
 }
 
-/// Takes the name in double quotes off the front of `text`, and returns it without quotes.
+/// Removes the name in double quotes from the front of `text`, and returns it without the quotes.
 std::string TakeQuoted(std::string_view key, std::string_view& text) {
   std::string name;
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -34,8 +34,8 @@ std::string TakeQuoted(std::string_view key, std::string_view& text) {
   Fail(key, "its name has no closing quote");
 }
 
-/// Returns the size of the name at the front of `text`, which ends at a colon. A part of the name may stand in double
-/// quotes, as in "my schema"."t".id, and may then have colons.
+/// Returns the size of the name at the front of `text`, which ends at a colon. Parts of the name in double quotes, as
+/// in "my schema"."t".id, may contain colons.
 std::size_t NameSize(std::string_view text) {
   bool open = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -52,11 +52,11 @@ std::size_t NameSize(std::string_view text) {
   return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
-/// Takes the text up to the next colon off the front of `text`, and returns it.
+/// Removes the text up to the next colon from the front of `text`, and returns it.
 std::string_view TakePart(std::string_view& text) {
   std::size_t size = std::min(text.find(':'), text.size());
   if (text.starts_with("timestamp(")) {
-    // A format may hold colons and brackets.
+    // The format of a time may contain colons and brackets.
     for (std::size_t at = text.rfind(')'); at != std::string_view::npos;
          at = at == 0 ? at - 1 : text.rfind(')', at - 1)) {
       if (at + 1 != text.size() && text[at + 1] != ':') continue;
@@ -111,7 +111,7 @@ class KeyWords {
   bool directed_ = false;
 };
 
-/// Adds the words in `rest`, each after a colon.
+/// Adds the words in `rest`. Each word follows a colon.
 void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
   while (!rest.empty()) {
     if (rest[0] != ':') Fail(key, QuoteWord(rest) + " behind the closing quote of its name");
@@ -125,8 +125,9 @@ void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
   }
 }
 
-/// Returns the text after the last colon of `text`. If `text` ends with timestamp(FORMAT), returns that. A FORMAT has a
-/// %, so that a group of a regular expression is none. Returns `text` itself if there is no such part.
+/// Returns the text after the last colon of `text`. If `text` ends with timestamp(FORMAT), returns that. It must
+/// contain a %, so that a group of a regular expression is not taken for a FORMAT. Returns `text` itself if there is no
+/// such part.
 std::string_view LastPart(std::string_view text) {
   const bool bracket = text.ends_with(')');
   const std::size_t colon = bracket ? text.rfind(":timestamp(") : text.rfind(':');
@@ -134,7 +135,8 @@ std::string_view LastPart(std::string_view text) {
   return text.substr(colon + 1);
 }
 
-/// Returns the regular expression of ~RE, and takes the words off its end. `rest` is the text after the tilde.
+/// Returns the regular expression of the key ~RE. Removes the words at its end, such as a type, and adds them to
+/// `words`. `rest` is the text after the tilde.
 std::string_view TakePattern(std::string_view key, std::string_view rest, KeyWords& words) {
   for (;;) {
     const std::string_view part = LastPart(rest);
@@ -154,7 +156,8 @@ std::string_view TakePattern(std::string_view key, std::string_view rest, KeyWor
   return rest;
 }
 
-/// Takes the digits off the front of `text` and returns their number. Throws if there are none, or if they are 0.
+/// Removes the digits from the front of `text` and returns their number. Throws an error if there are none, or if they
+/// are 0.
 std::uint64_t TakeField(std::string_view key, std::string_view& text) {
   std::uint64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -176,7 +179,7 @@ ColumnKey NewKey(std::string_view text, char decimal_point, int thousands) {
   return made;
 }
 
-/// Sets the column by `name`, which is not quoted.
+/// Sets the column of the key `made` to `name`, which has no quotes.
 void SetColumn(std::string_view key, std::string_view name, ColumnKey& made) {
   if (name.empty()) Fail(key, "it names no column");
   made.column = name;

@@ -10,7 +10,7 @@
 namespace gpusort {
 namespace {
 
-/// Precedes the text of a key that was written as +F.C -F.C. No argument has such a byte.
+/// The byte that is stored before the text of a key in the old form +F.C -F.C. No argument contains it.
 constexpr char kObsolescent = '\0';
 
 /// Reads the option in words[at], and the options that share its word. Returns the index of the next word.
@@ -50,8 +50,8 @@ std::size_t ReadOption(std::span<const std::string> words, std::size_t at, const
   return next;
 }
 
-/// Reads a key of old, +F.C and perhaps -F.C, in words[at]. Returns the index of the next word; `at` if there is no
-/// key.
+/// Reads a key in the old form, +F.C and perhaps -F.C, in words[at]. Returns the index of the next word, or `at` if
+/// there is no such key.
 std::size_t ReadObsolescentKey(std::span<const std::string> words, std::size_t at, const FindRow& find,
                                std::vector<Argument>& arguments) {
   if (!words[at].starts_with('+')) return at;

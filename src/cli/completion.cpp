@@ -37,10 +37,10 @@ std::string About(const OptionRow& row) {
 
 /// The command line, apart from the word that is completed.
 struct Line {
-  const OptionRow* wanted = nullptr;  ///< the option whose value that word is, or null
+  const OptionRow* wanted = nullptr;  ///< the option of which the completed word is the value, or null
   bool options_end = false;           ///< "--" precedes the word
   std::vector<std::string> names;
-  std::vector<std::string> format;  ///< the options that say what records are, as --name=value
+  std::vector<std::string> format;  ///< the options that tell the format of the records, as --name=value
 };
 
 /// Reads `words`, which begin with the name of the program.
@@ -63,7 +63,8 @@ Line ReadLine(std::vector<std::string> words, std::size_t current) {
   return line;
 }
 
-/// Returns what the line says about its records, or std::nullopt if gpusort refuses that.
+/// Returns the format of the records that the options and names on the line mean, or std::nullopt if gpusort would
+/// refuse them.
 std::optional<JobSpec> ReadFormat(const Line& line) {
   std::vector<std::string> words = line.format;
   std::string input = line.names.empty() ? "-" : line.names[0];
@@ -106,7 +107,7 @@ std::vector<std::string> ColumnNames(const JobSpec& spec) {
   return {};
 }
 
-/// Returns the column as a key: in double quotes if the name alone would have another meaning.
+/// Returns the name of a column as a key. It is in double quotes if it would mean something else without them.
 std::string KeyOfColumn(const std::string& name, bool quoted) {
   const auto first = static_cast<unsigned char>(name[0]);
   if (!quoted && first != '"' && first != '#' && std::isdigit(first) == 0 && name.find(':') == name.npos) return name;
@@ -119,7 +120,7 @@ void AddColumns(const JobSpec& spec, std::string_view typed, Completions& found)
   const std::vector<std::string> names = ColumnNames(spec);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
-    // Use the number if the name cannot stand on a line of the answer or occurs twice.
+    // Use the number of the column if its name is not printable or occurs twice.
     const bool by_name = !typed.starts_with('#') && !name.empty() && EscapeName(name) == name &&
                          std::count(names.begin(), names.end(), name) == 1;
     const std::string number = "#" + std::to_string(i + 1);
@@ -149,7 +150,7 @@ std::vector<std::string> Split(std::string_view list, std::string_view separator
   return words;
 }
 
-/// Adds the words that may follow the last colon of a key. A key has at most one word of each group.
+/// Adds the words that may follow the last colon of a key. A key has at most one word of each group in `groups`.
 void AddParts(std::string_view key, std::size_t column_end, const std::vector<std::vector<std::string>>& groups,
               Completions& found) {
   const std::size_t last = key.rfind(':');
@@ -172,7 +173,7 @@ void AddKeys(const Line& line, std::string_view typed, Completions& found) {
     if (end == typed.npos) return AddColumns(*options, typed, found);
     return AddParts(typed, end, {Split(ValueTypeNames(), ", "), directions, {"nulls-first", "nulls-last"}}, found);
   }
-  // OFFSET:TYPE:asc. The options that make the records binary may follow later on the line.
+  // A key such as OFFSET:TYPE:asc of binary records. The options for binary records may follow later on the line.
   const bool offset = end != typed.npos && end > 0 &&
                       std::all_of(typed.begin(), typed.begin() + static_cast<std::ptrdiff_t>(end),
                                   [](unsigned char c) { return std::isdigit(c) != 0; });

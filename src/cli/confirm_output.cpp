@@ -30,7 +30,7 @@ std::optional<struct stat> FileOnStandardOutput() {
   return facts;
 }
 
-/// Refuses to read records from a terminal, or to write them to a terminal, if no name asks for that.
+/// Throws an error if records would be read from or written to a terminal, unless the user named it.
 void RefuseTerminal(const JobSpec& spec) {
   const bool sorts = spec.action == Action::kSort;
   if ((spec.source.implied && ::isatty(STDIN_FILENO) == 1) || (sorts && ::isatty(STDOUT_FILENO) == 1)) {
@@ -38,7 +38,7 @@ void RefuseTerminal(const JobSpec& spec) {
   }
 }
 
-/// Refuses `gpusort f >f`: the shell has emptied the input before the program starts.
+/// Throws an error for `gpusort f >f`: the shell empties the input before the program starts.
 void RefuseEmptiedInput(const JobSpec& spec) {
   const std::optional<struct stat> output = FileOnStandardOutput();
   if (!output || output->st_size > 0) return;
@@ -64,11 +64,11 @@ std::string FindExisting(const JobSpec& spec) {
   return found == outputs.end() ? "" : *found;
 }
 
-/// Returns whether a person at a terminal can read a question and answer it.
+/// Returns true if a person at a terminal can read a question and answer it.
 bool PersonSits() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
-/// Whether the job may ask at the terminal. It may not if standard input is an input, if the job is in the background,
-/// where reading would stop it, or if standard error must be JSON.
+/// Returns true if the job may ask at the terminal. It may not if standard input is an input, if standard error must be
+/// JSON, or if the job is in the background, where reading would stop it.
 bool CanAnswer(const JobSpec& spec) {
   struct stat terminal;
   const bool known = ::fstat(STDIN_FILENO, &terminal) == 0;
@@ -80,7 +80,7 @@ bool CanAnswer(const JobSpec& spec) {
          std::none_of(spec.source.inputs.begin(), spec.source.inputs.end(), reads_it);
 }
 
-/// Reads a line from standard input. Returns whether it begins with y or Y.
+/// Reads a line from standard input. Returns true if it begins with y or Y.
 bool ReadYes(const CancelFlag& cancel) {
   PipeReader answers(STDIN_FILENO, "standard input", cancel);
   std::string answer;
@@ -105,7 +105,7 @@ void ConfirmOutput(const JobSpec& spec, const CancelFlag& cancel) {
   if (!CanAnswer(spec)) Refuse(refusal);
   std::string question = fmt::format("gpusort: the OUTPUT '{}' exists", name);
   if (::isatty(STDOUT_FILENO) != 1) {
-    // `gpusort *.log >all.log` with two files.
+    // For example, the user typed `gpusort *.log >all.log`, and there are two such files.
     question += ", and nothing goes to standard output (for several inputs give gpusort -o OUTPUT INPUT...)";
   }
   WriteReport(STDERR_FILENO, question + "; replace it? (y/n) ");

@@ -25,7 +25,7 @@ std::string Modern(const KeyDef& key) {
   return "obsolescent key " + QuoteWord(old) + " used; consider " + QuoteWord(modern) + " instead";
 }
 
-/// Returns the ordering letters of the command line that no key uses.
+/// Returns those letters of the command line, such as -n, that no key uses.
 KeyOptions Unused(KeyOptions ordering, const std::vector<KeyDef>& keys) {
   for (const KeyDef& key : keys) {
     const KeyOptions& taken = key.options;

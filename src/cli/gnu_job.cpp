@@ -37,11 +37,11 @@
 namespace gpusort {
 namespace {
 
-/// More threads were never measured to be faster.
+/// The largest number of threads. More threads were not faster in any measurement.
 constexpr unsigned kMostThreads = 256;
 /// The least memory that a plan needs. A smaller -S is raised to this size.
 constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
-/// Inputs that GNU sort merges at once if --batch-size does not say how many.
+/// How many inputs GNU sort merges at once if --batch-size is not given.
 constexpr std::size_t kUsualBatch = 16;
 /// Bytes of lines that are sorted without the main path.
 constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
@@ -134,7 +134,7 @@ int Check(const JobSpec& spec, char how, const CancelFlag& cancel) {
   return 1;
 }
 
-/// GPUSORT_DEVICE of the environment: `sort` has no option for it.
+/// Reads the device from the environment variable GPUSORT_DEVICE, because `sort` has no option for it.
 void FindDevice(JobSpec& spec) {
   const char* const device = std::getenv("GPUSORT_DEVICE");
   if (device == nullptr || *device == '\0') return;
@@ -174,7 +174,7 @@ JobSpec MakeSpec(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) 
   return spec;
 }
 
-/// Fails with the error that reading a folder gives: EISDIR, unless the disk has another one.
+/// Throws the error that reading a folder gives, which is EISDIR on most file systems.
 [[noreturn]] void FailFolder(const std::string& input) {
   const detail::Fd named(input == "-" ? -1 : detail::OpenPath(input.c_str(), O_RDONLY | O_CLOEXEC));
   if (input != "-" && !named.open()) FailOpen(input, errno);
@@ -183,7 +183,7 @@ JobSpec MakeSpec(const GnuOptions& typed, LineOrder order, bool ignore_sigpipe) 
   FailSort(FileMessage("read failed", input, got < 0 ? errno : EISDIR));
 }
 
-/// Bytes of the inputs that are regular files.
+/// Returns the total size of the inputs that are regular files.
 std::uint64_t KnownBytes(const std::vector<std::string>& inputs) {
   std::uint64_t bytes = 0;
   for (const std::string& input : inputs) {
@@ -208,7 +208,8 @@ void NameStandardInput(std::vector<std::string>& inputs) {
   ::lseek(STDIN_FILENO, 0, SEEK_END);
 }
 
-/// Whether the main path can start its threads (ulimit -u, pids.max). Without threads, everything is sorted in memory.
+/// Returns true if the main path can start its threads (limits: ulimit -u, pids.max). Otherwise everything is sorted in
+/// memory.
 bool HasThreads() {
   constexpr std::size_t kThreads = 32;
   std::latch all_asked{1};
@@ -218,19 +219,19 @@ bool HasThreads() {
   return threads.size() == kThreads;
 }
 
-/// Starts the compress program once. More lines than -S do not leave the memory if they are few, but a program that is
-/// missing or fails is reported, as by GNU sort.
+/// Starts the compression program once, so that a program that is missing or fails is reported as by GNU sort. It would
+/// often not be used, because inputs larger than -S still fit into memory.
 void TryProgram(const JobSpec& spec, std::span<const std::byte> lines, const CancelFlag& cancel) {
   lines = lines.first(std::min<std::size_t>(lines.size(), std::size_t{64} << 10));
   std::vector<std::byte> out(lines.size());
   ProgramCodec(spec.limits.temp_program, spec.dialect.ignore_sigpipe, cancel, SayAsSort).Compress(lines, out);
 }
 
-/// `buffer_bytes`: the value of -S; 0: it is not given.
+/// Sorts the inputs. `buffer_bytes` is the value of -S; 0: it is not given.
 void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t buffer_bytes, CancelFlag& cancel) {
   FileSystem files;
   Output out = OpenOutput(files, output, cancel);
-  // Sorting holds the lines twice, and its data about the lines takes as much again.
+  // Sorting needs memory for the lines twice, and as much again for data about them.
   const std::uint64_t memory = spec.limits.memory ? spec.limits.memory->value : kMostInMemory * 4;
   const std::uint64_t most = std::clamp(memory / 4, kLeastMemory / 4, kMostInMemory);
   SaveAddresses();
@@ -258,7 +259,7 @@ void Sort(JobSpec spec, const std::optional<std::string>& output, std::uint64_t 
   SortJob(spec, cancel, files, std::move(out), std::move(fronts));
 }
 
-/// Refuses options that GNU sort does not take together, after its checks of the keys.
+/// Throws an error for options that GNU sort does not allow together. Call this after its checks of the keys.
 void CheckOptions(const GnuOptions& typed) {
   if (typed.debug && (typed.check != 0 || typed.output)) {
     FailSort(std::string("options '-") + (typed.check != 0 ? typed.check : 'o') + " --debug' are incompatible");
@@ -274,7 +275,7 @@ LineOrder MakeOrder(const GnuOptions& typed, const std::vector<KeyDef>& keys) {
   return order;
 }
 
-/// GNU sort merges many inputs through temporary files, and complains if it cannot have any.
+/// GNU sort merges many inputs through temporary files, and reports an error if it cannot make one.
 void CheckTempFolder(const GnuOptions& typed, const JobSpec& spec) {
   const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
   if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(spec.limits.temp_dirs[0], false);

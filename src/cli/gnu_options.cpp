@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void FailAsSort(const std::string& message) { throw GnuUsageError(message, false); }
 
-/// A word that an option takes. Its beginning is enough if no other word begins so.
+/// A word that may be the value of an option. Its beginning is enough if no other word begins with the same letters.
 struct Word {
   std::string_view text;
   char letter;
@@ -46,7 +46,7 @@ char ParseWord(std::string_view text, const std::string& option, std::span<const
   throw GnuUsageError(message, true, 1);
 }
 
-/// `text`: null for --check alone.
+/// Returns the letter for the value `text` of --check, which is null if there is none.
 char ParseCheck(const char* text) {
   if (text == nullptr) return 'c';
   constexpr Word kWords[] = {{"quiet", 'C'}, {"silent", 'C'}, {"diagnose-first", 'c'}};
@@ -59,7 +59,7 @@ char ParseSortWord(const std::string& text) {
   return ParseWord(text, "--sort", kWords);
 }
 
-/// A number as GNU's xstrtoumax reads it, and what follows it.
+/// A number, read as GNU's xstrtoumax reads it, and the text after it.
 struct Number {
   std::uint64_t value = 0;
   bool overflow = false;
@@ -93,11 +93,12 @@ enum class NumberFault { kInvalid, kSuffix, kTooLarge };
   FailAsSort("invalid " + option + " argument '" + text + "'");
 }
 
-/// Returns the bytes of -S: KiB without a letter, or b, or K M G ..., or % of the memory.
+/// Returns the value of -S in bytes. A number without a letter counts KiB. A letter is b, K, M, G ..., or % of the
+/// memory.
 std::uint64_t ParseMemory(const std::string& text, const std::string& option) {
   Number number = ParseNumber(text);
   if (!number.digits) {
-    // GNU sort reads a letter alone as one unit.
+    // GNU sort reads a single letter as one of that unit.
     if (number.suffix.empty() || std::strchr("EgGkKmMPQRtTYZ", number.suffix[0]) == nullptr) {
       FailNumber(NumberFault::kInvalid, option, text);
     }
@@ -262,7 +263,7 @@ class Parser {
     options_.output = output;
   }
 
-  /// Solaris has -y, -y0 and -y 100. A number in the next word belongs to -y, other words do not.
+  /// Implements the option -y of Solaris: -y, -y0 and -y 100. Only a number in the next word belongs to -y.
   void TakeSolaris(const std::string& argument) const {
     if (::optarg == argv_[::optind - 1] && argument.find_first_not_of("0123456789") != std::string::npos) --::optind;
   }
@@ -349,7 +350,7 @@ std::span<const Parser::Row> Parser::Rows() {
       {"batch-size", 0, required_argument,
        [](Parser& to, Value value) { to.options_.batch_size = ParseBatchSize(value); }},
       {"buffer-size", 'S', required_argument,
-       [](Parser& to, Value value) {  // the largest of several sizes holds
+       [](Parser& to, Value value) {  // if several sizes are given, the largest counts
          const std::uint64_t bytes = ParseMemory(value, to.OptionAsTyped());
          to.options_.memory_bytes = std::max({to.options_.memory_bytes, bytes, std::uint64_t{1}});
        }},

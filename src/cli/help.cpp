@@ -97,7 +97,7 @@ std::string AllOptions() {
 constexpr std::pair<char, std::string_view> kEscapes[] = {{'\\', "\\e"},   {'\'', "\\(aq"}, {'`', "\\(ga"},
                                                           {'^', "\\(ha"}, {'~', "\\(ti"},  {'-', "\\-"}};
 
-/// Returns `text` as roff. Hyphens become minus signs if `minus`.
+/// Returns `text` as roff, the language of manual pages. If `minus` is true, hyphens become minus signs.
 std::string Escape(std::string_view text, bool minus) {
   std::string out = text.size() > 1 && (text[0] == '.' || text[0] == '\'') ? "\\&" : "";  // no control line
   for (const char c : text) {
@@ -108,7 +108,7 @@ std::string Escape(std::string_view text, bool minus) {
   return out;
 }
 
-/// Inverts Escape() and drops fonts (\fB) and marks without width (\& and \%).
+/// Does the reverse of Escape(). Also removes changes of the font (\fB) and marks without width (\& and \%).
 std::string Unescape(std::string_view roff) {
   std::string out;
   while (!roff.empty()) {

@@ -17,8 +17,8 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   throw Error(ErrorCode::kUsage, why + ": invalid field specification " + QuoteWord(spec));
 }
 
-/// Reads a count at `at` of `text` as strtoumax does: white space and '+' may precede it. Returns std::nullopt and
-/// leaves `at` alone if there is no count.
+/// Reads a number at offset `at` of `text` as strtoumax does: white space and '+' may precede it. Moves `at` after the
+/// number. Returns std::nullopt if there is no number.
 std::optional<std::uint64_t> TakeCount(const std::string& text, std::size_t& at) {
   std::size_t i = text.find_first_not_of(" \t\n\v\f\r", at);
   if (i != std::string::npos && text[i] == '+') ++i;
@@ -143,7 +143,7 @@ std::optional<KeyDef> ParseObsolescentKey(const std::string& start, const std::o
     key.begin_char = *count;
   }
   if (TakeLetters(start, at, KeyEnd::kStart, key.options) != start.size()) return std::nullopt;
-  // In GNU sort the greatest number means "from the line's start", and it can be typed here.
+  // In GNU sort the greatest number means "from the beginning of the line", and a user can type it here.
   if (key.begin_field == kMax) key.begin_field = key.begin_char = 0;
   if (!end) return key;
 
@@ -161,7 +161,7 @@ std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& glob
     if (key.options.none()) key.options = global;
   }
   KeyOptions order = global;
-  order.reverse = false;  // alone it turns the comparison of whole lines
+  order.reverse = false;  // -r alone reverses the comparison of whole lines
   if (keys.empty() && !order.none()) {
     keys.emplace_back();
     keys.back().options = global;

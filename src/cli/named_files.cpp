@@ -39,7 +39,7 @@ std::string ReadFront(const std::string& path, std::size_t most, const CancelFla
   return text;
 }
 
-/// Appends the names in `text`, each ended by a NUL.
+/// Appends the names in `text` to the inputs. A NUL ends each name.
 void AddNames(const std::string& text, Source& source) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\0', at), text.size());
@@ -56,7 +56,7 @@ void AddNames(const std::string& text, Source& source) {
   if (source.inputs.empty()) FailUsage(InQuotes(source.names_file) + " names no input");
 }
 
-/// Refuses a name whose extension contradicts what was decided before the names were known.
+/// Throws an error if the extension of an input contradicts a decision that was made before the names were known.
 void CheckName(const std::string& input, const Source& source) {
   if (source.format_guessed) {
     if (input != "-" && TypeOfName(ExpandedName(input, source))) {

@@ -20,7 +20,7 @@ namespace {
 using enum Section;
 using Text = const std::string&;
 
-/// Adds the ordering letter to those that hold for all keys of lines.
+/// Adds a letter such as -n to those that hold for all keys of lines.
 template <char kLetter>
 void AddLetter(Typed& to, Text) {
   const char letter = kLetter;
@@ -32,7 +32,7 @@ void AddSortWord(Typed& to, Text word) {
   AddOrderingLetters({&letter, 1}, KeyEnd::kBoth, to.spec.order.ordering);
 }
 
-/// Asks for an action. If several are asked for, the last one in Action's order counts.
+/// Sets the action of the program. If several are asked for, the last one in the order of Action counts.
 void Ask(Typed& to, Action action) { to.spec.action = std::max(to.spec.action, action); }
 
 void AskHelp(Typed& to, Text topic) {
@@ -61,7 +61,7 @@ void SetTempCodec(Typed& to, Text text) {
                                                                   {"zstd", Codec::kZst}});
 }
 
-/// Uses the codec of the same name instead of a program if there is one.
+/// Sets the compression program of temp files. If gpusort has a codec of the same name, the codec is used instead.
 void SetTempProgram(Typed& to, Text program) {
   to.temp_program_given = true;
   static constexpr std::string_view kBuiltIn[] = {"gzip", "bzip2", "xz", "zstd", "lz4"};

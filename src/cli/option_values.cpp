@@ -71,7 +71,7 @@ void ParseDevice(const std::string& text, Limits& limits) {
     return;
   }
   limits.device = DeviceChoice::kGpu;
-  // A number follows the colon and each comma.
+  // A number of a GPU follows the colon and each comma.
   for (std::string_view rest = std::string_view(text).substr(3); !rest.empty();) {
     rest.remove_prefix(1);
     const std::string_view one = rest.substr(0, rest.find(','));

@@ -30,7 +30,7 @@ std::string UnknownOption(const std::string& typed) {
          "; see gpusort --help";
 }
 
-/// Refuses an option as the name of a file: the user must have forgotten the name.
+/// Throws an error if the name of a file is an option: the user has probably forgotten the name.
 void RefuseOptionAsFile(const OptionRow& row, const std::string& value) {
   const std::string_view argument = row.argument;
   if ((argument != "FILE" && argument != "DIR") || !value.starts_with("--")) return;
@@ -103,7 +103,7 @@ void Set(const po::options_description& known, const Typed& typed, bool first) {
   po::notify(values);
 }
 
-/// Refuses options that have no meaning for the action.
+/// Throws an error for options that have no meaning with the action.
 void RefuseForAction(const Typed& typed) {
   const JobSpec& spec = typed.spec;
   if (spec.action == Action::kStatus) {
@@ -117,7 +117,8 @@ void RefuseForAction(const Typed& typed) {
   }
 }
 
-/// Makes the names of a command line without --output and --files0-from the inputs and the output.
+/// Decides which names on the command line are inputs and which one is the output, if neither --output nor
+/// --files0-from is given.
 void PlaceBareNames(const Typed& typed, JobSpec& spec) {
   const std::vector<std::string>& names = typed.names;
   if (names.size() < 2) {
@@ -206,7 +207,7 @@ void ResolveCodecs(const Typed& typed, JobSpec& spec) {
   spec.target.codec = typed.compress.value_or(named);
 }
 
-/// Refuses a report that has the name of an input or of the output.
+/// Throws an error if a report has the name of an input or of the output.
 void CheckReports(const JobSpec& spec) {
   const Reports& reports = spec.reports;
   const std::pair<const char*, const std::string&> files[] = {
@@ -246,7 +247,7 @@ void ResolveBatchSize(const Typed& typed, JobSpec& spec) {
   });
 }
 
-/// Returns names and values of the options that must be the same for a stopped job to continue.
+/// Returns the names and values of those options that must not change when a stopped job continues.
 std::vector<std::pair<std::string, std::string>> FixedOptions(const Typed& typed) {
   std::vector<std::pair<std::string, std::string>> fixed;
   for (const auto& [row, values] : typed.given) {
@@ -278,7 +279,7 @@ void ResolveSurvival(const Typed& typed, JobSpec& spec) {
   }
 }
 
-/// Refuses a second reader of standard input.
+/// Throws an error if standard input would be read for two purposes.
 void CheckRandomSource(const JobSpec& spec) {
   if (spec.order.random_source != "-") return;
   const bool names = spec.source.names_file == "-";
@@ -325,7 +326,7 @@ std::vector<std::string> DecidingOptions(std::span<const std::string> words) {
     if (!TakesValue(*row)) options.push_back(LongName(*row));
     for (const std::string& value : TakesValue(*row) ? values : std::vector<std::string>()) {
       if (IsObsolescent(value)) FailUsage("give keys with -k: " + KeyText(value));
-      // Another process must read the same file.
+      // Tasks run in other folders, and must find the same file.
       const bool file = (row->marks & kSameFile) != 0;
       options.push_back(LongName(*row) + "=" + (file ? std::filesystem::absolute(value).string() : value));
     }

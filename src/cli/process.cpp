@@ -72,7 +72,7 @@ void LogStart(const std::string& program, const JobSpec& spec) {
       spec.source.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(spec.source.inputs.size(), kMostNames));
   LogFields fields{{"version", version},
                    {"pid", static_cast<std::uint64_t>(::getpid())}};
-  // Not copied: where memory for that is refused, GCC 12's variant frees a vector twice.
+  // Constructed in place and not copied. If memory for a copy is refused, GCC 12's std::variant frees a vector twice.
   fields.emplace_back("inputs", std::vector<std::string>(spec.source.inputs.begin(), end));
   fields.emplace_back("input_count", std::uint64_t{spec.source.inputs.size()});
   if (!spec.target.output.empty()) fields.emplace_back("output", spec.target.output);
@@ -100,13 +100,13 @@ void EndRecord(Process& process, int code, int signal, const char* message) noex
   try {
     if (process.record) process.record->End({code, signal != 0 ? SignalName(signal) : "", message});
   } catch (const std::bad_alloc&) {
-    // The job has said how it ended, and nothing may be said twice.
+    // The end of the job was already reported, and must not be reported twice.
   } catch (const std::exception& error) {
     UnlessOutOfMemory([&] { LogWarn(error.what()); });
   }
 }
 
-/// Reports an error, whatever memory there is, and returns its exit code.
+/// Reports an error, even if there is no memory, and returns its exit code.
 int Failed(Process& process, ErrorCode code, const char* message, const Error* error = nullptr) noexcept {
   const int number = static_cast<int>(code);
   const bool answered = code == ErrorCode::kNotSorted, silent = *message == 0;

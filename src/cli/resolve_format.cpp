@@ -11,7 +11,8 @@
 namespace gpusort {
 namespace {
 
-/// Whether the text names a column and says more about it: "id:int". The header will tell if there is such a column.
+/// Returns true if the text names a column and has more words: "id:int". The header will show if there is such a
+/// column.
 bool IsNamedColumnKey(const std::string& text) {
   return text[0] != '#' && text.find(':') != text.npos && IsColumnKey(text);
 }
@@ -27,7 +28,8 @@ bool TakenByTypedLines(const Typed& typed, const OptionRow& row, std::optional<F
          (row.takes == 0 || (row.takes & kTypedLines.takes) != 0);
 }
 
-/// Returns the format that --format names, and else what the first option implies that is for one format only.
+/// Returns the format that --format names, or otherwise the format that is implied by the first option which is only
+/// for one format.
 std::optional<Format> FormatOfOptions(Typed& typed) {
   Source& source = typed.spec.source;
   std::optional<Format> format;
@@ -62,7 +64,7 @@ std::optional<Format> FormatOfOptions(Typed& typed) {
   return format;
 }
 
-/// Returns the format of inputs whose names say no format with columns.
+/// Returns the format of inputs whose extensions do not mean a format with columns.
 Format FormatOfNames(Typed& typed, bool column_keys) {
   Source& source = typed.spec.source;
   const auto binary = [&](const std::string& input) {

@@ -13,7 +13,7 @@
 namespace gpusort {
 namespace {
 
-/// The key of columns that orders as the key of lines does, as far as there is one.
+/// Returns the key of a column that sorts as a key of lines does, as far as possible.
 std::string AsColumnKey(const KeyDef& key) {
   std::string text = "-k '#" + std::to_string(key.begin_field + 1);
   if (key.options.numeric) text += ":decimal";
@@ -32,7 +32,7 @@ KeyDef ParseLineKey(const std::string& text) {
   return *key;
 }
 
-/// Returns the message about a key that is not a key of lines, which `error` says: the mistake, and what to give
+/// Returns the error message about a key that is not a key of lines: the mistake, which is `error`, and what to write
 /// instead.
 std::string AboutLineKey(const Typed& typed, const std::string& text, const Error& error) {
   const std::string key = "'" + KeyText(text) + "' is not a key of lines", why = ": " + EscapeName(error.what());
@@ -63,7 +63,7 @@ std::vector<KeyDef> ParseLineKeys(const Typed& typed) {
   return keys;
 }
 
-/// Returns the options that sort the same lines by columns. `keys` are keys of columns, each with its -k.
+/// Returns the options with which the same lines are sorted by columns. `keys` are keys of columns, each with its -k.
 std::string ColumnForm(const Typed& typed, const std::vector<std::string>& keys) {
   std::string form = typed.separator.empty() ? "" : "--delimiter " + InQuotes(typed.separator);
   for (const std::string& key : keys) form += (form.empty() ? "" : " ") + key;
@@ -80,7 +80,7 @@ std::string NoteOfLines(const Typed& typed) {
   return note + (order.stable ? ", equal keys in their order" : "");
 }
 
-/// Returns what to write instead of a key of sort, beside keys of text.
+/// Returns the typed field or expression to write instead of a key of GNU sort, if other keys have that form.
 std::string AsTextKey(const std::string& text) {
   constexpr const char* kForms = "write each key as N:TYPE, N,M:TYPE or ~RE:TYPE";
   KeyDef key;
@@ -107,7 +107,7 @@ std::string AsTextKey(const std::string& text) {
   return "write " + typed + (key.options.reverse ? ":desc" : "");
 }
 
-/// Refuses keys and options of sort beside keys of text.
+/// Throws an error if keys and options of GNU sort are given together with typed fields or regular expressions.
 void RefuseForTypedLines(const Typed& typed) {
   const std::string& text_key = *std::ranges::find_if(typed.keys, IsTextKey);
   for (const std::string& text : typed.keys) {
@@ -123,7 +123,7 @@ void RefuseForTypedLines(const Typed& typed) {
   }
 }
 
-/// Refuses the options that the format does not have.
+/// Throws an error for options that the format does not have.
 void RefuseForTable(const Typed& typed) {
   const TableOptions& table = *typed.spec.source.table;
   for (const auto& [row, values] : typed.given) {
@@ -133,7 +133,7 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
-/// Refuses --verify-output if keys cannot be made from the output.
+/// Throws an error for --verify-output if the keys cannot be made from the output.
 void RefuseVerify(const JobSpec& spec) {
   const FormatRow& row = RowOf(*spec.source.table);
   if (row.again || !spec.target.verify) return;
@@ -200,7 +200,7 @@ void SetTableKeys(Typed& typed) {
   if (!typed.table.until.empty()) spec.source.type_note += ", until " + EscapeName(typed.table.until);
 }
 
-/// A record of fixed size: what it is if --type or an extension says so ("u64"), and where its size comes from.
+/// The size of fixed records, what they are if --type or an extension says so ("u64"), and where their size comes from.
 struct FixedRecord {
   std::uint64_t bytes = 0;
   std::string what, source;

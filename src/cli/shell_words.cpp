@@ -97,7 +97,7 @@ end
 complete -c gpusort -c gpusort_task -c gpusort_gen -c gpusort_check -f -a '(__gpusort_complete)'
 )sh";
 
-/// A command line of bash, cut where its quotes say. Nothing is expanded.
+/// A command line of bash, divided into words as its quotes say. Nothing is expanded.
 class BashLine {
  public:
   BashLine(std::string_view before, std::string_view behind, std::string_view breaks) : breaks_(breaks) {
@@ -106,14 +106,14 @@ class BashLine {
     current_ = words_.size() - 1;
     quote_at_end_ = quote_;
     replaced_from_ = from_;
-    // The rest of the word that the cursor stands in is no part of what is completed.
+    // The part of the current word after the cursor is ignored.
     const std::string typed = words_[current_];
     Read(behind);
     words_[current_] = typed;
   }
   const std::vector<std::string>& words() const { return words_; }
   std::size_t current() const { return current_; }
-  /// Returns the text that replaces what readline replaces, quoted, for a candidate.
+  /// Returns a possible word in quotes, without the part that readline keeps.
   std::string Reply(std::string_view text) const {
     std::string reply;
     for (const char c : text.substr(std::min(replaced_from_, text.size()))) {
@@ -125,7 +125,7 @@ class BashLine {
       }
       reply += c;
     }
-    // Readline closes an open quote, unless it takes the last byte for its end.
+    // Readline adds the closing quote itself, unless the last byte of the reply looks like one.
     if (quote_at_end_ != 0 && reply.ends_with(quote_at_end_)) reply += quote_at_end_;
     return reply;
   }
@@ -171,7 +171,7 @@ class BashLine {
   bool in_word_ = false;
   char quote_ = 0;
   std::size_t from_ = 0;  ///< the index in the word at which readline begins to replace: after an open quote or break
-  std::size_t unquoted_from_ = 0;  ///< the value of `from_` once the open quote is closed
+  std::size_t unquoted_from_ = 0;  ///< the value of `from_` when the open quote is closed
   std::size_t current_ = 0, replaced_from_ = 0;
   char quote_at_end_ = 0;
 };

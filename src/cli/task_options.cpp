@@ -27,10 +27,10 @@ constexpr Command kCommands[] = {
     {"prove", "check that the parts are the whole, and name the output"},
 };
 
-/// An option of gpusort_task. `row` has no section and no setter.
+/// An option of gpusort_task. In `row`, the section and the setter are not used.
 struct TaskOption {
   OptionRow row;
-  const char* commands;  ///< the commands that the option has a meaning for
+  const char* commands;  ///< the commands that take the option
   std::string TaskArguments::*value;
 };
 
@@ -94,7 +94,7 @@ Completions CompleteRest(const std::vector<std::string>& words, std::size_t curr
   for (const Argument& argument : ReadCommandLine(rest, FindTaskOption)) {
     for (std::size_t i = argument.begin; i < argument.end && OptionOf(argument.row) != nullptr; ++i) own[i] = true;
   }
-  // gpusort completes keys by the inputs on the line.
+  // The completion of gpusort finds the names of columns in the inputs on the line.
   std::vector<std::string> line{"gpusort"};
   std::size_t at = 1;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -142,7 +142,7 @@ Completions CompleteTask(const std::vector<std::string>& words, std::size_t curr
     for (const char* word : {"--help", "--version"}) add(word, "");
     return found;
   }
-  // The option of gpusort_task whose value the word is, alone or after "--name=".
+  // The word may be the value of an option of gpusort_task, alone or after "--name=".
   const TaskOption* option = OptionOf(FindTaskOption(words[current - 1]));
   if (option != nullptr && !TakesValue(option->row)) option = nullptr;
   if (const std::size_t equals = typed.find('='); equals != typed.npos) {

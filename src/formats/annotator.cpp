@@ -11,7 +11,7 @@
 namespace gpusort {
 namespace {
 
-/// Columns of text on a terminal; a tab, shown as '>', takes one.
+/// Returns how many columns of a terminal `text` takes. A tab is shown as '>' and takes one.
 std::size_t Columns(std::string_view text) {
   std::size_t columns = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\t'));
   std::mbstate_t state{};
@@ -61,13 +61,13 @@ std::size_t NumberBytes(std::string_view text, bool human) {
   return at;
 }
 
-/// The part of a key that its ordering reads.
+/// Returns the part of a key that is compared: for a number or a month, only its characters.
 KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int separator) {
   KeyRange range = FindKey(line, length, key, separator);
   const bool number = key.ordering == LineOrdering::kNumeric || key.ordering == LineOrdering::kHuman ||
                       key.ordering == LineOrdering::kGeneral;
   if (!number && key.ordering != LineOrdering::kMonth) return range;
-  // GNU sort looks for the number after the blanks even if the key ends before it begins.
+  // GNU sort looks for a number after the blanks even if the key ends before the number begins.
   LineKey from_start = key;
   from_start.begin_field = from_start.begin_char = 0;
   from_start.skip_start_blanks = false;

@@ -17,7 +17,7 @@ const Byte* LastNewline(const Byte* p, const Byte* end) {
   return p == end ? nullptr : static_cast<const Byte*>(::memrchr(p, kNewline, static_cast<std::size_t>(end - p)));
 }
 
-/// The number that up to `most` digits at `p` are, which it takes.
+/// Reads a number of at most `most` digits at `p`, and moves `p` after it. Returns the byte with this number.
 char TakeDigits(const Byte*& p, const Byte* end, unsigned base, unsigned most) {
   unsigned number = 0;
   for (; most > 0 && p != end; --most, ++p) {
@@ -43,10 +43,10 @@ std::optional<std::uint64_t> CopyFormat::HeaderBytes(RecordSpan front, bool all)
     ScanState state;
     const std::uint64_t size = CopyFormat::Scan(front.subspan(at), state).first;
     if (size == 0 && !all) return std::nullopt;
-    if (size == 0 && state.mode >= kDot && state.mode <= kEnded) return at;  // no record is there
+    if (size == 0 && state.mode >= kDot && state.mode <= kEnded) return at;  // no record is before the end of the data
     at = size == 0 ? front.size() : at + size;
   }
-  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // there may be more of it
+  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // the header may go on after these bytes
   return at;
 }
 
@@ -95,7 +95,7 @@ const Byte* CopyFormat::ScanRows(const Byte* begin, const Byte* p, const Byte* e
       case kEnded:
         return p;
       default: {
-        // All newlines up to an escape end records.
+        // All newlines before the next escape byte end records.
         const Byte* const escape = FindByte(p, end, escape_);
         const Byte* const newline = LastNewline(p, escape);
         if (newline != nullptr) {
@@ -115,7 +115,7 @@ const Byte* CopyFormat::ScanRows(const Byte* begin, const Byte* p, const Byte* e
   return p;
 }
 
-/// Returns the end of the record, with kStart, or `end` if the record goes on.
+/// Returns the end of the record and sets `mode` to kStart. If the record goes on after `end`, returns `end`.
 const Byte* CopyFormat::ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const {
   const auto quote = static_cast<unsigned char>(quote_);
   while (p != end) {
@@ -251,7 +251,7 @@ const Byte* CopyFormat::ReadQuoted(const Byte* p, const Byte* end, Field& field,
       from = p;
       continue;
     }
-    // A quote closes only before a delimiter or the end of the record.
+    // A quote closes the field only before a delimiter or the end of the record.
     const Byte* stop = p + 1;
     if (end - stop > 1 && *stop == kReturn && stop[1] == kNewline) ++stop;
     if (stop == end || *stop == kNewline || *stop == delimiter_) {
@@ -276,7 +276,7 @@ const Byte* CopyFormat::SkipField(const Byte* p, const Byte* end, std::string& s
   return ReadQuoted(p, end, field, scratch);
 }
 
-/// From the front of a field on.
+/// Returns the end of the record. A field must begin at `p`.
 const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
   if (quote_ >= 0) {
     Mode mode = kStart;
@@ -297,7 +297,7 @@ const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const K
   fields.assign(keys_.size(), {});
   texts.resize(columns.size() + 1);
   const Byte* p = begin;
-  std::size_t next = 0;  // of `columns`
+  std::size_t next = 0;  // the index in `columns`
   bool ended = false;
   for (std::uint64_t column = 0; !ended && (columns.empty() || next < columns.size()); ++column) {
     if (columns.empty() || columns[next].column == column) {

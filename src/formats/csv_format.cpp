@@ -29,7 +29,7 @@ class CsvMarks {
     std::uint64_t quoted = 0;  ///< all bits are set if the byte is inside quotes, otherwise none
     /// 1: a quote at this byte opens quotes, or doubles the quote before it. 0: a quote at this byte is text.
     std::uint64_t may_open = 1;
-    std::uint64_t closed = 0;  ///< 1: the byte before is a closing quote
+    std::uint64_t closed = 0;  ///< 1: the previous byte is a closing quote
   };
 
   /// A `quote` of -1 means that quotes are ordinary text.
@@ -62,7 +62,7 @@ class CsvMarks {
     auto [quotes, delimiters, newlines] = Find<kAvx2>(bytes);
     const std::uint64_t last = count - 1, valid = ~std::uint64_t{0} >> (kBytes - count);
     quotes &= valid & quotes_;
-    // In `quoted` the bit of an opening quote is set, and the bit of a closing quote is not set.
+    // In `quoted`, the bit of an opening quote is set, and that of a closing quote is not.
     const std::uint64_t quoted = quotes == 0 ? state.quoted : PrefixXor(quotes) ^ state.quoted;
     delimiters &= valid & ~quoted;
     newlines &= valid & ~quoted;
@@ -132,17 +132,17 @@ class CsvMarks {
 #endif
 
   const unsigned char quote_, delimiter_;
-  const std::uint64_t quotes_;  ///< all bits are set if quotes have a meaning, otherwise none
+  const std::uint64_t quotes_;  ///< all bits are set if the format has quotes, otherwise none
   std::uint64_t delimiters_ = 0, newlines_ = 0, after_quotes_ = 0;
 };
 
-/// The bytes of a field, with its quotes; null: the record lacks the field.
+/// The bytes of a field, with its quotes. Null: the record lacks the field.
 struct Column {
   const Byte *begin, *end;
 };
 
-/// Finds the column of each key in the record at `p`. `width` becomes the number of all columns. Returns the end of the
-/// record, or null if CsvMarks cannot handle the record. `kAvx2` is as for CsvMarks::NextBy.
+/// Finds the column of each key in the record that begins at `p`. Sets `width` to the number of columns. Returns the
+/// end of the record, or null if CsvMarks cannot handle the record. `kAvx2` is as for CsvMarks::NextBy.
 template <bool kAvx2>
 __attribute__((always_inline)) inline const Byte* SplitBy(int quote, unsigned char delimiter,
                                                           const std::vector<KeyColumns::Wanted>& wanted, const Byte* p,
@@ -155,8 +155,8 @@ __attribute__((always_inline)) inline const Byte* SplitBy(int quote, unsigned ch
   for (std::size_t found = 0; p != end;) {
     const std::uint64_t count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
     if (!next.NextBy<kAvx2>(p, count, state)) return nullptr;
-    const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first
-    // Only the CR of the record's end may follow a closing quote here.
+    const std::uint64_t newline = next.newlines() & (0 - next.newlines());  // the first newline
+    // Here a closing quote may be followed only by a CR at the end of the record.
     for (std::uint64_t after = next.after_quotes() & (newline - 1); after != 0; after &= after - 1) {
       const Byte* const text = p + std::countr_zero(after);
       if (*text != '\r' || end - text < 2 || text[1] != '\n') return nullptr;
@@ -182,7 +182,8 @@ GPUSORT_AVX2 const Byte* SplitByAvx2(int quote, unsigned char delimiter, const s
   return SplitBy<true>(quote, delimiter, wanted, p, end, columns, width);
 }
 
-/// Returns the end of a field without the CR before the newline at `stop`. The field ends at `stop`, not before `p`.
+/// Returns the end of a field that ends at `stop`, but without a CR before the newline there. Never returns less than
+/// `p`.
 const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
   const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
   return stop - (returns ? 1 : 0);
@@ -214,7 +215,7 @@ std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) 
 
 void CsvFormat::ReadHeader(RecordSpan header) {
   const std::vector<std::string> names = NamesOf(header);
-  if (names.empty()) return;  // nor are there records
+  if (names.empty()) return;  // without a header there are no records either
   width_ = names.size();
   Resolve(names);
 }
@@ -283,7 +284,7 @@ const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, boo
           ended = true;
           return found + 1;
         }
-        // A quote at the front of a field; at the front of `p` it would have been seen as that.
+        // The quote begins a field if a delimiter precedes it. A quote at `p` itself was handled before.
         if (found != p && found[-1] == delimiter_) mode = kQuoted;
         p = found + 1;
         break;
@@ -374,7 +375,7 @@ RecordFormat::Guess CsvFormat::LookAhead(RecordSpan block) const {
 std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
   const std::string why = WhyOpen(state);
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
-  return state.mode == kRecord ? 0 : open.size();  // comments that no record follows
+  return state.mode == kRecord ? 0 : open.size();  // comments after the last record
 }
 
 std::string CsvFormat::WhyOpen(const ScanState& state) const {
@@ -408,7 +409,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
     SetPlain(begin, p, stop, end, field);
     return stop;
   }
-  // In quotes. Mostly all of the field is, and nothing in it is written as two bytes.
+  // The field begins with a quote. Usually all of it is in quotes, and none of its bytes is escaped.
   scratch.clear();
   const auto quote = static_cast<unsigned char>(quote_);
   const Byte* from = ++p;
@@ -498,7 +499,7 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
       return static_cast<std::uint64_t>(stop - begin);
     }
   }
-  std::size_t next = 0;  // of `wanted`
+  std::size_t next = 0;  // the index in `wanted`
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
   fields.assign(keys, {});

@@ -7,7 +7,7 @@
 namespace gpusort {
 namespace {
 
-/// Appends the paths of the values in `value`, which stands at `path`; not too many.
+/// Appends the path of `value`, which is `path`, and the paths of all values in it. Appends at most kMostPaths.
 void ListPaths(const nlohmann::json& value, const std::string& path, std::vector<std::string>& paths) {
   constexpr std::size_t kMostPaths = 1000;
   if (paths.size() >= kMostPaths) return;
@@ -15,7 +15,7 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
   if (value.is_array() && !value.empty()) ListPaths(value[0], path + "[0]", paths);
   if (!value.is_object()) return;
   for (const auto& [name, member] : value.items()) {
-    // A name with these bytes needs a JSON Pointer.
+    // A name that contains one of these bytes can only be written as a JSON Pointer.
     if (name.find_first_of(".[]/") == std::string::npos)
       ListPaths(member, path + (path.empty() ? "" : ".") + name, paths);
   }
