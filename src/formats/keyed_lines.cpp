@@ -40,7 +40,7 @@ void KeyedOrder::Tune(RecordSpan lines) {
     key_of(lines.size() / kSamples * i, i == 0 ? first : other);
     if (i == 0) continue;
     const auto differ = std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first;
-    // Repeated lines tell nothing.
+    // Equal lines say nothing about the common prefix.
     if (first != other) common = std::min(common, static_cast<std::uint64_t>(differ - first.begin()));
   }
   first_limit_ = std::min(kMostFirst, common + kBehindCommon);

@@ -26,7 +26,8 @@ struct Month {
   unsigned number;
 };
 
-/// Sorted by name; found once, since setlocale is not called again.
+/// Returns the names of the months of the current locale, sorted by name. They are looked up once, because setlocale()
+/// is not called again.
 const std::array<Month, 12>& Months() {
   static const std::array<Month, 12> months = [] {
     std::array<Month, 12> made;
@@ -43,10 +44,10 @@ const std::array<Month, 12>& Months() {
   return months;
 }
 
-/// The month at the front of a text; number 0: there is none.
+/// The month whose name a text begins with. Number 0: there is none.
 struct FoundMonth {
   unsigned number = 0;
-  std::size_t end = 0;  ///< the size of the blanks and the month
+  std::size_t end = 0;  ///< the size of the month's name with the blanks before it
 };
 
 FoundMonth FindMonth(std::string_view text) {
@@ -78,9 +79,10 @@ class LocaleKeys : public KeyMaker {
     }
   }
 
-  /// True if this makes a difference to comparing lines as C does.
+  /// Returns true if lines can sort differently in this locale than in C.
   bool Needed() const {
-    // C.UTF-8 collates by code points, which is by bytes; but -R hashes what strxfrm makes.
+    // C.UTF-8 sorts by code points, which is the same as by bytes. For -R it matters anyway, because the result of
+    // strxfrm is hashed.
     const bool by_bytes = !collates_ || Names(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
     const bool hashes = collates_ && std::any_of(order_.keys.begin(), order_.keys.end(), [](const LineKey& key) {
                           return key.ordering == LineOrdering::kRandom;
@@ -132,8 +134,8 @@ class LocaleKeys : public KeyMaker {
   }
 
  private:
-  /// The keys [begin, end); the number of keys stands for the whole line. Bytes order all keys but the last, and
-  /// strcoll decides ties of the last key.
+  /// One key field: the keys [begin, end) of the order. The number of keys stands for the whole line. All keys but the
+  /// last are compared as bytes. If the last key is equal, strcoll decides.
   struct Field : HostOrder {
     Field(const LocaleKeys& keys, std::size_t first) : owner(keys), begin(first), end(first) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -192,7 +194,7 @@ class LocaleKeys : public KeyMaker {
   }
   static int Sign(int order) { return (order > 0) - (order < 0); }
 
-  /// NULs divide the text, and what they divide is collated one by one.
+  /// Compares two texts. NULs divide a text into parts, and the parts are compared by strcoll one after the other.
   int CompareText(std::string_view x, std::string_view y) const {
     if (!collates_ || x.empty() || y.empty() || x == y) return Sign(x.compare(y));
     // strcoll needs texts that end with NUL.
@@ -204,17 +206,17 @@ class LocaleKeys : public KeyMaker {
       if (order != 0) return Sign(order);
       p += std::strlen(p) + 1;
       q += std::strlen(q) + 1;
-      // The last part ends with the text, not with a NUL of it.
+      // The last part ends with the text and not with a NUL.
       const bool x_more = p <= p_end, y_more = q <= q_end;
       if (!x_more || !y_more) return x_more - y_more;
     }
   }
 
-  /// Puts the weights of the first level of a text, then a byte that is smaller than all weights. Returns true if the
-  /// bytes are exact: two texts for which this is true and that put the same bytes are equal.
+  /// Appends the first level of strxfrm's weights of `text`, and then a byte that is smaller than all weights. Returns
+  /// true if the bytes are exact: two texts with the same exact bytes are equal.
   bool PutText(std::string_view text, FieldWriter& out) const {
     if (!collates_) {
-      // NULs of the text follow its end.
+      // A NUL in the text must sort after the end of the text.
       for (const char c : text) {
         if (out.full()) return false;
         const auto byte = static_cast<unsigned char>(c);
@@ -224,7 +226,7 @@ class LocaleKeys : public KeyMaker {
       out.Put(0);
       return true;
     }
-    // A NUL ends what is compared first.
+    // The text up to its first NUL is compared first.
     const std::string_view first = text.substr(0, text.find('\0'));
     bool exact = first.size() == text.size();
     if (!PutAscii(first, out, exact)) {
@@ -235,18 +237,19 @@ class LocaleKeys : public KeyMaker {
     return exact;
   }
 
-  /// Weights of the first level. Further levels, divided by ones, disagree with strcoll.
+  /// Returns the first level of the weights that strxfrm makes. The further levels, which bytes of 1 separate, do not
+  /// agree with strcoll.
   static std::string Primary(const char* text) {
     std::string weights = Collate(text);
     weights.resize(std::min(weights.size(), weights.find('\1')));
     return weights;
   }
 
-  /// Puts the weights of `text`; false if it is not all ASCII or the weights of characters depend on their neighbours.
-  /// strxfrm takes 1.5 us for 120 bytes, this 0.1.
-  /// Clears `exact` if another ASCII text has the same weights.
+  /// Appends the weights of `text`. Returns false if the text is not all ASCII, or if the weights of characters depend
+  /// on their neighbours. Clears `exact` if another ASCII text has the same weights. strxfrm takes 1.5 us for 120
+  /// bytes, this function 0.1 us.
   bool PutAscii(std::string_view text, FieldWriter& out, bool& exact) const {
-    // The table takes 10 ms: not for a few lines.
+    // Making the table takes 10 ms, which is too long for a few lines.
     constexpr unsigned kFewTexts = 4096;
     if (!ascii_asked_.load(std::memory_order_acquire)) {
       if (texts_.fetch_add(1, std::memory_order_relaxed) < kFewTexts) return false;
@@ -261,7 +264,9 @@ class LocaleKeys : public KeyMaker {
     out.PutWords(reinterpret_cast<const Byte*>(text.data()), text.size(), ascii_[out.reverse()].data());
     return true;
   }
-  /// Contractions are pairs, or words that begin with one, or three small letters: all of those are looked at.
+  /// Makes the table of weights of ASCII characters. In some locales, several characters have one common weight. Such
+  /// contractions are pairs, begin with a pair, or are three small letters, so all pairs and all such triples are
+  /// checked.
   void MakeAscii() const {
     std::array<std::string, kAscii> weights;
     for (unsigned c = 1; c < kAscii; ++c) {
@@ -297,7 +302,7 @@ class LocaleKeys : public KeyMaker {
         }
       }
     }
-    // Small letters go before capital ones, which have the same weights.
+    // Small letters come before capital letters, which have the same weights.
     std::vector<unsigned> own;
     kinds_.fill(kOther);
     const auto begins = [&](unsigned a, unsigned b) {
@@ -318,17 +323,17 @@ class LocaleKeys : public KeyMaker {
     return {reinterpret_cast<const Byte*>(text.data()), 0, text.size(), &key};
   }
 
-  /// Returns the text that the order of C compares as the locale compares `text`. Not for texts and months.
+  /// Returns a text that the C locale sorts as the current locale sorts `text`. Not used for texts and months.
   std::string InC(const LineKey& part, std::string_view text) const {
     switch (part.ordering) {
       case LineOrdering::kNumeric:
         return CNumber(text, false);
-      case LineOrdering::kHuman:  // with -f 2m is 2M
+      case LineOrdering::kHuman:  // with -f, 2m means 2M
         return CNumber(Filter(part, text), true);
       case LineOrdering::kVersion:
         return Filter(part, text);
       case LineOrdering::kRandom: {
-        // Hashed with the NULs at the ends of its parts.
+        // The hash includes the NULs at the ends of the parts.
         const std::string filtered = Filter(part, text);
         if (!collates_) return filtered;
         std::string collated;
@@ -354,7 +359,8 @@ class LocaleKeys : public KeyMaker {
     return filtered;
   }
 
-  /// The number at the front of `text` as C writes it, with its unit if it is `human`.
+  /// Returns the number at the front of `text`, written as in the C locale. If `human` is true, the unit after it is
+  /// included.
   std::string CNumber(std::string_view text, bool human) const {
     std::size_t at = 0;
     const auto digit = [&](std::size_t i) {
@@ -376,7 +382,7 @@ class LocaleKeys : public KeyMaker {
       for (++at; digit(at); ++at) number += text[at];
     }
     if (!human) return number;
-    // Before the unit, one separator may follow a digit, and none may be at the end.
+    // Before the unit, a separator may follow each digit, but not the last one.
     at = begin;
     while (digit(at)) {
       ++at;
@@ -418,11 +424,13 @@ class LocaleKeys : public KeyMaker {
   /// weights. kOther: the byte is not ASCII.
   enum Kind : unsigned char { kOwn = 0, kShared = 1, kOther = 2 };
   mutable std::array<unsigned char, 256> kinds_{};
-  mutable std::array<std::array<FieldWriter::Word, kAscii>, 2> ascii_{};  ///< of each character, and complemented
+  /// The weights of each character, and their complements.
+  mutable std::array<std::array<FieldWriter::Word, kAscii>, 2> ascii_{};
   const std::deque<Field> fields_;
 };
 
-/// Orders in C whose keys cost more to read than to carry: floats in text, versions, hashes.
+/// Makes keys for orders in the C locale in which it is slower to read a value from the text than to carry a key:
+/// floats in text, versions, hashes.
 class HostKeys : public KeyMaker {
  public:
   explicit HostKeys(const LineOrderView& order) : order_(order), keys_(order) { keys_.last_resort = true; }
@@ -436,7 +444,7 @@ class HostKeys : public KeyMaker {
       out.set_reverse(order_.last_resort_reverse);
       detail::PutText(out, {line, 0, size, &whole});
     }
-    // Two floats may be equal in one of the formats x87 and binary64 only.
+    // Two floats may be equal in the format x87 and differ in binary64, or the reverse.
     if (!NeedsHost(order_) && !out.full()) out.SetExact();
   }
   int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -445,7 +453,7 @@ class HostKeys : public KeyMaker {
 
  private:
   const LineOrderView order_;
-  LineOrderView keys_;  ///< with a last resort, so that each key ends before what follows
+  LineOrderView keys_;  ///< with the last-resort comparison, so that each key ends before the bytes that follow
 };
 
 }  // namespace
@@ -466,7 +474,7 @@ void UseLocale(const JobSpec& spec) {
   // LC_MESSAGES stays as it is: the messages of gpusort are English.
   static constexpr Category kOfLines[] = {
       {LC_COLLATE, "LC_COLLATE"}, {LC_CTYPE, "LC_CTYPE"}, {LC_NUMERIC, "LC_NUMERIC"}, {LC_TIME, "LC_TIME"}};
-  // The digits, months and letters of columns do not depend on the locale.
+  // The formats of digits, months and letters in columns do not depend on the locale.
   const std::size_t count = spec.order.locale ? std::size(kOfLines) : 1;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::setlocale(kOfLines[i].number, "") != nullptr) continue;
@@ -485,7 +493,7 @@ void UseLocale(const JobSpec& spec) {
 
 std::string LocaleName() {
   const auto is_c = [](int category) { return Names(std::setlocale(category, nullptr), {"C"}); };
-  // A name for each of all categories is too long to read.
+  // The names of all categories together are too long to read.
   const bool short_name = is_c(LC_CTYPE) && is_c(LC_NUMERIC) && is_c(LC_TIME);
   const std::string name = std::setlocale(short_name ? LC_COLLATE : LC_ALL, nullptr);
   return name == "C" ? name : name + ", glibc " + gnu_get_libc_version();

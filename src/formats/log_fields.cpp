@@ -24,7 +24,7 @@ constexpr std::string_view kFieldNames[] = {
     "vhost", "host",    "client", "ident",   "user", "request", "method",   "path",     "protocol", "status",
     "bytes", "referer", "agent",  "program", "pid",  "message", "priority", "facility", "severity", "level"};
 
-/// Other names that programs give to a field. The first of these that a line has counts.
+/// Other names that programs use for a field. If a line has several of them, the first one counts.
 struct OtherPaths {
   std::string_view name;
   std::array<const char*, 6> paths;
@@ -44,15 +44,15 @@ std::string_view AfterBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(kBlankChars), text.size()));
 }
 
-/// Takes a word and the blanks after it off the front of `text`.
+/// Removes a word and the blanks after it from the front of `text`, and returns the word.
 std::string_view NextWord(std::string_view& text) {
   const std::string_view word = text.substr(0, std::min(text.find_first_of(kBlankChars), text.size()));
   text = AfterBlanks(text.substr(word.size()));
   return word;
 }
 
-/// Takes a text in double quotes and the blanks after it off the front of `text`, and returns it without the quotes. A
-/// quote after a backslash is part of the text. Returns std::nullopt if no such text is there.
+/// Removes a text in double quotes and the blanks after it from the front of `text`. Returns the text without the
+/// quotes, or std::nullopt if no such text is there. A quote after a backslash is part of the text.
 std::optional<std::string_view> NextQuoted(std::string_view& text) {
   if (!text.starts_with('"')) return std::nullopt;
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -67,7 +67,7 @@ std::optional<std::string_view> NextQuoted(std::string_view& text) {
   return std::nullopt;
 }
 
-/// Returns the value, or an empty one for "-".
+/// Returns `text`, or an empty text for "-".
 std::optional<std::string_view> OrNull(std::string_view text) { return text == "-" ? std::string_view() : text; }
 
 bool IsNumber(std::string_view text) { return !text.empty() && std::ranges::all_of(text, IsDigit); }
@@ -153,7 +153,7 @@ std::optional<std::string_view> FindClient(std::string_view line) {
   return std::nullopt;
 }
 
-/// Returns the priority at the front of a line of syslog, <N>. `rest` becomes the line after it.
+/// Returns the priority <N> at the front of a line of syslog. Sets `rest` to the line after it.
 std::optional<std::string_view> TakePriority(std::string_view& rest) {
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   const std::size_t end = rest.substr(0, 5).find('>');
@@ -241,7 +241,7 @@ void LogKeys::ReadLine() {
     if (close != line_.npos && ReadWeb(close)) return;
   }
   const LogShape* shape = nullptr;
-  std::size_t end = 0;  // of the time
+  std::size_t end = 0;  // the end of the time
   for (const LogShape& known : log_->shapes) {
     if (known.kind == LogShape::kJson) {
       if (line_.starts_with('{')) return ReadJson();
@@ -381,7 +381,7 @@ void LogKeys::ReadSyslog(std::string_view rest, bool always) {
   if (!tagged) return;
   found_[kProgram] = tag.substr(0, has_pid ? open : colon);
   if (has_pid) found_[kPid] = tag.substr(open + 1, close - open - 1);
-  std::size_t end = (has_pid ? close : colon - 1) + 1;  // in `rest`, of the program and its number
+  std::size_t end = (has_pid ? close : colon - 1) + 1;  // the end of the program and its number in `rest`
   if (rest.substr(end).starts_with(':')) ++end;
   found_[kMessage] = AfterBlanks(rest.substr(end));
 }

@@ -17,14 +17,15 @@ std::string_view TrimEnd(std::string_view text) {
   return text;
 }
 
-/// Returns the name of the field that the line begins, without blanks before the colon. Empty: the line begins none.
+/// Returns the name of the field that the line begins, without blanks before the colon. Returns an empty text if the
+/// line begins no field.
 std::string_view NameOf(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == line.npos || IsBlankChar(line[0]) || line[0] == '#') return {};
   return TrimEnd(line.substr(0, colon));
 }
 
-/// Takes the first line, with its newline, from the front of `text`.
+/// Removes the first line, with its newline, from the front of `text`, and returns it.
 std::string_view TakeTextLine(std::string_view& text) {
   const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
   text.remove_prefix(line.size());
@@ -127,7 +128,7 @@ void ParagraphsFormat::FindFields(const Byte* begin, const Byte* end, Scratch& s
   texts.resize(fields_.size());
   const std::string_view record = Text(begin, end);
   constexpr std::size_t kNone = ~std::size_t{0};
-  std::size_t current = kNone;  // the field that a line may continue
+  std::size_t current = kNone;  // the field that the next line may continue
   bool copied = false, again = false;
   for (std::string_view rest = record; !rest.empty();) {
     const std::string_view line = TakeTextLine(rest);

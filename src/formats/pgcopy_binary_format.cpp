@@ -14,11 +14,11 @@
 namespace gpusort {
 namespace {
 
-constexpr char kSignature[] = "PGCOPY\n\377\r\n";  // and a NUL
+constexpr char kSignature[] = "PGCOPY\n\377\r\n";  // a NUL follows
 constexpr std::uint64_t kFlagsAt = sizeof(kSignature), kExtensionAt = kFlagsAt + 8;
 constexpr std::uint32_t kCritical = 0xFFFF0000, kHasOids = 1u << 16;
 
-/// A number of the servers' order of bytes.
+/// Reads a number in the byte order of PostgreSQL's formats (big endian).
 template <typename T>
 T Load(const Byte* p) {
   T number;
@@ -33,9 +33,9 @@ struct Place {
   enum Next : unsigned { kTuple, kLength, kData, kEnd };
 
   Next next;
-  std::uint32_t fields;   ///< of the tuple that have not begun
-  std::uint32_t columns;  ///< of every tuple, and 1; 0: there was none
-  std::uint32_t left;     ///< bytes of the field
+  std::uint32_t fields;   ///< the number of fields of the tuple that have not begun
+  std::uint32_t columns;  ///< the number of fields of every tuple, plus 1; 0: there was no tuple yet
+  std::uint32_t left;     ///< the number of bytes of the field that are still to come
 
   explicit Place(const ScanState& state)
       : next(static_cast<Next>(state.mode & 3)),
@@ -201,7 +201,7 @@ std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, Scratc
   const auto count = static_cast<unsigned>(Load<std::int16_t>(begin));
   std::vector<Field>& fields = scratch.fields;
   fields.assign(keys_.size(), {});
-  std::size_t next = 0;  // of `columns`
+  std::size_t next = 0;  // the index in `columns`
   for (unsigned i = 0; i < count + oids_; ++i) {
     const auto length = Load<std::int32_t>(p);
     p += 4;
@@ -234,7 +234,7 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
       if (size != 2 && size != 4 && size != 8) return false;
       key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
       return true;
-    case ValueType::kAmount:  // cents
+    case ValueType::kAmount:  // PostgreSQL's money: a number of cents
       if (size != 8) return false;
       key.PutInt(Load<std::int64_t>(p), out);
       return true;
@@ -253,7 +253,7 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
     case ValueType::kDate:
       return size == 4 && PutDate(key, Load<std::int32_t>(p), out);
     case ValueType::kTimestamp:
-      // One that has a format is a text.
+      // With a format, the value is read as text.
       if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
       if (size != 8) return false;
       key.PutMicros(Load<std::int64_t>(p), out, kSecondsTo2000);

@@ -13,12 +13,12 @@
 namespace gpusort {
 namespace {
 
-/// The string, quoted name or comment that SQL is inside of at the front of a line.
+/// The lexical state of SQL at the beginning of a line: the string, quoted name or comment that the line begins in.
 struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kDollar, kComment } in = kNothing;
-  unsigned depth = 0;      ///< of comments
-  std::string tag;         ///< $...$ that ends kDollar
-  bool conforming = true;  ///< a backslash in '...' is a byte like others
+  unsigned depth = 0;      ///< how deep comments are nested
+  std::string tag;         ///< the text $...$ that ends kDollar
+  bool conforming = true;  ///< true: a backslash in '...' has no special meaning
 
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
@@ -28,7 +28,7 @@ bool IsWordByte(char c) {
   return byte >= 0x80 || c == '_' || (c >= '0' && c <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
 }
 
-/// "$tag$" at `at`; empty: none.
+/// Returns the text "$tag$" at offset `at`, or an empty text if there is none.
 std::string_view DollarTag(std::string_view line, std::size_t at) {
   if (at > 0 && (IsWordByte(line[at - 1]) || line[at - 1] == '$')) return {};
   std::size_t end = at + 1;
@@ -52,7 +52,7 @@ std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool e
   return std::min(at, line.size());
 }
 
-/// Takes `text` over a line.
+/// Updates the lexical state `text` for one line.
 void TakeSql(std::string_view line, SqlText& text) {
   std::size_t at = 0;
   const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
@@ -107,7 +107,8 @@ void TakeSql(std::string_view line, SqlText& text) {
   }
 }
 
-/// A name at the front of `text`, which loses it: one in quotes, or bytes up to one of `stops`. False if there is none.
+/// Removes a name from the front of `text`: a name in quotes, or bytes up to one of `stops`. Returns false if there is
+/// none.
 bool TakeName(std::string_view& text, std::string_view stops, std::string& name) {
   name.clear();
   if (!text.starts_with('"')) {
@@ -144,7 +145,8 @@ void SkipBlanks(std::string_view& text) {
   } while (!text.empty());
 }
 
-/// Removes `word`, in lower case, from the front of `text`, where it has any case and is followed by another token.
+/// Removes the word `word`, which is in lower case, from the front of `text`, where it may have any case. Another token
+/// must follow it. Returns false if it is not there.
 bool TakeWord(std::string_view& text, std::string_view word) {
   if (!IsWord(text.substr(0, word.size()), word)) return false;
   if (text.size() > word.size() && (IsWordByte(text[word.size()]) || text[word.size()] == '$')) return false;
@@ -152,7 +154,7 @@ bool TakeWord(std::string_view& text, std::string_view word) {
   return true;
 }
 
-/// Returns whether the options of a COPY statement leave the rows as pg_dump writes them.
+/// Returns true if the options of a COPY statement leave the rows as pg_dump writes them.
 bool AreUsualOptions(std::string_view text) {
   static constexpr std::string_view kUsual[] = {"with",  "format", "text", "freeze", "true",
                                                 "false", "on",     "off",  "0",      "1"};
@@ -164,26 +166,26 @@ bool AreUsualOptions(std::string_view text) {
   }
 }
 
-constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< bytes of a COPY statement
-constexpr std::size_t kMostTables = 20;  ///< tables in a message
+constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement in bytes
+constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message shows
 
 }  // namespace
 
-/// The place of a line in a dump. An object is not changed after the next place is made.
+/// The state before a line of a dump. An object does not change any more when the next one is made.
 struct DumpPlace {
   SqlText text;
-  std::string table;              ///< whose rows came last
-  KeyColumns wanted;              ///< of it
-  std::vector<bool> named;        ///< of each key: there was its table
-  std::vector<std::string> seen;  ///< the first tables
-  std::string statement;          ///< the lines so far of one that may be a COPY
-  bool any = false;               ///< there was a line
-  bool inserts = false;           ///< there was an INSERT
+  std::string table;              ///< the table of the last rows
+  KeyColumns wanted;              ///< the key columns of this table
+  std::vector<bool> named;        ///< for each key: its table was found
+  std::vector<std::string> seen;  ///< the names of the first tables
+  std::string statement;          ///< the lines of a statement that is not complete and may be a COPY
+  bool any = false;               ///< true: there was a line
+  bool inserts = false;           ///< true: there was an INSERT
 };
 
 namespace {
 
-/// ScanState::mode. Rows: what CopyFormat::Scan has, and kRows.
+/// The values of ScanState::mode: kSql outside of rows. In rows: the mode of CopyFormat::Scan plus kRows.
 constexpr unsigned kSql = 0, kRows = 1;
 
 const DumpPlace& PlaceOf(const ScanState& state) {

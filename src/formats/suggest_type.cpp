@@ -23,14 +23,14 @@ bool IsName(std::string_view letters, const Names& names) {
   return TakeName(reader, names) >= 0 && reader.done();
 }
 
-/// The format of a text that is a time, up to the order of day, month and year.
+/// The format of a text that is a time. The order of day, month and year is still open.
 struct TimeShape {
   std::string format;
-  unsigned places = 0;  ///< numbers of one or two digits outside of the clock
+  unsigned places = 0;  ///< how many numbers of one or two digits are outside of the clock
   bool month = false, year = false, year_first = false, clock = false, afternoon = false;
   bool short_places = false;  ///< one of the numbers has one digit
 
-  /// Appends hh:mm[:ss[.fraction]], of which `reader` stands at the first digit.
+  /// Reads hh:mm[:ss[.fraction]] and appends its format. `reader` must be at the first digit.
   bool TakeClock(TextReader& reader) {
     if (clock) return false;
     clock = true;
@@ -87,7 +87,7 @@ struct TimeShape {
       afternoon = true;
       format += "%p";
     } else if (clock && TakeZoneName(zone) && zone.at == reader.at) {
-      format += "%z";  // reads names as well
+      format += "%z";  // %z also reads the names of zones
     } else if (IsWord(letters, "t")) {
       format += letters;
     } else {
@@ -113,7 +113,7 @@ struct TimeShape {
     return true;
   }
 
-  /// Returns the letters of the places, in the orders in which people write them, the likeliest first.
+  /// Returns the format letters of the open places, in each order in which people write them, the most likely first.
   std::vector<std::string_view> Orders() const {
     const bool slashes = format.find('/') != std::string::npos;
     if (month) return {"", "d", "dy"};
@@ -121,7 +121,7 @@ struct TimeShape {
     if (year && slashes) return {"m", "md", "dm"};
     if (year) return {"m", "dm", "md"};
     if (slashes) return {"mdy", "dmy", "ymd"};
-    if (short_places) return {};  // 1.2.3 is rather a version
+    if (short_places) return {};  // 1.2.3 is more likely a version
     return {"dmy", "mdy", "ymd"};
   }
 };
@@ -209,12 +209,13 @@ std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, co
   }
   if (given.typed && reads(ValueType::kBool, '.', -1, "")) return found;
   if (reads(ValueType::kAmount, given.decimal_point, given.thousands, "")) return found;
-  // The decimal point, and what stands between thousands; 0: nothing.
+  // Each pair is a decimal point and the byte between thousands. 0: there is no such byte.
   constexpr std::pair<char, char> kWays[] = {{'.', ','}, {',', 0},    {',', '.'}, {',', ' '},
                                              {'.', ' '}, {'.', '\''}, {'.', '_'}};
   for (const ValueType type : {ValueType::kInt, ValueType::kDecimal, ValueType::kAmount}) {
     for (const auto& [point, thousands] : kWays) {
-      // Whole numbers have no point, but one must be named that differs. 1,234 may be a decimal as well.
+      // Whole numbers have no decimal point, but the options must name one that differs from the separator of
+      // thousands. 1,234 may also be a decimal.
       const bool whole = type == ValueType::kInt;
       if (whole ? (point == ',') != (thousands == '.') : !found.empty() && thousands != 0) continue;
       bool any = thousands == 0;

@@ -19,7 +19,7 @@
 namespace gpusort {
 namespace {
 
-/// The number of values of a key without a type that are looked at, to warn if they look like numbers or times.
+/// For a key without a type: how many values are examined, to warn if they look like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
 
@@ -27,11 +27,11 @@ std::string Shown(std::string_view text) {
   return fmt::format("'{}{}'", EscapeName(text.substr(0, kMostShown)), text.size() > kMostShown ? "..." : "");
 }
 
-/// A bit of KeyTally::Column::looks_like beside those of ValueType: the text has digits.
+/// A bit of KeyTally::Column::looks_like in addition to those of the types: the text has digits.
 constexpr unsigned kHasDigits = 1u << 31;
 constexpr unsigned Bit(ValueType type) { return 1u << static_cast<unsigned>(type); }
 
-/// Keeps the 1st, 2nd, 4th, ... of the values that `count` counts.
+/// Adds every 1st, 2nd, 4th, 8th, ... value to the samples. `count` is the number of values so far.
 void KeepSample(std::string_view text, std::uint64_t count, std::vector<std::string>& samples) {
   constexpr std::size_t kLongest = 80;
   if (std::has_single_bit(count)) samples.emplace_back(text.substr(0, kLongest));
@@ -41,13 +41,13 @@ std::string RecordsHave(const KeyTally::Seen& seen) {
   return Counted(seen.count, "record") + (seen.count == 1 ? " has" : " have");
 }
 
-/// "record 7", with its input if there are several.
+/// Returns a text such as "record 7", with the name of the input if there are several.
 std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
   return "record " + std::to_string(seen.record + 1) +
          (spec.source.inputs.size() > 1 ? " of " + EscapeName(spec.source.inputs[seen.input]) : "");
 }
 
-/// An operand of -k, in quotes where a shell wants them.
+/// Returns an operand of -k for messages, in quotes if a shell needs them.
 std::string KeyWord(const ColumnKey& key, const std::string& type) {
   const std::string word = key.text + ":" + type;
   const bool plain = word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-/") ==
@@ -63,13 +63,14 @@ std::string NameOf(const TableOptions& table, const ColumnKey& key) {
          EscapeName(key.column) + "'";
 }
 
-/// Returns the words about a record, or about `several` records, without the value of a key: "has no column 'a'".
+/// Returns the text for messages about a record without the value of a key: "has no column 'a'". If `several` is true,
+/// the text is about several records.
 std::string Lacks(const TableOptions& table, const ColumnKey& key, bool several = false) {
   if (key.pattern.empty()) return (several ? "have no " : "has no ") + NameOf(table, key);
   return std::string(several ? "do" : "does") + " not match '" + EscapeName(key.column) + "'";
 }
 
-/// "'a', 'b', 'c'": up to three of the samples, each once.
+/// Returns up to three different samples as a text: "'a', 'b', 'c'".
 std::string ThreeOf(const std::vector<std::string>& samples) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> shown;
@@ -93,7 +94,8 @@ ValueRule WholeRule(const TableOptions& table) {
   return rule;
 }
 
-/// "say -k d:date, or ..." for a key without a type; empty if it looks like text.
+/// Returns the end of a warning about a key without a type: "say -k d:date, or ...". Returns "" if the values look like
+/// text.
 std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
   if (column.values == 0 || column.looks_like == 0) return "";
   const unsigned types = column.looks_like & ~kHasDigits;
@@ -102,7 +104,7 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
     ways.push_back({std::string(ValueTypeName(static_cast<ValueType>(std::countr_zero(types)))), ""});
   } else {
     ways = SuggestTypes(column.samples, key.rule);
-    // Digits that LooksLike leaves alone are names with leading zeros.
+    // Digits for which LooksLike() returns nothing are names with leading zeros.
     if (!ways.empty() && ways[0].type == ValueTypeName(ValueType::kInt) && ways[0].options.empty()) ways.clear();
   }
   if (ways.empty()) return "";
@@ -149,7 +151,7 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
     if (!null.empty()) begins_null_.set(static_cast<unsigned char>(null[0]));
   }
   if (table_.prefix_name) {
-    // A keyed record escapes no byte that EscapeName() leaves in a name.
+    // The text needs no escapes in a keyed record: EscapeName() leaves no byte in a name that would.
     for (const std::string& name : spec.source.inputs) {
       prefixes_.push_back((name == "-" ? "(standard input)" : EscapeName(name)) + ": ");
       longest_prefix_ = std::max<std::uint64_t>(longest_prefix_, prefixes_.back().size());
@@ -166,7 +168,7 @@ void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
   throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': " + why);
 }
 
-/// Throws Error(kUsage) if the columns of the format have no numbers, or no names.
+/// Throws Error(kUsage) if the key names its column by a number or a name, and the columns of the format have none.
 void TableFormat::CheckKey(const ColumnKey& key) const {
   const ColumnNames names = RowOf(table_).names;
   if (key.of_text()) {

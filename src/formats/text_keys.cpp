@@ -41,7 +41,7 @@ std::optional<std::string_view> FindFields(const Byte* p, const Byte* end, unsig
   return Text(p, after == nullptr ? end : after - 1);
 }
 
-// A newline occurs in lines that end with NUL.
+// Newlines count as blanks: they can occur in lines that end with NUL.
 const Byte* FindBlankByte(const Byte* p, const Byte* end) { return FindAny(p, end, ' ', '\t', '\n'); }
 const Byte* SkipBlankBytes(const Byte* p, const Byte* end) {
   while (p != end && (*p == ' ' || *p == '\t' || *p == '\n')) ++p;
@@ -65,8 +65,8 @@ std::optional<std::string_view> FindWords(const Byte* p, const Byte* end, std::u
 }  // namespace
 
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of) {
-  // The memory of a program and of its cache of states. The cache grows as far as the texts need it, and few need more
-  // than some KiB.
+  // The memory of the compiled expression and of its cache of states. The cache grows only as far as the texts need it,
+  // and few need more than some KiB.
   constexpr std::int64_t kMostMemory = std::int64_t{4} << 20;
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   const bool characters = !std::ranges::all_of(pattern, is_ascii) || pattern.find("\\p") != pattern.npos ||

@@ -61,7 +61,7 @@ struct Group {
   bool (*set)(std::string_view text, TimeParts& parts);
 };
 
-// The hour stands before the half of the day, which changes it.
+// The hour must come before the half of the day (AM, PM), which changes it.
 constexpr Group kGroups[] = {{"year", SetYear},
                              {"month", SetMonth},
                              {"day", SetNumber<&TimeParts::day, 2, 1, 31>},

@@ -62,7 +62,8 @@ constexpr ZoneName kZoneNames[] = {
 
 constexpr std::uint32_t kEraYears = 400, kEraDays = 146097;
 
-/// Years from a leap year on that is a multiple of 400 before all others, so that they are quick to divide.
+/// Returns the number of years since a leap year before all others, which is a multiple of 400. Such unsigned numbers
+/// are fast to divide.
 std::uint32_t Counted(std::int64_t year) {
   constexpr std::int64_t kFirst = 25'000 * kEraYears;
   static_assert(kFirst > 9'999'999);
@@ -74,8 +75,8 @@ bool IsLeap(std::int64_t year) {
   return counted % 4 == 0 && (counted % 100 != 0 || counted % 400 == 0);
 }
 
-/// Days since 1970-01-01, by eras of 400 years that begin in March: Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms".
+/// Returns the days since 1970-01-01. Counts in eras of 400 years that begin in March: Hinnant, "chrono-Compatible
+/// Low-Level Date Algorithms".
 std::optional<std::int64_t> DaysOf(const Civil& civil) {
   constexpr unsigned char kDays[] = {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (civil.month < 1 || civil.month > 12) return std::nullopt;
@@ -98,7 +99,7 @@ std::optional<std::int64_t> SecondsOf(const Clock& clock) {
   return (clock.hour * std::int64_t{60} + clock.minute) * 60 + clock.second;
 }
 
-/// An instant `minus` of which lies as far before 1970 as the numbers say.
+/// Makes an instant from seconds and a fraction. If `minus` is true, it is this far before 1970, otherwise after.
 Instant MakeInstant(std::int64_t seconds, std::string_view fraction, bool minus = false) {
   while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
   Instant instant;
@@ -134,7 +135,7 @@ bool TakeDate(TextReader& reader, Civil& civil, bool* compact = nullptr) {
   return reader.Take(between) && reader.TakeTwo(civil.month) && reader.Take(between) && reader.TakeTwo(civil.day);
 }
 
-/// " BC", which only ends a text. False if the year cannot be one before Christ.
+/// Skips " BC" at the end of the text, and makes the year one before Christ. Returns false if the year cannot be one.
 bool TakeBc(TextReader& reader, Civil& civil) {
   TextReader behind = reader;
   if (!behind.SkipSpace() || !IsWord(behind.rest(), "bc")) return true;
@@ -143,7 +144,7 @@ bool TakeBc(TextReader& reader, Civil& civil) {
   return civil.year <= 0;
 }
 
-/// Takes the fraction after seconds: '.' or ',' and digits, or nothing.
+/// Reads the fraction after the seconds, if there is one: '.' or ',' and digits.
 bool TakeFraction(TextReader& reader, Clock& clock) {
   if (!reader.Take('.') && !reader.Take(',')) return true;
   clock.fraction = reader.rest().substr(0, reader.digits());
@@ -159,8 +160,8 @@ bool TakeClock(TextReader& reader, bool compact, Clock& clock) {
   return reader.TakeTwo(clock.second) && TakeFraction(reader, clock);
 }
 
-/// YYYY-MM-DD?hh:mm:ss, ? one of T, t and a blank: nearly all there is, in half the time. False, and takes nothing, if
-/// it is otherwise.
+/// Reads YYYY-MM-DD, one of T, t and a blank, and hh:mm:ss. Nearly all times have this form, and this takes half of the
+/// time. Returns false and skips nothing if the text has another form.
 bool TakeUsual(TextReader& reader, Civil& civil, Clock& clock) {
   const char* const c = reader.at;
   if (reader.end - c < 19 || c[4] != '-' || c[7] != '-' || c[13] != ':' || c[16] != ':') return false;
@@ -185,7 +186,7 @@ std::optional<Instant> InstantOf(const Civil& civil, const Clock& clock, std::op
   return instant;
 }
 
-/// dd/Mon/yyyy:hh:mm:ss and a zone.
+/// Reads dd/Mon/yyyy:hh:mm:ss and a zone, as Apache writes them.
 std::optional<Instant> ParseApache(TextReader reader) {
   Civil civil;
   Clock clock;
@@ -201,7 +202,7 @@ std::optional<Instant> ParseApache(TextReader reader) {
   return InstantOf(civil, clock, offset);
 }
 
-/// Digits that count from 1970, of which `reader` holds `digits` and perhaps a fraction.
+/// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction.
 std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool minus) {
   const std::size_t behind = digits <= 10 ? 0 : digits <= 14 ? 3 : digits <= 17 ? 6 : 9;
   const std::int64_t seconds = reader.TakeNumber(digits - behind);
@@ -245,7 +246,7 @@ bool TakeFormatNumber(char letter, TextReader& reader, TimeParts& parts) {
   return good;
 }
 
-/// The letters of a format after the letters that stand for several others were replaced.
+/// The letters that a format can contain. Letters that stand for several others were replaced before.
 constexpr std::string_view kFormatLetters = "YmdHMSybBaAejpIzZsf%";
 /// Letters that stand for other letters.
 constexpr std::pair<char, std::string_view> kShortLetters[] = {{'T', "%H:%M:%S"}, {'D', "%m/%d/%y"}, {'F', "%Y-%m-%d"},

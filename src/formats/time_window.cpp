@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-/// Returns true for digits, perhaps with a sign before them and a point.
+/// Returns true if the text has only digits, a point, and perhaps a sign before them.
 bool IsCount(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.find_first_not_of(".0123456789") == text.npos;
@@ -38,7 +38,7 @@ std::optional<Instant> BoundOf(std::string_view text, const Zone& zone) {
   return instant;
 }
 
-/// Returns bytes in the order of instants.
+/// Returns bytes that sort in the order of the instants.
 std::vector<std::byte> BytesOf(const Instant& instant) {
   static const ValueKey key = [] {
     ValueRule rule;

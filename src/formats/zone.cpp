@@ -14,7 +14,7 @@
 namespace gpusort {
 namespace {
 
-/// Returns the seconds east of UTC of +hh, +hhmm or +hh:mm.
+/// Reads +hh, +hhmm or +hh:mm. Returns the distance from UTC in seconds, positive in the east.
 std::optional<int> OffsetOf(std::string_view text) {
   TextReader reader{text.data(), text.data() + text.size()};
   if (!reader.Is('+') && !reader.Is('-')) return std::nullopt;
@@ -85,7 +85,7 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
   const auto seconds = [](absl::CivilSecond civil) { return civil - absl::CivilSecond(1970, 1, 1); };
   Span span{-kFar, kFar, local - absl::ToUnixSeconds(info.pre)};
   absl::TimeZone::CivilTransition change;
-  // A transition at the instant itself is before it.
+  // A transition at this very instant counts as before it.
   if (zone_.PrevTransition(info.pre + absl::Seconds(1), &change)) {
     span.begin = std::max(seconds(change.from), seconds(change.to));
   }
@@ -96,7 +96,7 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
 bool Zone::Exists(std::string_view name) {
   thread_local std::set<std::string, std::less<>> known;
   if (known.contains(name)) return true;
-  // absl keeps every name that it was asked for, so it is asked only for names that have a file.
+  // absl keeps every name that it is asked for in memory, so it is asked only for names that have a file.
   const char* const variable = std::getenv("TZDIR");
   const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
   const std::string text(name);
