@@ -64,12 +64,13 @@ class Job:
                  check=None, once=False):
         self.name = name
         self.words = words
-        self.outputs = outputs  # a stream does not count as an output
+        self.outputs = outputs  # the outputs; a stream does not count as an output
         self.stdin = stdin
         self.program = program
         self.codes = codes  # the exit codes without a fault
         self.check = check
-        self.once = once  # no fault for ever: a program that can never be started is waited for, for a minute
+        # Whether a fault happens only once: a program that never starts would be waited for, for a minute.
+        self.once = once
         self.resumes = "--resume-dir" in words
         self.counts = {}
         self.want = {}

@@ -6,7 +6,8 @@ function(gpusort_module name)
   target_link_options(${name} PRIVATE LINKER:--version-script=${exports})
 endfunction()
 
-# Sets `result` to the version of a module: the release, and a sum of the headers that the program and the module share.
+# Sets `result` to the version of a module: the release, and a checksum of the headers that the program and the module
+# share.
 function(gpusort_module_version result)
   set(interface)
   foreach(header ${ARGN})
@@ -41,7 +42,7 @@ endif()
 # GCC copies constants that are not merged to the stack in the innermost loop, which takes five times as long.
 set_source_files_properties(kernels/cpu/vqsort.cpp PROPERTIES
                             COMPILE_OPTIONS "-O2;-fmerge-all-constants;-fno-sanitize=all")
-# A test makes a module of this library. The names are hidden, so that the code is the same as in a program.
+# A test makes a module of this library. Names are hidden, so that the code is the same as in a program.
 set_target_properties(gpusort_backends PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
 
 gpusort_module_version(version kernels/backend.hpp kernels/backend_module.hpp kernels/error.hpp
@@ -102,12 +103,12 @@ add_library(gpusort_core STATIC ${core_sources})
 # file.
 set_source_files_properties(src/cli/process.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(gpusort_core PUBLIC src)
-# The page of --report, as a string.
+# Puts the page of --report into the program, as a string.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/watch/report.html.in)
 file(READ src/watch/report.html.in report_page)
 file(CONFIGURE OUTPUT generated/report_template.hpp @ONLY CONTENT
      "inline constexpr char kReportTemplate[] = R\"page(@report_page@)page\";\n")
-# The long texts of --help, as strings. The page of keys is also installed as it is.
+# Puts the long texts of --help into the program, as strings. The page of keys is also installed unchanged.
 foreach(page gpusort.1 gpusort-keys.7)
   configure_file(src/cli/${page}.in generated/${page} @ONLY)
 endforeach()

@@ -12,7 +12,7 @@ option(GPUSORT_BENCH "Build the benchmarks" ON)
 set(GPUSORT_TEST_LABEL "" CACHE STRING "Build only the unit tests and fuzz targets with this label; all if it is empty")
 option(GPUSORT_FUZZ "Build the fuzz targets, and everything for them (needs clang)" OFF)
 
-# The program consists of few files, so that it starts as fast as GNU sort: see src/DESIGN.md, Start.
+# Links few libraries dynamically, so that the program starts as fast as GNU sort: see src/DESIGN.md, Start.
 find_library(GPUSORT_STATIC_OPTIONS libboost_program_options.a)
 find_library(GPUSORT_STATIC_LIBM libm.a)
 mark_as_advanced(GPUSORT_STATIC_OPTIONS GPUSORT_STATIC_LIBM)
@@ -49,12 +49,12 @@ if(GPUSORT_CUDA)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-    # CMake 3.25 does not know that nvcc 13 takes C++20.
+    # CMake 3.25 does not know that nvcc 13 supports C++20.
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   find_package(CUDAToolkit REQUIRED)
-  # Compresses machine code as well as PTX. A program of hundreds of kernels gets a twentieth of its size.
+  # Compresses machine code as well as PTX. A program with hundreds of kernels is then twenty times smaller.
   set(compress_kernels $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>)
 endif()

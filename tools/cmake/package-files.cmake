@@ -1,4 +1,5 @@
-# Run by CPack on what is to be packed: adds copyright and changelog to each package, and compresses as Debian wants it.
+# CPack runs this file on the files to be packed. It adds copyright and changelog to each package, and compresses them
+# as Debian requires.
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} name)
   set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})

@@ -1,5 +1,5 @@
-# The Debian packages that tools/package makes with CPack: each component of the installation is one. Copyright and
-# changelog, and all that must be compressed, are put in by package-files.cmake.
+# The Debian packages that tools/package makes with CPack. Each component of the installation becomes one package.
+# package-files.cmake adds copyright and changelog, and everything that must be compressed.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gpusort)
 set(CPACK_PACKAGE_VENDOR gpusort)
@@ -45,7 +45,7 @@ SortKeys, SortPairs, MergeKeys, MergePairs and MergeRuns for any key type and
 order, in C++20 on host threads and, compiled by nvcc, in device memory. With
 files for CMake's find_package and for pkg-config.")
 
-# The version is cpack's, so that it can be given there.
+# cpack can be called with another version, so the version is the variable of cpack.
 file(WRITE ${PROJECT_BINARY_DIR}/package-options.cmake
      "set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS \"gpusort (= \${CPACK_PACKAGE_VERSION})\")\n")
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/package-options.cmake)

@@ -6,7 +6,7 @@ if(GPUSORT_QUICK_START)
   set(runtime ${CMAKE_SOURCE_DIR}/kernels/shared_runtime.list)
   set_target_properties(gpusort PROPERTIES LINK_DEPENDS ${runtime})
   target_link_options(gpusort PRIVATE -static-libstdc++ LINKER:--dynamic-list=${runtime} LINKER:--as-needed LINKER:-O1)
-  # Takes three small functions of libm. The C++ library needs two of them, and is linked after libm.
+  # Links three small functions of libm. The C++ library needs two of them, and is linked after libm.
   target_link_libraries(gpusort PRIVATE ${GPUSORT_STATIC_LIBM})
   target_link_options(gpusort PRIVATE LINKER:--undefined=fegetround LINKER:--undefined=fesetround)
 endif()
@@ -26,7 +26,7 @@ add_custom_command(TARGET gpusort_task POST_BUILD
                    COMMAND gpusort_task --help=man > ${CMAKE_CURRENT_BINARY_DIR}/gpusort_task.1
                    BYPRODUCTS gpusort_task.1 VERBATIM)
 
-# The manual page and completions, from the program itself.
+# Makes the manual page and the completions by calling the program.
 add_custom_command(TARGET gpusort POST_BUILD COMMAND gpusort --help=man > ${CMAKE_CURRENT_BINARY_DIR}/gpusort.1
                    COMMAND gpusort --completion bash > ${CMAKE_CURRENT_BINARY_DIR}/gpusort.bash
                    COMMAND gpusort --completion zsh > ${CMAKE_CURRENT_BINARY_DIR}/_gpusort
