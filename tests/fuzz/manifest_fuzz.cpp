@@ -1,6 +1,7 @@
 // Fuzzes the manifest of a job that continues with arbitrary text. Each text is read twice: unchanged, and as lines of
-// JSON with correct hashes, so that forged content is read, too. The result must be the facts of the complete lines, or
-// kIntegrity or kUsage with the name of the manifest. A manifest with one changed bit must never give other facts.
+// JSON with correct hashes, so that the content of a forged manifest is read, too. The result must be the facts of the
+// complete lines, or kIntegrity or kUsage with the name of the manifest. A manifest with one changed bit must never
+// give other facts.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
