@@ -131,7 +131,7 @@ class OutputProof {
   /// their sort keys before them.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// The state of a proof after the beginning of an output. A later process can continue the proof from it.
+  /// The state of a proof that has seen only the beginning of an output. A later process can continue from it.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;

@@ -83,7 +83,7 @@ class Reversed {
   const bool before_;
 };
 
-// --- Numbers of a fixed range: digits of base 224, as bytes from 16 on. -------------------------------------------
+// --- Numbers of a fixed range, as digits of base 224. The digit 0 is the byte 16. -------------------------------
 
 inline constexpr std::uint32_t kBase = 224;
 inline constexpr unsigned kFirstDigit = 16;
@@ -118,7 +118,7 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
   }
 }
 
-// --- Digits -------------------------------------------------------------------------------------------------------
+// --- Decimal digits ---------------------------------------------------------------------------------------------
 
 /// Writes decimal digits in pairs, one byte for each pair: 20 + 2 * pair, plus 1 if another pair follows. Because of
 /// this bit, the digits need no byte at their end, and a number sorts after its own prefixes. The last digit must not
@@ -202,7 +202,7 @@ class ShortDigits {
 };
 #endif
 
-// --- Bytes --------------------------------------------------------------------------------------------------------
+// --- Texts ------------------------------------------------------------------------------------------------------
 
 /// Appends one byte of a text. The byte 3 ends a text, so the bytes 0 to 4 are written as 4 and one more byte.
 inline void PutContent(unsigned byte, KeyBytes& out) {

@@ -53,7 +53,7 @@ class LogKeys {
 
  private:
   enum Form : std::uint8_t { kUnread, kJson, kWeb, kSyslog, kLogfmt, kOther };
-  /// The fields that have a name in this class. The fields of access logs come first.
+  /// The fields of log lines that a key can name. The fields of access logs come first.
   enum Name : std::uint8_t {
     kVhost,
     kHost,

@@ -27,10 +27,11 @@ struct LogShape {
     kParts,  ///< the named groups of the regular expression `pattern` are the parts of the time
   };
   enum Place : std::uint8_t {
-    kWord,      ///< after `count` words that end with blanks, and then the text `lead`
-    kColumn,    ///< after `count` times the byte `separator`, and then the text `lead`
-    kLabel,     ///< after the text `lead` at the beginning of the line
-    /// After the first text `lead` that a time follows; empty `lead`: the first word that begins with a time.
+    kWord,      ///< the time follows `count` words, which end with blanks, and the text `lead`
+    kColumn,    ///< the time follows the byte `separator`, which occurs `count` times, and the text `lead`
+    kLabel,     ///< the time follows the text `lead` at the beginning of the line
+    /// The time follows the first text `lead` that has a time after it. Empty `lead`: the time begins the first word
+    /// that can be a time.
     kAnywhere,
   };
   std::string name;  ///< the name of the form in messages: "syslog"
@@ -62,7 +63,7 @@ struct LogTimes {
   std::int64_t latest = 0;
   std::uint64_t looked = 0;      ///< the number of lines that were examined, without lines that begin with a blank
   std::uint64_t matched = 0;     ///< the number of examined lines that have a time
-  std::string note;              ///< how the order of day and month was found out; empty: it needed no finding out
+  std::string note;  ///< how the order of day and month was found out; empty: the form of the times shows it
 };
 
 /// The options of the user about the times of logs.

@@ -17,8 +17,8 @@ class Zone {
 
   /// A range of local times in which the distance to UTC does not change.
   struct Span {
-    /// The first local time of the range, and the one after its last: seconds as for ToUtc(). If they are equal, the
-    /// range is empty.
+    /// The first local time of the range, and the one after its last, in seconds since 1970-01-01 00:00:00 local time.
+    /// If they are equal, the range is empty.
     std::int64_t begin = 0, end = 0;
     std::int64_t east = 0;  ///< local time minus UTC, in seconds
 
@@ -34,7 +34,7 @@ class Zone {
   /// Returns the longest range around `local` in which the distance to UTC does not change. The range is empty if the
   /// time `local` occurs twice or is left out. Throws Error(kUsage) if TZ names no zone.
   Span SpanOf(std::int64_t local) const;
-  /// Converts seconds since 1970 in UTC to local time, as for ToUtc().
+  /// Converts seconds since 1970 in UTC to seconds since 1970-01-01 00:00:00 local time.
   std::int64_t ToLocal(std::int64_t utc) const;
   /// Returns true if the IANA database has a zone of this name.
   static bool Exists(std::string_view name);

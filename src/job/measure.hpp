@@ -21,7 +21,8 @@ struct FolderSpeed {
 
 /// How many bytes a job will move, and measured speeds in bytes per second.
 struct ExpectFacts {
-  /// Bytes; `between` counts what merges before the last one read and write.
+  /// Numbers of bytes: of the input, of the temp files of sorted runs, of the temp files that merges before the last
+  /// one write, and of the output.
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;  ///< seconds that opening a GPU takes

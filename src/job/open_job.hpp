@@ -28,8 +28,8 @@ struct Ordered {
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// Returns what makes the keys of records with columns. Returns null for other records, which can be compared in the
-  /// layout `plain`.
+  /// Returns the object that makes the keys of records with columns. Returns null for other records, which can be
+  /// compared in the layout `plain`.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
   /// Returns the layout in which two records can be compared: with keys if records have columns, otherwise `plain`.
   RecordLayout comparable() const { return table ? keyed->layout() : plain; }

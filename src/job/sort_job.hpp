@@ -18,12 +18,12 @@ namespace gpusort {
 /// Throws Error if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Does the same with an `output` that is open already, and with `fronts`: the beginnings of streams that the caller
-/// has read.
+/// Sorts into `output`, which the caller has opened with `files`. `fronts` are streams of which the caller has already
+/// read the first bytes. Returns after the output is proved and published.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Does the same for a job whose inputs `context` has opened.
+/// Runs the sort of a job whose inputs `context` has opened. Returns after the output is proved and published.
 SortResult SortJob(SortContext& context);
 
 /// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend, and writes nothing.

@@ -173,8 +173,8 @@ class Cutter {
         }
       }
     }
-    // The cursors advance last, when the window shares all blocks. Otherwise an exception would release a block here,
-    // and the pool would wait for the lock that this thread holds.
+    // The cursors move only now, when the window holds a reference to every block. Otherwise an exception could release
+    // a block here, and the pool would wait for the lock that this thread holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&

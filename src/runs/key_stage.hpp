@@ -101,7 +101,7 @@ class KeyStage {
     std::uint64_t newlines = 0;
     // The places of two records for the check of the order. Their counts begin at the beginning of the piece.
     Place first;  ///< the first record in `keyed`
-    /// The first record that does not sort after the one before it; no value: all are in order.
+    /// The first record that is out of order; no value: all are in order.
     std::optional<Place> disorder;
   };
 

@@ -33,11 +33,11 @@ class TaskOrder {
   /// Returns true if the end of a record can be found without looking at the bytes before the record.
   bool plain() const { return !ordered_.table; }
   const Ordered& ordered() const { return ordered_; }
-  /// Returns the layout of records in the form that Compare() takes.
+  /// Returns the layout of the records that Compare() takes.
   const RecordLayout& layout() const { return layout_; }
-  /// Compares two records in the form that Comparable() returns.
+  /// Compares two records, which must have the form that Comparable() returns.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
-  /// Save and Load call RecordFormat::SaveState and LoadState.
+  /// Save() turns a state of the format into text, and Load() turns the text into the state again.
   std::string Save(const ScanState& state) const { return ordered_.format().SaveState(state); }
   ScanState Load(const std::string& state) const { return ordered_.format().LoadState(state); }
   /// Returns true if the key of a record can depend on bytes before the record. The format's state before a record is
@@ -100,7 +100,8 @@ class RunFile {
   /// Searches [low, high] for the offset in this run that corresponds to `place`, a place in the order of all records.
   /// The caller must know that it is in this range. `own` is the number of this run.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
-  /// Does the same in the whole file, and uses the fences.
+  /// Returns the offset in this run that corresponds to `place`, a place in the order of all records. Uses the fences
+  /// to search only a part of the file. `own` is the number of this run.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high), which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,

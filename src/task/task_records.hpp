@@ -35,10 +35,11 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning the bytes [begin, end) of an input, for the tasks of later slices. If the format has a fixed
-/// number of modes, after[mode] is the mode after the bytes if `mode` is the mode before them. after[mode] is the
-/// number of modes if `mode` is impossible there. In all other formats, `end` is the end of the first record that ends
-/// at or after `begin`, and `state` is the format's state at `end` (RecordFormat::SaveState).
+/// The result of scanning the bytes [begin, end) of an input, for the tasks of later slices. In some formats, a scan is
+/// always in one of a few modes, such as inside or outside of quotes. For these, after[mode] is the mode after the
+/// bytes if `mode` is the mode before them, or the number of modes if `mode` is impossible there. In all other formats,
+/// `end` is the end of the first record that ends at or after `begin`, and `state` is the state of the format there
+/// (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;

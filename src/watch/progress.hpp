@@ -20,7 +20,8 @@
 
 namespace gpusort {
 
-/// Computes the rate of the last five seconds in bytes per second, or the rate since the first sample if that is less.
+/// Computes the rate of the last five seconds in bytes per second. In the first five seconds: the rate since the first
+/// sample.
 class RateMeter {
  public:
   /// Adds a sample: `done` bytes were done at the time `now`. Neither value may be less than in the last call. Returns
