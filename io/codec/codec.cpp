@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "io/codec/load_codec.hpp"
+#include "io/codec/codec_module.hpp"
 
 namespace gpusort {
 namespace {

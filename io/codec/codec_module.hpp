@@ -109,6 +109,14 @@ DecoderMemory AlwaysTakes(std::uint64_t) {
   throw Error(ErrorCode::kInternal, "codec " + std::string(codec) + ": " + why);
 }
 
+enum class Codec;  // defined in codec.hpp
+namespace detail {
+
+/// Returns the module of a codec and loads the module at the first call. Throws Error(kIo) with the reason if the
+/// module or its library cannot be loaded, and Error(kInternal) for kNone and kProgram. Thread-safe.
+const CodecModule& LoadCodec(Codec codec);
+
+}  // namespace detail
 }  // namespace gpusort
 
 /// The functions that modules export: one function for each module, which returns the module's table of functions. If

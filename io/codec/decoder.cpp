@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/codec/codec.hpp"
-#include "io/codec/load_codec.hpp"
+#include "io/codec/codec_module.hpp"
 
 namespace gpusort {
 namespace {

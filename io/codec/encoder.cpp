@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/codec/codec.hpp"
-#include "io/codec/load_codec.hpp"
+#include "io/codec/codec_module.hpp"
 #include "kernels/thread.hpp"
 
 namespace gpusort {

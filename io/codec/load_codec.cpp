@@ -1,11 +1,11 @@
-#include "io/codec/load_codec.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <new>
 #include <string>
 
+#include "io/codec/codec.hpp"
+#include "io/codec/codec_module.hpp"
 #include "kernels/module.hpp"
 
 #pragma weak gpusort_codec_gz
