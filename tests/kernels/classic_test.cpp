@@ -20,30 +20,13 @@
 #include "kernels/classic/merge_phases.hpp"
 #include "kernels/classic/parallel_host.hpp"
 #include "kernels/classic/row_column_merge.hpp"
+#include "merge_patterns.hpp"
 
 namespace gpusort::classic {
 namespace {
 
-/// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
-struct Tagged {
-  std::int32_t key = 0;
-  std::uint32_t origin = 0;
-  friend bool operator==(const Tagged&, const Tagged&) = default;
-};
-/// A key and a value of 8 bytes.
-struct Pair {
-  std::int64_t key = 0;
-  std::int64_t origin = 0;
-  friend bool operator==(const Pair&, const Pair&) = default;
-};
-struct KeyLess {
-  template <typename Item>
-  bool operator()(const Item& a, const Item& b) const {
-    return a.key < b.key;
-  }
-};
+using namespace gpusort::testing;
 
-constexpr int kPatterns = 6;
 constexpr int kFromB = 1000000;  ///< the first origin of b
 
 template <typename Item>
@@ -53,26 +36,12 @@ struct TwoLists {
 
 template <typename Item>
 TwoLists<Item> MakeLists(std::uint64_t m, std::uint64_t n, int pattern, std::mt19937_64& random) {
-  const auto key = [&](std::uint64_t i, bool of_b) -> std::uint64_t {
-    switch (pattern) {
-      case 0:
-        return of_b ? m + i : i;  // disjoint, a first
-      case 1:
-        return of_b ? i : n + i;  // disjoint, b first
-      case 2:
-        return 2 * i + of_b;  // interleaved
-      case 3:
-        return 7;  // all equal
-      case 4:
-        return random() % 2;  // two values
-      default:
-        return random() % 100;
-    }
-  };
   TwoLists<Item> lists;
   const auto make = [&](std::vector<Item>& list, std::uint64_t items, bool of_b) {
     list.resize(items);
-    for (std::uint64_t i = 0; i < items; ++i) list[i].key = static_cast<decltype(Item::key)>(key(i, of_b));
+    for (std::uint64_t i = 0; i < items; ++i) {
+      list[i].key = static_cast<decltype(Item::key)>(PatternKey(pattern, i, of_b ? m : n, of_b, 100, random));
+    }
     std::stable_sort(list.begin(), list.end(), KeyLess{});
     for (std::uint64_t i = 0; i < items; ++i) {
       list[i].origin = static_cast<decltype(Item::origin)>(i + (of_b ? kFromB : 0));

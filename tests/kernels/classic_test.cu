@@ -15,62 +15,23 @@
 #include "gpusort/merge_path.hpp"
 #include "kernels/classic/merge_kernels.cuh"
 #include "kernels/classic/row_column_merge.cuh"
+#include "merge_patterns.hpp"
 
 namespace gpusort::classic {
 namespace {
 
-using testing::DeviceList;
-using testing::ToHost;
+using namespace gpusort::testing;
 
-bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
-
-/// A key with its origin, which shows whether a merge is stable. Only `key` is compared.
-struct Tagged {
-  std::uint32_t key;
-  std::uint32_t origin;
-  friend bool operator==(const Tagged&, const Tagged&) = default;
-};
-/// A key and a value of 8 bytes.
-struct Pair {
-  std::int64_t key;
-  std::int64_t origin;
-  friend bool operator==(const Pair&, const Pair&) = default;
-};
-struct KeyLess {
-  template <typename Item>
-  GPUSORT_HD bool operator()(const Item& a, const Item& b) const {
-    return a.key < b.key;
-  }
-};
 struct IntLess {
   GPUSORT_HD bool operator()(std::int32_t a, std::int32_t b) const { return a < b; }
 };
-
-/// Returns item i of a list with one of kPatterns patterns. The first three patterns describe pairs of lists.
-constexpr int kPatterns = 6;
-std::uint64_t PatternKey(int pattern, std::uint64_t i, std::uint64_t other_items, bool of_b, std::mt19937_64& random) {
-  switch (pattern) {
-    case 0:
-      return of_b ? other_items + i : i;  // disjoint, a first
-    case 1:
-      return of_b ? i : other_items + i;  // disjoint, b first
-    case 2:
-      return 2 * i + of_b;  // interleaved
-    case 3:
-      return 7;  // all equal
-    case 4:
-      return random() % 2;  // two values
-    default:
-      return random() % 1000000;
-  }
-}
 
 template <typename Item, typename LessT>
 std::vector<Item> MakeSorted(std::uint64_t items, std::uint64_t other_items, bool of_b, int pattern, LessT less,
                              std::mt19937_64& random) {
   std::vector<Item> list(items);
   for (std::uint64_t i = 0; i < items; ++i) {
-    const std::uint64_t key = PatternKey(pattern, i, other_items, of_b, random);
+    const std::uint64_t key = PatternKey(pattern, i, other_items, of_b, 1000000, random);
     if constexpr (std::is_integral_v<Item>) {
       list[i] = static_cast<Item>(key);
     } else {
@@ -85,19 +46,8 @@ std::vector<Item> MakeSorted(std::uint64_t items, std::uint64_t other_items, boo
   return list;
 }
 
-class ClassicGpu : public ::testing::Test {
+class ClassicGpu : public GpuTest {
  protected:
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      cudaGetLastError();
-      GTEST_SKIP() << "no GPU";
-    }
-    ASSERT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  }
-  void TearDown() override {
-    if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
-  }
   /// Waits for the lists, which the default stream has filled, and then for the work that `call` queues.
   template <typename Call>
   void Run(Call call) {
@@ -134,8 +84,6 @@ class ClassicGpu : public ::testing::Test {
       }
     }
   }
-
-  cudaStream_t stream_ = nullptr;
 };
 
 // The calls as function objects.
@@ -298,7 +246,8 @@ void ExpectRowsSort(std::uint64_t items, std::uint64_t row_items, int pattern, c
   std::mt19937_64 random(3);
   std::vector<Tagged> in(items);
   for (std::uint64_t i = 0; i < items; ++i) {
-    in[i] = {static_cast<std::uint32_t>(PatternKey(pattern, i, 0, false, random)), static_cast<std::uint32_t>(i)};
+    in[i].key = static_cast<std::int32_t>(PatternKey(pattern, i, 0, false, 1000000, random));
+    in[i].origin = static_cast<std::uint32_t>(i);
   }
   auto expected = in;
   std::stable_sort(expected.begin(), expected.end(), KeyLess{});

@@ -28,23 +28,11 @@ static bool operator==(const Entry& a, const Entry& b) { return a.hi == b.hi && 
 namespace {
 
 using testing::DeviceList;
+using testing::Reduced;
 using testing::ToHost;
 
-bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
-
-class Gpu : public ::testing::Test {
+class Gpu : public testing::GpuTest {
  protected:
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      cudaGetLastError();
-      GTEST_SKIP() << "no GPU";
-    }
-    ASSERT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  }
-  void TearDown() override {
-    if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
-  }
   /// Runs call(workspace, bytes) -> cudaError_t twice: asks for the size, then does the work. Waits for the end.
   template <typename Call>
   void Run(Call call) {
@@ -59,8 +47,6 @@ class Gpu : public ::testing::Test {
     ASSERT_CUDA(cudaStreamSynchronize(stream_));
     ASSERT_CUDA(cudaGetLastError());
   }
-
-  cudaStream_t stream_ = nullptr;
 };
 using GpuSortKeys = Gpu;
 using GpuSortPairs = Gpu;

@@ -14,6 +14,22 @@
 
 namespace gpusort::testing {
 
+/// Returns the key of a column that is given by its name.
+inline ColumnKey TypedKey(const std::string& column, ValueType type, bool descending = false) {
+  ColumnKey key;
+  key.text = key.column = column;
+  key.rule.type = type;
+  key.rule.typed = true;
+  key.rule.descending = descending;
+  return key;
+}
+/// Returns the key of a column that is given by its number, from 1.
+inline ColumnKey TypedKey(std::uint64_t number, ValueType type, bool descending = false) {
+  ColumnKey key = TypedKey(std::to_string(number), type, descending);
+  key.number = number;
+  return key;
+}
+
 struct CutRecord {
   std::string key, body;
   friend auto operator<=>(const CutRecord&, const CutRecord&) = default;

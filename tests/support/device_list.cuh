@@ -1,10 +1,11 @@
-// Lists in device memory for tests, with guard bytes after their ends.
+// Tests on a GPU: a fixture with a stream, and lists in device memory with guard bytes after their ends.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #define ASSERT_CUDA(call) ASSERT_EQ((call), cudaSuccess)
@@ -14,6 +15,27 @@ namespace gpusort::testing {
 
 inline constexpr std::size_t kGuardBytes = 256;
 inline constexpr unsigned char kGuard = 0xA5;
+
+/// Returns true if tests must use only small sizes, for compute-sanitizer.
+inline bool Reduced() { return std::getenv("GPUSORT_REDUCED") != nullptr; }
+
+/// A test with a stream that does not wait for the default stream. Skipped on machines without a GPU.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      cudaGetLastError();
+      GTEST_SKIP() << "no GPU";
+    }
+    ASSERT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  }
+  void TearDown() override {
+    if (stream_ != nullptr) EXPECT_CUDA(cudaStreamDestroy(stream_));
+  }
+
+  cudaStream_t stream_ = nullptr;
+};
 
 /// A list in device memory, followed by guard bytes. The destructor checks that nothing has overwritten the guard.
 template <typename T>

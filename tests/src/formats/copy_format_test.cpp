@@ -20,16 +20,6 @@ using namespace std::string_literals;
 using namespace gpusort::testing;
 using Row = std::vector<std::optional<std::string>>;
 
-ColumnKey Key(std::uint64_t number, ValueType type, bool descending = false) {
-  ColumnKey key;
-  key.text = key.column = std::to_string(number);
-  key.number = number;
-  key.rule.type = type;
-  key.rule.typed = true;
-  key.rule.descending = descending;
-  return key;
-}
-
 JobSpec TableOptionsOf(const std::string& name, int quote, std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.table.emplace();
@@ -159,8 +149,8 @@ std::string KeyOfRow(const Row& row, const std::vector<ColumnKey>& keys) {
 
 const std::vector<std::vector<ColumnKey>> kKeys = {
     {},
-    {Key(1, ValueType::kText)},
-    {Key(3, ValueType::kInt, true), Key(1, ValueType::kText), Key(3, ValueType::kText)}};
+    {TypedKey(1, ValueType::kText)},
+    {TypedKey(3, ValueType::kInt, true), TypedKey(1, ValueType::kText), TypedKey(3, ValueType::kText)}};
 
 void CheckAgainstParser(const std::string& name, int quote) {
   const std::string bytes = "aN\\\\\\\\\t\t\n\n\n\r.\"\"7x0nrZ"s;
@@ -193,9 +183,9 @@ TEST(CopyFormat, SortsByTypedColumns) {
     const JobSpec spec = TableOptionsOf(name, -1, std::move(keys));
     return Sorted(CutRecords(CopyFormat(spec), text, 7));
   };
-  EXPECT_EQ(sorted(rows + "\\.\n", "pgcopy", {Key(2, ValueType::kInt)}),
+  EXPECT_EQ(sorted(rows + "\\.\n", "pgcopy", {TypedKey(2, ValueType::kInt)}),
             "a\\\nb\t-1\n\\N\t9\nb\t10\n\t\\N\nc\tword\n\\.\n");
-  EXPECT_EQ(sorted(rows, "mysql", {Key(1, ValueType::kText)}), "\t\\N\na\\\nb\t-1\nb\t10\nc\tword\n\\N\t9\n");
+  EXPECT_EQ(sorted(rows, "mysql", {TypedKey(1, ValueType::kText)}), "\t\\N\na\\\nb\t-1\nb\t10\nc\tword\n\\N\t9\n");
 }
 
 TEST(CopyFormat, SaysWhatIsWrong) {
@@ -214,7 +204,7 @@ TEST(CopyFormat, SaysWhatIsWrong) {
 }
 
 TEST(CopyFormat, CountsBadValuesWithTheirPlace) {
-  const JobSpec spec = TableOptionsOf("pgcopy", -1, {Key(2, ValueType::kInt)});
+  const JobSpec spec = TableOptionsOf("pgcopy", -1, {TypedKey(2, ValueType::kInt)});
   const CutInput cut = CutRecords(CopyFormat(spec), "a\t1\nb\tx\nc\n", 100);
   EXPECT_EQ(cut.tally.columns[0].bad.count, 1);
   EXPECT_EQ(cut.tally.columns[0].bad.record, 1);

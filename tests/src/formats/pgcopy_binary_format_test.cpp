@@ -43,20 +43,9 @@ std::string Header(std::int32_t flags, const std::string& extension = "") {
   return "PGCOPY\n\377\r\n\0"s + Big(flags) + Big(static_cast<std::int32_t>(extension.size())) + extension;
 }
 
-ColumnKey BinaryKey(std::uint64_t number, ValueType type, bool descending = false) {
-  ColumnKey key;
-  key.text = key.column = std::to_string(number);
-  key.number = number;
-  key.rule.type = type;
-  key.rule.typed = true;
-  key.rule.descending = descending;
-  return key;
-}
-
 JobSpec BinaryOptions(std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.table.emplace();
-  spec.source.table->name = "pgcopy-binary";
   spec.source.table->name = "pgcopy-binary";
   spec.source.table->keys = std::move(keys);
   return spec;
@@ -118,7 +107,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
   for (const bool all : {true, false}) {
     const JobSpec spec =
         BinaryOptions(all ? std::vector<ColumnKey>{}
-                          : std::vector{BinaryKey(2, ValueType::kText, true), BinaryKey(1, ValueType::kText)});
+                          : std::vector{TypedKey(2, ValueType::kText, true), TypedKey(1, ValueType::kText)});
     const CutInput cut = CutEverywhere(PgCopyBinaryFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
     if (text.empty()) continue;  // nothing is read then
     RC_ASSERT(cut.error.empty() == ends.has_value());
@@ -151,7 +140,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
 
 /// Returns the key of a value in binary form.
 std::string BinaryKey(ValueType type, const std::string& value, bool descending, std::uint64_t* bad = nullptr) {
-  const JobSpec spec = BinaryOptions({BinaryKey(1, type, descending)});
+  const JobSpec spec = BinaryOptions({TypedKey(1, type, descending)});
   const std::string tuple = Tuples({value});
   const CutInput cut = CutRecords(PgCopyBinaryFormat(spec), tuple + Big(std::int16_t{-1}), 1000);
   EXPECT_EQ(cut.error, "");
@@ -160,7 +149,7 @@ std::string BinaryKey(ValueType type, const std::string& value, bool descending,
 }
 
 std::string TextKey(ValueType type, const std::string& text, bool descending) {
-  const ValueKey key(BinaryKey(1, type, descending).rule);
+  const ValueKey key(TypedKey(1, type, descending).rule);
   return KeyBytes([&](FieldWriter& out) { EXPECT_TRUE(key.Put(text, out)) << text; });
 }
 
@@ -259,7 +248,7 @@ TEST(PgCopyBinaryFormat, TakesOtherLengthsForNoValues) {
 }
 
 TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
-  const JobSpec spec = BinaryOptions({BinaryKey(1, ValueType::kText)});
+  const JobSpec spec = BinaryOptions({TypedKey(1, ValueType::kText)});
   PgCopyBinaryFormat format(spec);
   for (const std::string& header : {Header(0), Header(0, "extension"), Header(1 << 16), Header(5)}) {
     for (std::size_t size = 0; size <= header.size() + 3; ++size) {

@@ -18,20 +18,10 @@ namespace {
 
 using namespace gpusort::testing;
 
-ColumnKey Key(const std::string& column, ValueType type, bool descending = false) {
-  ColumnKey key;
-  key.text = key.column = column;
-  key.rule.type = type;
-  key.rule.typed = true;
-  key.rule.descending = descending;
-  return key;
-}
-
 JobSpec DumpOptions(std::vector<ColumnKey> keys) {
   JobSpec spec;
   spec.source.inputs = {"dump.sql"};
   spec.source.table.emplace();
-  spec.source.table->name = "pgdump";
   spec.source.table->name = "pgdump";
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = -1;
@@ -122,7 +112,7 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
 
 RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
   std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
-  JobSpec spec = DumpOptions({Key("t.b", ValueType::kInt), Key("\"a b\".b", ValueType::kText, true)});
+  JobSpec spec = DumpOptions({TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)});
   spec.source.force_format = true;  // old strings may hide a COPY
   const PgDumpFormat format(spec);
   const CutInput cut = CutRecords(format, rest, rest.size());
@@ -146,7 +136,7 @@ RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
 }
 
 TEST(PgDumpFormat, RefusesADamagedState) {
-  const JobSpec spec = DumpOptions({Key("t.a", ValueType::kInt)});
+  const JobSpec spec = DumpOptions({TypedKey("t.a", ValueType::kInt)});
   const PgDumpFormat format(spec);
   ScanState state;
   format.Scan(Span("COPY public.t (a) FROM stdin;\n"), state);
@@ -191,18 +181,18 @@ TEST(PgDumpFormat, SortsRowsOfEachTable) {
   const std::string other = "\\.\n\nSELECT 1;\nCOPY other.t (id, name) FROM stdin;\n";
   const std::string front = "SET x = 1;\nCOPY public.t (id, name) FROM stdin;\n";
   EXPECT_EQ(SortedDump({}), front + "10\tb\n9\ta\n\\N\tc\n" + other + "10\ty\n2\tz\n" + rest);
-  EXPECT_EQ(SortedDump({Key("t.id", ValueType::kInt)}),
+  EXPECT_EQ(SortedDump({TypedKey("t.id", ValueType::kInt)}),
             front + "9\ta\n10\tb\n\\N\tc\n" + other + "2\tz\n10\ty\n" + rest);
-  EXPECT_EQ(SortedDump({Key("other.t.name", ValueType::kText), Key("public.t.name", ValueType::kText, true),
-                        Key("\"A.b\".\"X\"\"y\"", ValueType::kText)}),
+  EXPECT_EQ(SortedDump({TypedKey("other.t.name", ValueType::kText), TypedKey("public.t.name", ValueType::kText, true),
+                        TypedKey("\"A.b\".\"X\"\"y\"", ValueType::kText)}),
             front + "\\N\tc\n10\tb\n9\ta\n" + other + "10\ty\n2\tz\n" + rest);
 }
 
 TEST(PgDumpFormat, RefusesKeysOfNoTable) {
-  EXPECT_NE(SortedDump({Key("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"), std::string::npos);
-  EXPECT_NE(SortedDump({Key("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
+  EXPECT_NE(SortedDump({TypedKey("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"), std::string::npos);
+  EXPECT_NE(SortedDump({TypedKey("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
   for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
-    EXPECT_THROW(SortedDump({Key(name, ValueType::kInt)}), Error) << name;
+    EXPECT_THROW(SortedDump({TypedKey(name, ValueType::kInt)}), Error) << name;
   }
   JobSpec spec = DumpOptions({});
   spec.source.inputs.push_back("another");
