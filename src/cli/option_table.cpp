@@ -129,7 +129,7 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.spec.order.top = ParseCount(text, 1, kMaxSize); },
      .help = "write only the first N records of the order; with -u, the first N of the records that -u keeps",
      .more = "The output has the bytes that head would print of the whole output. Each batch keeps its first N "
-             "records, so little is spilled.",
+             "records, so little goes to temp files.",
      .brief = "write only the first N records of the order"},
 
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .marks = kWithCheck | kLinesOnly,
@@ -220,23 +220,22 @@ constexpr OptionRow kRows[] = {
     {.section = kTables, .name = "time", .argument = "FORMAT", .marks = kRepeats | kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.times.push_back(CheckedTimeFormat(text)); },
      .takes = kTakesTime,
-     .help = "the form of the times of a log, in strptime's letters and %f for a fraction; of several, each input "
-             "takes the one that fits",
+     .help = "how the times of a log are written, in strptime's letters and %f for a fraction; if there are several, "
+             "each input takes the one that fits",
      .more = "The known forms are not tried then. The time may stand at any place that is the same in all lines.",
      .about = "the form of the times of a log"},
     {.section = kTables, .name = "time-regex", .argument = "RE", .marks = kRepeats | kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.time_patterns.push_back(text); },
      .takes = kTakesTime,
-     .help = "the first group of the regular expression RE (RE2) is the time of a log's line; of several, each input "
-             "takes the one that fits",
-     .more = "With named groups, (?P<year>...), month, day, hour, minute, second, fraction, ampm and zone are the "
-              "parts "
-             "of the time. Otherwise the first group is a time in a known form, or in the form that --time gives.",
+     .help = "the first group of the regular expression RE (RE2) is the time of a log's line; if there are several, each "
+             "input takes the one that fits",
+     .more = "The parts of the time may be named groups: (?P<year>...), month, day, hour, minute, second, fraction, "
+             "ampm and zone. Without them the first group is a time in a known form, or in the form of --time.",
      .about = "a regular expression that finds the times of a log"},
     {.section = kTables, .name = "timezone", .argument = "ZONE", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.zone = text; },
      .takes = kTakesTime,
-     .help = "the zone of times that name none: a name of the IANA database or an offset (default: TZ, then the "
+     .help = "the time zone of times without a zone: a name of the IANA database or an offset (default: TZ, then the "
              "machine's zone)"},
     {.section = kTables, .name = "year", .argument = "N", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.year = static_cast<unsigned>(ParseCount(text, 1000, 9999)); },
@@ -274,24 +273,24 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.table.since = CheckedWindowTime(text); },
      .takes = kTakesTime,
      .help = "only the records of a log with this time or a later one: 2026-11-23, 2026-11-23T06:00, or @ and seconds "
-             "since 1970; without a zone, in that of --timezone",
+             "since 1970; a time without a zone is one of --timezone",
      .more = "A record without a time is left out.",
      .about = "only records of a log from this time on"},
     {.section = kTables, .name = "until", .argument = "TIME", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.until = CheckedWindowTime(text); },
      .takes = kTakesTime,
-     .help = "only the records of a log before this time, which itself is left out; in the form of --since",
+     .help = "only the records of a log before this time, without this time itself; written as for --since",
      .about = "only records of a log before this time"},
     {.section = kTables, .name = "prefix-name", .marks = kTablesOnly,
      .set = [](Typed& to, Text) { to.table.prefix_name = true; },
      .takes = kTakesTime,
-     .help = "write the name of its input, as in a.log: , before the first line of each record of a log",
-     .more = "The order is that of the records without the names. Standard input is named (standard input).",
+     .help = "write the name of the input, a colon and a blank before the first line of each record of a log",
+     .more = "The names do not change the order. Standard input is named (standard input).",
      .about = "write the input's name before each record"},
     {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
-     .help = "stop at a value that is not of its key's type, at a record with another number of columns than the "
-             "header, and at text after a closing quote",
+     .help = "stop at a value that is not of its key's type, at a record whose number of columns differs from the "
+             "header's, and at text after a closing quote",
      .more = "That is exit 3 with the place. Without the option such values are ordered as null, and a warning "
              "counts all of these.",
      .about = "stop at values and records that do not fit their type or the header"},
@@ -322,14 +321,14 @@ constexpr OptionRow kRows[] = {
      .more = "A codec that contradicts the output's extension is exit 2.", .about = "how to compress the output"},
     {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .marks = kAnyAttempt, .set = SetTempCodec,
      .words = "auto none lz4 zst",
-     .help = "compress spilled blocks: auto (the default: if that saves time), none, lz4 or zst",
+     .help = "compress temp files: auto (the default: if that saves time), none, lz4 or zst",
      .more = "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst. "
              "Blocks that the page cache takes at the speed of RAM are not compressed.",
-     .about = "how to compress spilled blocks"},
+     .about = "how to compress temp files"},
     {.section = kCompressed, .name = "compress-program", .argument = "PROGRAM", .set = SetTempProgram,
      .words = "gzip bzip2 xz zstd lz4",
-     .help = "compress spilled blocks with PROGRAM, and expand them with PROGRAM -d, as for sort; gzip, bzip2, xz, "
-             "zstd and lz4 are built in",
+     .help = "compress temp files with PROGRAM, and expand them with PROGRAM -d, as for sort; gzip, bzip2, xz, zstd and "
+             "lz4 are built in",
      .more = "Each block and each direction takes a process. A block that does not get shorter is stored uncompressed, "
              "so the option does not encrypt. If the program cannot be started, a warning says so and nothing is "
              "compressed. If it fails: exit 4. If it does not return the bytes it was given: exit 8. Its memory does "
@@ -357,9 +356,9 @@ constexpr OptionRow kRows[] = {
              "longer. See GPUs that fail in the manual page."},
     {.section = kResources, .name = "temp-dir", .letter = 'T', .argument = "DIR", .marks = kRepeats | kAnyAttempt,
      .set = AddTempDir,
-     .help = "where to spill; several folders spread the load (default: TMPDIR, or the output's folder, or /var/tmp "
-             "for a stream)",
-     .brief = "where to spill; several spread the load"},
+     .help = "the folder for temp files; several folders share the load (default: TMPDIR, or the output's folder, or "
+             "/var/tmp for a stream)",
+     .brief = "folder for temp files; several share the load"},
     {.section = kResources, .name = "temporary-directory", .argument = "DIR", .marks = kRepeats | kAnyAttempt,
      .set = AddTempDir, .same_as = "temp-dir", .help = "the same as --temp-dir"},
     {.section = kResources, .name = "threads", .argument = "N", .marks = kAnyAttempt, .set = SetThreads,
