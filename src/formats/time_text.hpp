@@ -47,7 +47,7 @@ struct Instant {
   int infinite = 0;           ///< 0: a point in time; -1: before all points in time; 1: after all of them
   std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
   std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
-  /// True: the fraction is subtracted from `seconds` + 1 instead of added to `seconds`; used before 1970.
+  /// True: the fraction is subtracted from `seconds` + 1 instead of added to `seconds`. Used for times before 1970.
   bool from_next = false;
   bool zoned = true;          ///< true: the text had a time zone; false: it was read as UTC
 };

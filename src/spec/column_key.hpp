@@ -61,7 +61,7 @@ struct ColumnKey {
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
 
-/// The choice of the lines of a log that begin records.
+/// Tells which lines of a log begin records.
 enum class Multiline : std::uint8_t {
   kAuto,    ///< lines with a time
   kIndent,  ///< lines that do not begin with a blank
