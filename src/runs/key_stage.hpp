@@ -64,8 +64,8 @@ class KeyStage {
     return block;
   }
   // Call the following functions only after Next() has returned std::nullopt.
-  /// Returns the checksum of all records of the output, as they are written there. Records that the job leaves out do
-  /// not count.
+  /// Returns the checksum of all records that were read, with the bytes that they have in the output. Records that the
+  /// job leaves out do not count.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
   /// Returns the bytes after the last record of the inputs.
