@@ -42,7 +42,7 @@ std::string_view CodecName(Codec codec);
 
 /// Upper limits for one compressed input.
 struct DecoderLimits {
-  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; unused by kNone
+  std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; kNone ignores it
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest window or dictionary
   unsigned memory_share = 1;  ///< messages name this multiple of the memory needed as a sufficient --memory
 };

@@ -51,8 +51,8 @@ void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, O
   });
 }
 
-/// Merges on up to `threads` threads, including the calling thread, but on at most one thread for each core. 0
-/// `threads` means one thread for each core.
+/// Merges on up to `threads` threads, including the calling thread, but on at most one thread for each core. If
+/// `threads` is 0, uses one thread for each core.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {

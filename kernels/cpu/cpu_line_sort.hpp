@@ -78,7 +78,7 @@ class LineRefiner {
   }
 
   /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of an encoded key
-  /// that no entry contains. On return the entries are in the final order, with unchanged content.
+  /// after the bytes in its entry. On return the entries are in the final order, with unchanged content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;

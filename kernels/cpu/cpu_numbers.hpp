@@ -68,7 +68,7 @@ void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Maps p[0, n) in place. Returns true if the mapped numbers are in order.
+/// Applies `map` to p[0, n) in place. Returns true if the mapped numbers are in order.
 template <typename U>
 bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   constexpr std::uint64_t kChunk = 4096 / sizeof(U);

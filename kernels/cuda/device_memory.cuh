@@ -94,7 +94,7 @@ inline CudaFaults& TheCudaFaults() {
   return faults;
 }
 
-/// Returns how many GPUs each GPU counts as. Tests set GPUSORT_GPU_TWINS=N, so that each GPU acts as N GPUs with
+/// Returns how many GPUs each real GPU stands for. Tests set GPUSORT_GPU_TWINS=N, so that each GPU acts as N GPUs with
 /// separate memory, lanes and streams. Normally 1.
 inline int GpuTwins() {
   static const int twins = [] {
@@ -119,7 +119,7 @@ inline thread_local int entered_device = kOnHost;
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Records the start of a call while the object lives.
+  /// A call that is inside the driver. The object must live as long as the call.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Returns the result of KeyDifference by comparing chunks, for keys that cannot be compared faster.
+/// Returns the result of KeyDifference for keys that cannot be compared faster. Compares twelve bytes at a time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -80,8 +80,8 @@ __device__ inline std::uint32_t Place(std::uint64_t at) {
 /// The common prefix of two texts.
 struct CommonFront {
   std::uint64_t bytes;    ///< the number of bytes before the first difference or the end of the shorter text
-  /// How many of these equal bytes have the value 0 or 1. Such a byte takes two bytes in an encoded key, unless the key
-  /// is the last one.
+  /// How many bytes of the common prefix have the value 0 or 1. Such a byte takes two bytes in an encoded key, unless
+  /// the key is the last one.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -304,8 +304,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Handles each group of lines that are equal so far. Sets skips[group] to the number of leading bytes that are equal
 /// in all keys of the group. If the lines are equal, leaves kNoDifference there. groups[j] is the place of the first
-/// line of line j's group. The first `known` bytes are known to be equal or, with `active`, 8 bytes more than
-/// known_skips[the group in the last round].
+/// line of line j's group. If `active` is null, the first `known` bytes of all keys are known to be equal. Otherwise
+/// their number is 8 more than known_skips of the line's group in the last round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,

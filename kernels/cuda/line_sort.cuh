@@ -36,7 +36,7 @@ struct LineFindings {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
   std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
   std::uint32_t decided;   ///< 0 if the encoded keys of two different lines are equal
-  std::uint32_t active;    ///< the number of lines in the next round
+  std::uint32_t active;    ///< the number of lines in the next round of the sort
 };
 
 /// Sorts the lines of one slot at a time, with its own memory on the device.

@@ -43,8 +43,8 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, then by place. For sorting networks, items that compare equal must be identical. Items
-/// of this order are, if equal keys are identical.
+/// Orders Placed items by key, then by place. Sorting networks need an order in which items that compare equal are
+/// identical. This is such an order if equal keys are identical.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;

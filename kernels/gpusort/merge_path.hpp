@@ -95,7 +95,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // Always split[w] <= answer <= high[w]. `left` is how many of the first `rank` items are not found yet.
+  // The co-rank of run w is in [split[w], high[w]]. `left` is how many of the first `rank` items are not found yet.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -150,7 +150,7 @@ struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
   static constexpr int kWorkers = kWays * kProbes;
   Index rank;
-  Index low[kWays], high[kWays];  ///< low[w] <= answer <= high[w]
+  Index low[kWays], high[kWays];  ///< the co-rank of run w is in [low[w], high[w]]
 
   GPUSORT_HD SplitSearch(Index wanted, const std::uint64_t (&items)[kWays]) : rank(wanted) {
     Index all = 0;
@@ -399,7 +399,7 @@ struct UniformRuns {
 
 /// Runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1]) for r
 /// < leaves. At level l a run is 2^l neighbouring runs of level 0, or fewer at the end. One array therefore serves
-/// every level of a merge tree. Every processor that uses a BoundedRuns must be able to read `bounds`.
+/// every level of a merge tree. The processor that uses the object must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -453,8 +453,8 @@ struct TwoLists {
 
 /// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
 /// have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two groups.
-/// The two halves of a group are treated as the pair of runs that log2(kWays) - 1 rounds of pairwise merging would
-/// leave, so a kind of runs only has to number the tiles of pairs.
+/// A group counts as a pair of runs, its two halves, as if each half had been merged already. A kind of runs therefore
+/// only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;

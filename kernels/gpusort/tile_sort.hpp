@@ -256,7 +256,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // Slot i of the descending items takes tile[b + i], so the last slot takes the smallest of these items.
+  // The descending items of the share go to its last places: place i gets tile[b + i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {

@@ -19,7 +19,7 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: by the MD5 of random bytes (the salt) and the key, so that lines with equal keys are neighbours
-  kHost,     ///< the order that LineKey::host computes, on the CPU; not together with a last resort
+  kHost,     ///< the order that LineKey::host computes, on the CPU; only in orders without last_resort
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. A HostOrder must outlive the keys
@@ -62,7 +62,7 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// An order of lines as plain data for kernels. The code that uses it must be able to read `keys`.
+/// An order of lines as plain data for kernels. The processor that uses it must be able to read `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;  ///< 0: the whole line is the key, in descending order if last_resort_reverse is true

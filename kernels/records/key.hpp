@@ -189,7 +189,7 @@ struct EqualIsSame<Entry, ExactEntryLess> {
 };
 
 /// Orders entries whose keys may be longer than their twelve key bytes. If these are equal, compares the rest of the
-/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. Every processor that
+/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. The processor that
 /// compares must be able to read `layout`.
 struct PrefixEntryLess {
   const Byte* records;
