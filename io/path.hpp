@@ -12,8 +12,8 @@ namespace gpusort {
 /// the folder, and neither this user nor the owner of the folder owns the entry. Does not follow links. Regular files
 /// count only in sticky folders (/tmp), because elsewhere another user could replace any file.
 bool PlantedByOther(const std::string& path);
-/// Returns the descriptor that the path names: /dev/stdout, /dev/fd/3, or a link to a descriptor of this process.
-/// Returns std::nullopt for any other path.
+/// Returns the file descriptor to which the path refers: 1 for /dev/stdout, 3 for /dev/fd/3, or the same for a link to
+/// such a path. Returns std::nullopt for any other path.
 std::optional<int> DescriptorOf(const std::string& path);
 /// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
 /// device, also through links.

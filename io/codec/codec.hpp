@@ -44,7 +44,8 @@ std::string_view CodecName(Codec codec);
 struct DecoderLimits {
   std::uint64_t expanded_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the largest output; kNone ignores it
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();    ///< the largest window or dictionary
-  unsigned memory_share = 1;  ///< messages name this multiple of the memory needed as a sufficient --memory
+  /// If `memory_bytes` is too small, the message asks for a --memory of memory_share times the bytes needed.
+  unsigned memory_share = 1;
 };
 
 /// Expands a compressed file of one or more members. Not thread-safe. A window or dictionary above 256 MiB (zst: 128

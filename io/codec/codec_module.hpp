@@ -23,7 +23,8 @@ inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 /// Thrown if a codec module cannot expand the data. Decoder adds path and offset to the reason.
 struct Refusal {
   std::string why;
-  std::uint64_t needed = 0;  ///< memory that is needed but exceeds the limit, or 0; Decoder appends it to `why`
+  /// The memory needed, in bytes, if it exceeds the limit; otherwise 0. Decoder adds it to the message.
+  std::uint64_t needed = 0;
 };
 
 /// Expands members one after the other. A member is a part of a compressed file that can be expanded by itself. Not
@@ -72,7 +73,7 @@ enum class Padding {
 
 /// The memory that a decoder needs, in bytes.
 struct DecoderMemory {
-  std::uint64_t window = 0;  ///< the bytes of its window or dictionary, the argument of make_decoder
+  std::uint64_t window = 0;  ///< the size of its window or dictionary in bytes, which make_decoder takes
   std::uint64_t total = 0;
 };
 

@@ -1,7 +1,7 @@
-// Merges many small pairs of sorted rows, one pair a thread, and sorts by such merges, for host and device. Rows are
-// stored one after the other (kRowMajor) or transposed (kColumnMajor): item i of all rows together, so that
-// neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge merges both kinds of
-// rows. All functions are stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K.
+// Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
+// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor): item i of all rows together, so
+// that neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge merges both kinds
+// of rows. All functions are stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K.
 // Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
 #pragma once
 

@@ -91,9 +91,9 @@ class Refiner {
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
   /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of a normalized key
-  /// after the bytes in its entry. On return the entries are in the order (key, row), with unchanged content. The sort goes
-  /// from the most significant bytes to the least, with a list of groups instead of recursion. It skips the bytes that
-  /// are equal in all keys of a group, which bounds the number of reads of each key byte.
+  /// after the bytes in its entry. On return the entries are in the order (key, row), with unchanged content. The sort
+  /// goes from the most significant bytes to the least, with a list of groups instead of recursion. It skips the bytes
+  /// that are equal in all keys of a group, which bounds the number of reads of each key byte.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {

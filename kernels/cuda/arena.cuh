@@ -130,7 +130,7 @@ class Arena : public SlotPool {
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
   const DeviceMemory memory_;  ///< slots, then the working memory of each lane, then the part that all lanes share
-  const PinnedMemory pinned_;  ///< memory for searches, and after that one Findings for each lane
+  const PinnedMemory pinned_;  ///< memory for searches, followed by one Findings for each lane
   StreamPool streams_;
   LineOrderView line_order_;
   std::mutex search_mutex_;  ///< guards the shared part (except the layout), its pinned memory, and the members below

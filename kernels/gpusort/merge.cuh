@@ -44,7 +44,7 @@ struct DoubleBuffer {
 namespace detail {
 
 /// Returns Less instead of std::less or cuda::std::less, and any other order unchanged. Any nvcc accepts Less as device
-/// code, and the tile sort prefers it.
+/// code, and the tile sort has faster kernels for it.
 template <typename LessT, typename Key>
 auto ToDeviceLess(const LessT& less) {
   if constexpr (std::is_same_v<LessT, std::less<>> || std::is_same_v<LessT, std::less<Key>> ||
@@ -273,8 +273,8 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The parts of the workspace of MergeRuns. With `needs_spare`, `spare` has room for all n keys: a second list for the
-/// passes, if the caller has only one.
+/// The parts of the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys, which the
+/// passes need if the caller has only one list.
 template <typename Key>
 struct MergeRunsArena {
   std::uint64_t* bounds;

@@ -657,7 +657,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   __syncthreads();
 
   const std::uint32_t share = LoadShare<kItems>(tile, count, threadIdx.x, items);
-  // The barrier in this vote also separates the reads of neighbouring shares (above) from the writes of shares (below).
+  // This vote is also a barrier: all reads of neighbouring shares (above) end before any share is written (below).
   const bool in_order = __syncthreads_and(ShareInOrder<kItems>(tile, threadIdx.x, items, share, item_less));
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);

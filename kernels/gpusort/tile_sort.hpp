@@ -37,7 +37,7 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the items of the thread's share that exist back to the tile.
+/// Writes the thread's items back to the tile, except items after the tile's last item.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {

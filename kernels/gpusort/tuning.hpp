@@ -23,20 +23,20 @@ struct TileShape {
 };
 
 struct Tuning {
-  TileShape network_sort;  ///< a tile that is sorted by sorting networks
-  TileShape sort;          ///< a tile that is sorted by merging
-  TileShape merge;         ///< an output tile of a 2-way pass over keys
-  TileShape merge_4;       ///< an output tile of a 4-way pass over keys
-  TileShape merge_pairs;   ///< as merge and merge_4, for keys with values
-  TileShape merge_pairs_4;
+  TileShape network_sort;   ///< a tile that is sorted by sorting networks
+  TileShape sort;           ///< a tile that is sorted by merging
+  TileShape merge;          ///< an output tile of a 2-way pass over keys
+  TileShape merge_4;        ///< an output tile of a 4-way pass over keys
+  TileShape merge_pairs;    ///< an output tile of a 2-way pass over keys with values
+  TileShape merge_pairs_4;  ///< an output tile of a 4-way pass over keys with values
 };
 
 /// Returns the tile shapes for items that take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
   // Found by gpusort_tune on an H200, except the network sorts (figures: data/bench/NOTES.md). With 2 blocks instead of
-  // 5, a sort of 2^20 items of 8 bytes is 18 % slower. With 5 blocks instead of 4, the tile sort of 16 bytes spills if
-  // there are values.
+  // 5, a sort of 2^20 items of 8 bytes is 18 % slower. With 5 blocks instead of 4, the tile sort of 16 bytes spills
+  // registers to local memory if there are values.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};

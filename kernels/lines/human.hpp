@@ -1,4 +1,4 @@
-// Ordering -h: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
+// The order -h of lines: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
 #pragma once
 
 #include <cstdint>

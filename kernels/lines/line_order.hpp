@@ -221,7 +221,7 @@ class NeighbourLines {
   /// roles.
   std::vector<KeyRange> ranges_;
   std::uint32_t have_[2];         ///< the numbers of keys that were found in the last line and in this line
-  bool side_ = false;             ///< true if the second half belongs to the last line
+  bool side_ = false;             ///< true if the second half of ranges_ belongs to the last line
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

@@ -1,4 +1,4 @@
-// Ordering -M: names of months.
+// The order -M of lines: by the names of months.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ordering -n: decimal numbers of any length.
+// The order -n of lines: decimal numbers of any length.
 #pragma once
 
 #include <cstdint>
