@@ -1,5 +1,7 @@
 #include "formats/keyed_record.hpp"
 
+#include "formats/find_bytes.hpp"
+
 namespace gpusort {
 
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out) {
@@ -12,12 +14,14 @@ void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out
     return;
   }
   out[begin] |= std::byte{kEscapedBody};
-  for (const std::byte byte : inside) {
-    if (byte == kNewline || byte == Code::kEscape) {
-      out.insert(out.end(), {Code::kEscape, byte == kNewline ? Code::kNewlineCode : Code::kEscapeCode});
-    } else {
-      out.push_back(byte);
-    }
+  const Byte* const end = AsBytes(inside.data()) + inside.size();
+  for (const Byte* p = AsBytes(inside.data()); p != end;) {
+    const Byte* const found = FindAny(p, end, '\n', Code::kEscape);
+    const RecordSpan plain = RecordSpan(reinterpret_cast<const std::byte*>(p), static_cast<std::size_t>(found - p));
+    out.insert(out.end(), plain.begin(), plain.end());
+    p = found;
+    if (p == end) break;
+    out.insert(out.end(), {Code::kEscape, *p++ == '\n' ? Code::kNewlineCode : Code::kEscapeCode});
   }
   if (!ended) out.insert(out.end(), {Code::kEscape, Code::kNoNewlineCode});
   out.push_back(kNewline);

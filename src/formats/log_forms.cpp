@@ -153,7 +153,7 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   if (!reader.Is('.') && !reader.Is(',') && !reader.Is(':')) return;
   const TextReader after{reader.at + 1, reader.end};
   const std::size_t digits = after.digits();
-  constexpr std::size_t kMostDigits = 30;  // LogTimeReader compares few bytes after a time, so few may decide
+  constexpr std::size_t kMostDigits = 30;
   if (digits == 0 || (*reader.at != '.' && digits > kMostDigits)) return;
   const char* const end = after.at + digits;
   const char next = end == reader.end ? '\0' : *end;
@@ -190,6 +190,7 @@ void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
 
 bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
   constexpr unsigned kMostHour = 24, kMostMinute = 59, kMostSecond = 60;
+  parts.clock = reader.at;
   if (!TakeIn(reader, 2, 0, kMostHour, parts.hour) || reader.done()) return false;
   const char separator = *reader.at;
   if (separator != ':' && separator != '.' && separator != '-') return false;

@@ -22,22 +22,81 @@ bool SkipWord(TextReader& reader) {
 }
 
 bool TakeText(TextReader& reader, std::string_view text) {
+  if (text.empty()) return true;
   if (!reader.rest().starts_with(text)) return false;
   reader.at += text.size();
   return true;
 }
 
-/// Looks for a time after each occurrence of the lead that does not continue a word.
-const char* TakeAfterLead(const LogShape& shape, const TextReader& line, TimeParts& parts) {
-  const std::string_view text = line.rest().substr(0, kMostBefore);
+/// Returns the offset of the next lead in `text` that does not continue a word, from the offset `from` on, or npos.
+std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t from) {
   const bool word = IsLetterOrDigit(shape.lead[0]);
-  for (std::size_t at = text.find(shape.lead); at != text.npos; at = text.find(shape.lead, at + 1)) {
+  if (shape.lead.size() == 1 && !word) return text.find(shape.lead[0], from);
+  for (std::size_t at = text.find(shape.lead, from); at != text.npos; at = text.find(shape.lead, at + 1)) {
     if (word && at > 0 && (IsLetterOrDigit(text[at - 1]) || text[at - 1] == '_' || text[at - 1] == '-')) continue;
-    TextReader time{line.at + at + shape.lead.size(), line.end};
+    return at;
+  }
+  return text.npos;
+}
+
+/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line.
+const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts) {
+  if (!shape.lead.empty()) {
+    const std::string_view text = reader.rest().substr(0, kMostBefore);
+    for (std::size_t at = FindLead(shape, text, 0); at != text.npos; at = FindLead(shape, text, at + 1)) {
+      TextReader time{reader.at + at + shape.lead.size(), reader.end};
+      parts = {};
+      if (TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
+    }
+    return nullptr;
+  }
+  for (unsigned i = 0; i <= kMostWords; ++i) {
+    TextReader time = reader;
     parts = {};
     if (TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
+    if (!SkipWord(reader)) return nullptr;
   }
   return nullptr;
+}
+
+/// Goes from the front of a line to the place of the time, or to the first possible place if the shape has several.
+/// Returns false if the line has no such place.
+bool GoToPlace(const LogShape& shape, TextReader& reader) {
+  switch (shape.place) {
+    case LogShape::kWord:
+      for (unsigned i = 0; i < shape.count; ++i) {
+        if (!SkipWord(reader)) return false;
+      }
+      break;
+    case LogShape::kColumn:
+      for (unsigned i = 0; i < shape.count; ++i) {
+        const void* const found =
+            reader.done() ? nullptr
+                          : std::memchr(reader.at, shape.separator, static_cast<std::size_t>(reader.end - reader.at));
+        if (found == nullptr) return false;
+        reader.at = static_cast<const char*>(found) + 1;
+      }
+      while (reader.Is(' ')) ++reader.at;
+      break;
+    case LogShape::kLabel:
+      break;
+    case LogShape::kAnywhere: {
+      if (shape.lead.empty()) return true;
+      const std::string_view text = reader.rest().substr(0, kMostBefore);
+      const std::size_t at = FindLead(shape, text, 0);
+      if (at == text.npos) return false;
+      reader.at += at + shape.lead.size();
+      return true;
+    }
+  }
+  return TakeText(reader, shape.lead);
+}
+
+/// Goes to the front of a line, from which its place is counted. Returns false if the line cannot have a time.
+bool GoToFront(const LogShape& shape, TextReader& reader) {
+  if (!shape.indented && !reader.done() && IsBlankChar(*reader.at)) return false;
+  if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
+  return true;
 }
 
 }  // namespace
@@ -89,38 +148,10 @@ bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& rea
 }
 
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts) {
-  if (!shape.indented && !line.empty() && IsBlankChar(line[0])) return nullptr;
   TextReader reader{line.data(), line.data() + line.size()};
-  SkipFront(reader);
-  switch (shape.place) {
-    case LogShape::kWord:
-      for (unsigned i = 0; i < shape.count; ++i) {
-        if (!SkipWord(reader)) return nullptr;
-      }
-      break;
-    case LogShape::kColumn:
-      for (unsigned i = 0; i < shape.count; ++i) {
-        const void* const found =
-            reader.done() ? nullptr
-                          : std::memchr(reader.at, shape.separator, static_cast<std::size_t>(reader.end - reader.at));
-        if (found == nullptr) return nullptr;
-        reader.at = static_cast<const char*>(found) + 1;
-      }
-      while (reader.Is(' ')) ++reader.at;
-      break;
-    case LogShape::kLabel:
-      break;
-    case LogShape::kAnywhere:
-      if (!shape.lead.empty()) return TakeAfterLead(shape, reader, parts);
-      for (unsigned i = 0; i <= kMostWords; ++i) {
-        TextReader time = reader;
-        parts = {};
-        if (TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
-        if (!SkipWord(reader)) return nullptr;
-      }
-      return nullptr;
-  }
-  if (!TakeText(reader, shape.lead) || !TakeWholeTime(shape.kind, shape.format, reader, parts)) return nullptr;
+  if (!GoToFront(shape, reader)) return nullptr;
+  if (shape.place == LogShape::kAnywhere) return TakeAnywhere(shape, reader, parts);
+  if (!GoToPlace(shape, reader) || !TakeWholeTime(shape.kind, shape.format, reader, parts)) return nullptr;
   return reader.at;
 }
 
@@ -252,42 +283,77 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   return log;
 }
 
-bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs) {
-  if (of_ == log.id && line.starts_with(front_) && (!whole_ || line.size() == front_.size())) return true;
-  of_ = 0;
+void LogTimeReader::Prepare(const LogTimes& log) {
+  quick_.clear();
   for (const LogShape& shape : log.shapes) {
+    const bool iso = shape.kind == LogShape::kJson && shape.format.empty();
+    const bool given = shape.kind == LogShape::kGiven || shape.kind == LogShape::kParts;
+    quick_.emplace_back(iso ? "%Y-%m-%d%^%#%z" : given ? "" : shape.format);
+  }
+  all_json_ =
+      !log.shapes.empty() && log.shapes.front().kind == LogShape::kJson && log.shapes.back().kind == LogShape::kJson;
+  prepared_ = log.id;
+}
+
+bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time) {
+  if (prepared_ != log.id) Prepare(log);
+  for (std::size_t i = 0; i < log.shapes.size(); ++i) {
+    const LogShape& shape = log.shapes[i];
     if (!shape.pattern.empty()) {
-      if (FindPattern(log, shape, line)) return true;
+      if (FindPattern(log, shape, line, time)) return true;
     } else if (shape.kind != LogShape::kJson) {
-      if (FindAt(log, shape, line)) return true;
+      if (FindAt(log, shape, line, quick_[i], time)) return true;
     } else if (line.starts_with('{')) {
-      if (log.shapes.front().kind != LogShape::kJson || log.shapes.back().kind != LogShape::kJson) {
-        // In a mixture a brace may begin a part of another record.
-        if (FindMember(log, line)) return true;
-      } else {
-        if (needs && !FindMember(log, line)) time_ = {};
-        return true;
+      // In a mixture a brace may begin a part of another record.
+      if (!all_json_ || needs) {
+        if (FindMember(log, line, time)) return true;
+        time = {};
       }
+      if (all_json_) return true;
     }
   }
   return false;
 }
 
-bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::string_view line) {
-  constexpr std::size_t kAfter = 48;  // more bytes than the end of a time can depend on
+bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::string_view line, QuickTime& quick,
+                           LogTime& time) {
+  TextReader reader{line.data(), line.data() + line.size()};
+  if (!GoToFront(shape, reader)) return false;
+  TextReader place = reader;
+  if (!GoToPlace(shape, place) || place.done()) return false;
+  const bool anywhere = shape.place == LogShape::kAnywhere;
+  if (!anywhere && !quick.can_begin(*place.at)) return false;
+  if (TakeQuick(shape, place.rest(), quick, time)) return true;
   TimeParts parts;
-  const char* const end = TakeShape(shape, line, parts);
-  if (end == nullptr || !Keep(parts, log, shape)) return false;
-  // An earlier form may stand after the front of the line.
-  whole_ = &shape != &log.shapes.front();
-  const std::size_t size = whole_ ? line.size() : static_cast<std::size_t>(end - line.data()) + kAfter;
-  front_ = line.substr(0, size);
-  whole_ |= front_.size() == line.size();
-  of_ = log.id;
+  const char* const begin = place.at;
+  const bool first = TakeWholeTime(shape.kind, shape.format, place, parts);
+  if (!first && (!anywhere || TakeAnywhere(shape, reader, parts) == nullptr)) return false;
+  if (!Keep(parts, log, shape, time)) return false;
+  if (first) KeepDate(begin, parts, quick);
   return true;
 }
 
-bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line) {
+bool LogTimeReader::TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time) {
+  QuickTime::Found found;
+  if (!quick.Take(text, found)) return false;
+  time.east = found.east.value_or(0);
+  time.instant.emplace();
+  time.instant->seconds = found.seconds - time.east;
+  time.instant->fraction = found.fraction;
+  time.instant->zoned = found.east.has_value();
+  time.lacks_zone = !found.east && !shape.utc;
+  time.lacks_year = found.lacks_year;
+  time.lacks_date = false;
+  return true;
+}
+
+void LogTimeReader::KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const {
+  if (parts.clock == nullptr || date_.day == 0) return;
+  const std::string_view date(begin, static_cast<std::size_t>(parts.clock - begin));
+  quick.KeepDate(date, date_.midnight, parts.lacks_year());
+}
+
+bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time) {
   const auto pattern = patterns_.try_emplace(shape.pattern, shape.pattern).first;
   TimeParts parts;
   if (shape.kind == LogShape::kParts) {
@@ -296,14 +362,10 @@ bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std:
     const std::string_view text = pattern->second.Find(line);
     if (text.data() == nullptr || TakeShape(shape, text, parts) == nullptr) return false;
   }
-  if (!Keep(parts, log, shape)) return false;
-  front_ = line;
-  whole_ = true;
-  of_ = log.id;
-  return true;
+  return Keep(parts, log, shape, time);
 }
 
-bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line) {
+bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTime& time) {
   if (parsed_ != log.id) {
     std::vector<JsonPath> paths;
     for (const LogShape& shape : log.shapes) {
@@ -319,35 +381,60 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line) {
     return false;
   }
   std::size_t member = 0;
-  for (const LogShape& shape : log.shapes) {
+  for (std::size_t i = 0; i < log.shapes.size(); ++i) {
+    const LogShape& shape = log.shapes[i];
     if (shape.kind != LogShape::kJson) continue;
     const std::string_view text = values_[member++].text;
-    if (shape.format.empty()) {
-      const std::optional<Instant> instant = ParseInstant(text);
-      if (!instant) continue;
-      time_ = {};
-      time_.lacks_zone = !instant->zoned;
-      KeepInstant(*instant);
-    } else {
-      TextReader reader = TextReader::Trimmed(text);
-      TimeParts parts;
-      if (!TakeWholeTime(LogShape::kKnown, shape.format, reader, parts) || !Keep(parts, log, shape)) continue;
+    if (shape.format.empty() ? !TakeIso(text, quick_[i], time) : !TakeMember(log, shape, text, quick_[i], time)) {
+      continue;
     }
-    front_ = line;
-    whole_ = true;
-    of_ = log.id;
+    // The text of a member with escapes lies in `parser_`.
+    if (time.instant) KeepInstant(*time.instant, time);
     return true;
   }
   return false;
 }
 
-bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape) {
+bool LogTimeReader::TakeIso(std::string_view text, QuickTime& quick, LogTime& time) {
+  constexpr std::size_t kDay = 10, kUsual = 19;  // YYYY-MM-DD, and the same with a clock
+  QuickTime::Found found;
+  time = {};
+  if (quick.Take(text, found) && found.size == text.size()) {
+    time.instant.emplace();
+    time.instant->seconds = found.seconds - found.east.value_or(0);
+    time.instant->fraction = found.fraction;
+    time.instant->zoned = found.east.has_value();
+  } else {
+    time.instant = ParseInstant(text);
+    if (!time.instant) return false;
+    if (text.size() >= kUsual && (text[kDay] == 'T' || text[kDay] == ' ')) {
+      const std::optional<Day> day = ParseDay(text.substr(0, kDay));
+      constexpr std::int64_t kSeconds = 86400;
+      if (day && text[4] == '-') quick.KeepDate(text.substr(0, kDay + 1), day->days * kSeconds, false);
+    }
+  }
+  time.lacks_zone = !time.instant->zoned;
+  return true;
+}
+
+bool LogTimeReader::TakeMember(const LogTimes& log, const LogShape& shape, std::string_view text, QuickTime& quick,
+                               LogTime& time) {
+  TextReader reader = TextReader::Trimmed(text);
+  if (TakeQuick(shape, reader.rest(), quick, time)) return true;
+  TimeParts parts;
+  const char* const begin = reader.at;
+  if (!TakeWholeTime(LogShape::kKnown, shape.format, reader, parts) || !Keep(parts, log, shape, time)) return false;
+  KeepDate(begin, parts, quick);
+  return true;
+}
+
+bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time) {
   std::optional<Instant> instant = FindInstant(parts, log.latest);
   if (!instant) return false;
-  time_.lacks_zone = !instant->zoned && parts.zone.empty() && !shape.utc;
-  time_.east = parts.offset.value_or(0);
-  time_.lacks_year = parts.lacks_year();
-  time_.lacks_date = parts.lacks_date();
+  time.lacks_zone = !instant->zoned && parts.zone.empty() && !shape.utc;
+  time.east = parts.offset.value_or(0);
+  time.lacks_year = parts.lacks_year();
+  time.lacks_date = parts.lacks_date();
   if (!parts.zone.empty()) {
     auto place = places_.find(parts.zone);
     if (place == places_.end()) {
@@ -358,19 +445,19 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
     if (!span.has(instant->seconds)) span = zone.SpanOf(instant->seconds);
     instant->seconds = span.has(instant->seconds) ? instant->seconds - span.east : zone.ToUtc(instant->seconds);
   }
-  KeepInstant(*instant);
+  KeepInstant(*instant, time);
   if (parts.nanoseconds != 0) {
     constexpr std::size_t kDigits = 9;
     fraction_ = std::to_string(parts.nanoseconds);
     fraction_.insert(0, kDigits - fraction_.size(), '0');
     fraction_.resize(fraction_.find_last_not_of('0') + 1);
-    time_.instant->fraction = fraction_;
+    time.instant->fraction = fraction_;
   }
   if (parts.second == 60 && !parts.count) {
     // A leap second comes after every fraction of the second before it, and is of the same day.
-    --time_.instant->seconds;
+    --time.instant->seconds;
     fraction_.insert(0, "999999999999");
-    time_.instant->fraction = fraction_;
+    time.instant->fraction = fraction_;
   }
   return true;
 }
@@ -401,14 +488,10 @@ std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::i
   return instant;
 }
 
-void LogTimeReader::KeepInstant(Instant instant) {
+void LogTimeReader::KeepInstant(Instant instant, LogTime& time) {
   fraction_ = instant.fraction;
   instant.fraction = fraction_;
-  time_.instant = instant;
-}
-
-LogTime LogTimeReader::Read(const LogTimes& log, std::string_view line) {
-  return Find(log, line, true) ? time_ : LogTime{};
+  time.instant = instant;
 }
 
 }  // namespace gpusort

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "formats/json_record.hpp"
+#include "formats/quick_time.hpp"
 #include "formats/record_format.hpp"
 #include "formats/time_pattern.hpp"
 #include "formats/time_text.hpp"
@@ -127,20 +128,35 @@ struct LogTime {
 class LogTimeReader {
  public:
   /// Returns true if the line begins a record.
-  bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false); }
-  /// Returns the time of a line for which Begins() is true. The text of the fraction lies in this object.
-  LogTime Read(const LogTimes& log, std::string_view line);
+  bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
+  /// Does the same, and sets `time` to the time of a line that begins a record. The digits of the fraction lie in the
+  /// line or in this object. The time of any other line is undefined.
+  bool Take(const LogTimes& log, std::string_view line, LogTime& time) { return Find(log, line, true, time); }
+  LogTime Read(const LogTimes& log, std::string_view line) {
+    LogTime time;
+    return Take(log, line, time) ? time : LogTime{};
+  }
 
  private:
-  /// Returns true if the line has a time, and stores the time in time_. If `needs` is false, the caller only wants to
-  /// know whether there is one. Lines of a log that is all JSON are then not parsed, and time_ has no instant.
-  bool Find(const LogTimes& log, std::string_view line, bool needs);
-  bool FindMember(const LogTimes& log, std::string_view line);
-  bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line);
-  bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line);
-  /// Stores the point in time that `parts` describe in time_. Returns false if it does not exist.
-  bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape);
-  void KeepInstant(Instant instant);
+  /// Returns true if the line has a time, and stores the time in `time`. If `needs` is false, the caller only wants to
+  /// know whether there is one, and lines of a log that is all JSON are not parsed.
+  bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
+  /// Sets the members that depend on the log.
+  void Prepare(const LogTimes& log);
+  bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
+  bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time);
+  bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line, QuickTime& quick, LogTime& time);
+  /// Reads the time at the front of `text` if QuickTime can.
+  static bool TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
+  /// Tells `quick` the date of the time that was read at `begin`.
+  void KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const;
+  /// Reads the text of a JSON member as ParseInstant() does.
+  static bool TakeIso(std::string_view text, QuickTime& quick, LogTime& time);
+  /// Reads the text of a JSON member by the form of the shape.
+  bool TakeMember(const LogTimes& log, const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
+  /// Stores the point in time that `parts` describe in `time`. Returns false if it does not exist.
+  bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time);
+  void KeepInstant(Instant instant, LogTime& time);
   std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
   /// A time zone that some line names, with data to convert times quickly.
@@ -154,7 +170,7 @@ class LogTimeReader {
   std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log for whose JSON members `parser_` was made; 0: none
   std::optional<JsonRecords> parser_;
   std::vector<JsonValue> values_;
-  LogTime time_;
+  LogTime ignored_;
   std::string fraction_;
   /// The date of the last line and its first second. Most lines have the date of the line before.
   struct {
@@ -162,12 +178,9 @@ class LogTimeReader {
     std::int64_t midnight = 0;  ///< seconds since 1970
     std::int64_t latest = 0;
   } date_;
-  // The beginning of the last line in which Find() found a time, up to some bytes after the time. Any line that begins
-  // with these bytes has the same time. This saves work, because the first line of a record is parsed twice: it shows
-  // the end of the record before, and then it begins its own.
-  std::string front_;
-  bool whole_ = false;  ///< true: front_ is the whole line
-  std::uint64_t of_ = 0;  ///< the LogTimes::id of the log that front_ is from; 0: no line was read yet
+  std::uint64_t prepared_ = 0;    ///< the LogTimes::id of the log that Prepare() was called with; 0: none
+  std::vector<QuickTime> quick_;  ///< for the shapes of this log
+  bool all_json_ = false;         ///< all lines of this log are JSON
 };
 
 }  // namespace gpusort

@@ -1,8 +1,7 @@
 #include "formats/logs_format.hpp"
 
-#include <sys/stat.h>
-
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <ctime>
@@ -37,9 +36,12 @@ const Byte* AfterLine(const Byte* p, const Byte* end) {
 
 absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
 
+const Byte* BytesOf(std::string_view text) { return reinterpret_cast<const Byte*>(text.data()); }
+
 /// Returns the front of the line after `line`, which is without its end, or `end`.
 const Byte* AfterLine(std::string_view line, const Byte* end) {
-  return AfterLine(reinterpret_cast<const Byte*>(line.data()) + line.size(), end);
+  const Byte* const p = BytesOf(line) + line.size();
+  return p != end && *p == '\n' ? p + 1 : AfterLine(p, end);
 }
 
 /// Returns the local time with its year replaced. February 29 becomes March 1 in a year without it.
@@ -67,6 +69,17 @@ std::string PlaceText(const LogShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
+/// Counts a line of a record that begins neither with a time nor with a blank.
+void NoteUntimed(std::string_view line, const LogTimes& times, KeyTally& tally) {
+  constexpr std::size_t kMostShown = 100;
+  if (tally.untimed_lines++ == 0) tally.untimed_line = line.substr(0, kMostShown);
+  constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
+  if (tally.untimed_lines > kMostLooked) return;
+  const LookAlike alike = LookAlikeOf(times, line);
+  if (alike == LookAlike::kImpossible) tally.impossible_lines.Note(line);
+  if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
+}
+
 }  // namespace
 
 LogsFormat::LogsFormat(const JobSpec& spec)
@@ -76,7 +89,8 @@ LogsFormat::LogsFormat(const JobSpec& spec)
       window_(table_.since, table_.until, zone_),
       walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
   for (const ColumnKey& key : table_.keys) {
-    if (!LogKeys::IsTime(key) || key.rule.type == ValueType::kTimestamp) continue;
+    is_time_.push_back(LogKeys::IsTime(key));
+    if (!is_time_.back() || key.rule.type == ValueType::kTimestamp) continue;
     FailKey(key, "the time of a log is a timestamp: give time, or time:desc");
   }
   if (!table_.alone.empty()) {
@@ -86,8 +100,8 @@ LogsFormat::LogsFormat(const JobSpec& spec)
   MakeScratch();  // checks the other keys
   for (const std::string& format : table_.times) {
     const bool dated = table_.date || std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
-      return format.find(std::string{'%', letter}) != format.npos;
-    });
+                         return format.find(std::string{'%', letter}) != format.npos;
+                       });
     if (!dated) throw Error(ErrorCode::kUsage, "--time: " + QuoteWord(format) + " has no day (%d, %j) and no %s");
   }
   for (const std::string& pattern : table_.time_patterns) TimePattern(pattern, table_.date.has_value());
@@ -142,10 +156,9 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
 void LogsFormat::BeginInput(RecordSpan front, std::uint32_t input, ScanState& state) const {
   const Byte* const begin = AsBytes(front.data());
   try {
-    state.log.times =
-        LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
-                 {.times = table_.times, .patterns = table_.time_patterns, .dated = table_.date.has_value()},
-                 LatestOf(input));
+    state.log.times = LearnLog(
+        Text(begin, begin + std::min(front.size(), kFrontBytes)),
+        {.times = table_.times, .patterns = table_.time_patterns, .dated = table_.date.has_value()}, LatestOf(input));
   } catch (const BadRecord& unknown) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(input)) + ": " + unknown.what());
   }
@@ -188,6 +201,15 @@ bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string
       break;
   }
   return times.Begins(*place.times, line);
+}
+
+bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const {
+  if (table_.multiline != Multiline::kAuto) {
+    if (!Begins(place, times, line)) return false;
+    time = times.Read(*place.times, line);
+    return true;
+  }
+  return times.Take(*place.times, line, time);
 }
 
 std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const {
@@ -240,8 +262,7 @@ bool LogsFormat::SetDate(LogTime& time, LogPlace& place) const {
   return true;
 }
 
-LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
-  LogTime time = scratch.times.Read(*place.times, line);
+void LogsFormat::CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratch) const {
   const bool dated = !time.lacks_date && (!time.lacks_year || table_.year == 0);
   if (time.instant && !dated && !SetDate(time, place)) time = {};
   if (time.instant && !time.lacks_zone) {
@@ -250,7 +271,7 @@ LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch&
   } else if (time.instant) {
     time.instant->seconds = ToUtc(time.instant->seconds, place, scratch.span);
   }
-  if (table_.multiline == Multiline::kAuto) return time;
+  if (table_.multiline == Multiline::kAuto) return;
   if (time.instant) {
     place.seconds = time.instant->seconds;
     place.fraction = time.instant->fraction;
@@ -259,7 +280,6 @@ LogTime LogsFormat::TakeTime(std::string_view line, LogPlace& place, LogScratch&
     time.instant->seconds = place.seconds;
     time.instant->fraction = place.fraction;
   }
-  return time;
 }
 
 void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const {
@@ -336,42 +356,54 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const bool head = std::exchange(state.mode, kLine) == kHead;
-  const auto begins = [&](std::string_view line) {
-    return head ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
-  };
+  // The first line was read already if the record follows the last one.
+  const bool follows =
+      std::exchange(state.log.next, nullptr) == begin && scratch.next_end == end && BytesOf(scratch.next) == begin;
+  if (follows) scratch.now ^= 1;
+  LogTime& time = scratch.pair[scratch.now];
   const Byte* p = begin;  // the front of the line with the time
-  std::string_view line = LineAt(p, end);
-  for (; p != end && !begins(line); line = LineAt(p, end)) p = AfterLine(line, end);
-  LogTime time;
-  if (p != end) time = TakeTime(line, state.log, scratch);
-  if (p == end) line = LineAt(begin, end);
+  std::string_view line = scratch.next;
+  if (!follows) {
+    const auto begins = [&](std::string_view text) {
+      return head ? scratch.times.Take(*state.log.times, text, time) : Begins(state.log, scratch.times, text, time);
+    };
+    for (line = LineAt(p, end); p != end && !begins(line); line = LineAt(p, end)) p = AfterLine(line, end);
+  }
+  if (p != end) {
+    CompleteTime(time, state.log, scratch);
+  } else {
+    line = LineAt(begin, end);
+    time = {};
+  }
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;
   scratch.left_out = !window_.Takes(time.instant, tally.window);
-  const auto end_of = [&](LogTimeReader& times) {
+  std::string fraction;
+  const auto end_of = [&] {
     const Byte* q = p;
     std::string_view next = line;
     while (q != end && (q = AfterLine(next, end)) != end) {
       next = LineAt(q, end);
-      if (Begins(state.log, times, next)) break;
-      if (next.empty() || IsBlankChar(next[0])) continue;
-      constexpr std::size_t kMostShown = 100;
-      if (tally.untimed_lines++ == 0) tally.untimed_line = next.substr(0, kMostShown);
-      constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
-      if (tally.untimed_lines > kMostLooked) continue;
-      const LookAlike alike = LookAlikeOf(*state.log.times, next);
-      if (alike == LookAlike::kImpossible) tally.impossible_lines.Note(next);
-      if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(next);
+      if (Begins(state.log, scratch.times, next, scratch.pair[scratch.now ^ 1])) {
+        scratch.next = next;
+        scratch.next_end = end;
+        state.log.next = q;
+        break;
+      }
+      if (!next.empty() && !IsBlankChar(next[0])) NoteUntimed(next, *state.log.times, tally);
     }
     return q;
   };
   LogKeys& fields = *scratch.keys;
-  const Byte* record_end = fields.in_record() ? end_of(scratch.ahead) : nullptr;
+  if (time.instant && (fields.in_record() || alone_.log.alone)) {
+    time.instant->fraction = fraction = time.instant->fraction;  // end_of() can change the text in scratch.times
+  }
+  const Byte* record_end = fields.in_record() ? end_of() : nullptr;
   if (fields.any() && !scratch.left_out) {
     fields.Begin(*state.log.times, line, record_end == nullptr ? line : LineOf(Text(begin, record_end)));
   }
   for (std::size_t key = 0; key < keys_.size() && !scratch.left_out; ++key) {
-    if (!LogKeys::IsTime(table_.keys[key])) {
+    if (!is_time_[key]) {
       PutText(key, fields.Find(key), line, out, tally);
     } else if (time.instant) {
       keys_[key].PutInstant(*time.instant, out);
@@ -381,14 +413,13 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       PutKey(key, {LineAt(begin, end), Field::kValue, 0}, out, tally);
     }
   }
-  std::string fraction;  // the next line changes scratch.times
-  if (alone_.log.alone && time.instant) time.instant->fraction = fraction = time.instant->fraction;
-  if (record_end == nullptr) record_end = end_of(scratch.times);
+  if (record_end == nullptr) record_end = end_of();
   ++tally.timed_lines;
   if (tally.log_note.empty() && !state.log.times->note.empty()) {
     tally.log_note = inputs_.at(tally.input) + ": " + state.log.times->note;
   }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
+  scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';
   if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);
   return size;
 }

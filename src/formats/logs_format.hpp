@@ -4,6 +4,7 @@
 // without a time has the time of the record before it. Start at LogsFormat.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,7 +40,12 @@ class LogsFormat : public TableFormat {
   /// The buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    LogTimeReader ahead;  ///< a second reader, for the lines that are read in advance to find the end of a record
+    /// The times of the record and of the next record. `now` is the index of the record's time.
+    std::array<LogTime, 2> pair;
+    unsigned now = 0;
+    /// The first line of the next record, which was read because it shows where the record ends.
+    std::string_view next;
+    const Byte* next_end = nullptr;  ///< the end of the buffer in which `next` lies; null: no line was read
     std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
     Zone::Span span;                    ///< the range around the last time, in which the distance to UTC is the same
     std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
@@ -60,12 +66,20 @@ class LogsFormat : public TableFormat {
   /// Returns true if the line begins a record. The caller must know that a line with a time came before, because lines
   /// before the first time of an input begin no record.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const;
+  /// Does the same, and sets `time` to the time of a line that begins a record.
+  bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const;
   /// Returns true if `line`, the beginning of a line, is long enough to tell whether the whole line begins a record.
   bool IsEnough(std::string_view line) const;
   /// Reads the time of a record that begins with `line`, and completes it: a missing year, day or zone is taken from
   /// the records before and from the options. `place` is the state before the record, and is replaced by the state
   /// after it.
-  LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const;
+  LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
+    LogTime time = scratch.times.Read(*place.times, line);
+    CompleteTime(time, place, scratch);
+    return time;
+  }
+  /// Does the same for the `time` of a line that was read.
+  void CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratch) const;
   /// Completes a time without a day, or a time without a year if --year is given. `place` is the state before the
   /// record; its day and year are updated. Returns false if the resulting day does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
@@ -85,6 +99,7 @@ class LogsFormat : public TableFormat {
   const Zone zone_;
   const TimeWindow window_;
   ScanState alone_;   ///< the state for reading a record alone, from TableOptions::alone
+  std::vector<bool> is_time_;  ///< by the number of the key: LogKeys::IsTime()
   const bool walks_;  ///< true: the time of a record can depend on all records before it
 };
 

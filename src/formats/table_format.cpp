@@ -204,12 +204,13 @@ class TableFormat::Encoder : public KeyEncoder {
 
   std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
     const std::size_t begin = out.size();
-    out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+    out.push_back(std::byte{kKeyedHead});
+    out.push_back(static_cast<std::byte>(kKeyEnd));
     tally.columns.resize(format_.keys_.size());
     tally.delimiter = format_.delimiter_;
     FieldWriter writer(out);
     writer.Begin(format_.most_keys_);
-    scratch_->left_out = false;
+    scratch_->left_out = scratch_->one_line = false;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
     if (scratch_->left_out) {
       out.resize(begin);
@@ -220,7 +221,12 @@ class TableFormat::Encoder : public KeyEncoder {
       prefix_ = std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
       out.insert(out.end(), prefix_.begin(), prefix_.end());
     }
-    StoreBody(records.first(size), begin, out);
+    const RecordSpan record = records.first(size);
+    if (scratch_->one_line) {
+      out.insert(out.end(), record.begin(), record.end());
+    } else {
+      StoreBody(record, begin, out);
+    }
     return size;
   }
   RecordSpan prefix() const override { return prefix_; }

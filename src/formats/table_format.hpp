@@ -65,6 +65,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
     std::vector<std::string> texts;
     std::string text;
     bool left_out = false;  ///< PutKeys() sets this if the record shall not be part of the output
+    /// True: the only newline of the record is its last byte. False: the record is searched for newlines.
+    bool one_line = false;
   };
 
   /// Returns the buffers that one thread passes to PutKeys().

@@ -186,7 +186,7 @@ void ValueKey::PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epo
 void ValueKey::PutInstant(const Instant& instant, FieldWriter& out) const {
   KeyBytes key(out, rule_.descending);
   keys::PutInstant(instant, key);
-  key.End();
+  key.EndPlain();
 }
 
 void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {

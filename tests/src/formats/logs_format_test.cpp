@@ -459,6 +459,47 @@ TEST(LogTimes, ReadsALineAloneAsAfterAnother) {
   EXPECT_EQ(KeyOf(*fresh.Read(*log, both).instant), KeyOf(*used.Read(*log, both).instant));
 }
 
+TEST(LogTimes, ReadsTheSameTimeAfterOtherLines) {
+  const char* const kFronts[] = {"2026-11-20 ", "2026-11-20T", "Nov 20 ",        "x [20/Nov/2026:", "2026/11/20 ",
+                                 "20261120 ",   "<34>Nov 20 ", "E1120 ",         "11-20 ",          "Fri, 20 Nov 2026 ",
+                                 "20.11.2026 ", "Fri Nov 20 ", "a b 20-Nov-26 ", "t=2026-11-20 at "};
+  const char* const kClocks[] = {"10:11:12", "23:59:59", "24:00:00", "10:11:60",
+                                 "10:61:12", "1:02:03",  "10:11",    "101112"};
+  // Texts after a clock, with '|' between them.
+  constexpr std::string_view kTexts =
+      "|.5|.120|,123|,123,|:123|:1:|.1234567890|.| |  |\t|PM| PM| p.m.| pod| am| o'clock| oz|Z|z| z| UTC|"
+      "UTC|\xC2\xA0PM|GMT+01:00| GMT| CET x| CETX| MUST |+0100| +01:00| +01:00:30|-0530]|+0107| -03 [7]|-03|+1500|+060|-|"
+      " 2026| 2026x| 20261|]|7|x| (UTC)| Europe/Berlin| Utc| EST5EDT|EST_x| INFO| INFO-1| Started a/b|,|;";
+  std::vector<std::string> texts(1);
+  for (const char c : kTexts) {
+    if (c == '|') {
+      texts.emplace_back();
+    } else {
+      texts.back() += c;
+    }
+  }
+  std::mt19937_64 draw(3);
+  const auto any = [&](const auto& list) { return list[draw() % std::size(list)]; };
+  for (const char* const front : kFronts) {
+    const std::string first = std::string(front) + "10:11:12 x\n";
+    const std::shared_ptr<const LogTimes> log = LearnLog(first, {}, kNow);
+    LogTimeReader used;
+    for (int round = 0; round < 2000; ++round) {
+      const std::string line = std::string(front) + any(kClocks) + any(texts) + any(texts) + any(texts);
+      LogTimeReader fresh;
+      ASSERT_EQ(used.Begins(*log, line), LogTimeReader().Begins(*log, line)) << line;
+      const LogTime after = used.Read(*log, line), alone = fresh.Read(*log, line);
+      ASSERT_EQ(after.instant.has_value(), alone.instant.has_value()) << line;
+      if (!alone.instant) continue;
+      ASSERT_EQ(KeyOf(*after.instant), KeyOf(*alone.instant)) << line;
+      ASSERT_EQ(after.instant->zoned, alone.instant->zoned) << line;
+      ASSERT_EQ(std::tuple(after.lacks_zone, after.east, after.lacks_year, after.lacks_date),
+                std::tuple(alone.lacks_zone, alone.east, alone.lacks_year, alone.lacks_date))
+          << line;
+    }
+  }
+}
+
 TEST(LogTimes, DoesNotTakeTheTimeOfTheLineBeforeForALongerTime) {
   const std::string blanks(60, ' '), digits(50, '1');
   for (const std::string& form : {std::string(), CheckedTimeFormat("%Y-%m-%d %H:%M:%S")}) {
