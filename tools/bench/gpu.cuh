@@ -108,8 +108,8 @@ void SortRange(const Key* in, Key* out, std::uint64_t n);
 template <typename Key>
 void Unmerge(const Key* in, Key* out, std::uint64_t n, std::uint64_t run, std::uint64_t m, std::uint32_t thread_items);
 
-/// Makes n keys that are slow to merge sort: the two halves of every run of n, n / 2, ... items down to `shortest`
-/// conflict (see conflict.hpp).
+/// Makes n keys that are slow to sort by merging: sorted runs of at most `shortest` items, chosen so that the two lists
+/// of every later merge conflict (see conflict.hpp).
 template <typename Key>
 void FillConflicts(Key* keys, std::uint64_t n, std::uint64_t shortest, std::uint32_t thread_items);
 

@@ -49,7 +49,7 @@ struct Piece {
 using ReadAt = std::function<std::size_t(std::span<char>, std::uint64_t offset)>;
 
 /// Divides [begin, end) of a file into pieces and runs work(piece) for each piece, on `threads` threads. A record must
-/// begin at `begin`. `oids` is true if rows of the binary COPY format have one more field than they count. If `work`
+/// begin at `begin`. `oids` is true if every row of the binary COPY format has an OID before its fields. If `work`
 /// throws, all threads end, and the first exception is thrown.
 void ForEachPiece(const Table& table, const ReadAt& read, std::uint64_t begin, std::uint64_t end, bool oids,
                   unsigned threads, const std::function<void(const Piece&)>& work);

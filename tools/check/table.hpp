@@ -94,7 +94,7 @@ class TableReader {
   void SkipTo(std::uint64_t place, Source source);
   /// Reads the next record into `row`. Returns false at the end.
   bool Next(Row& row);
-  /// Returns true if rows of PostgreSQL's binary COPY format have one more field than they count.
+  /// Returns true if every row of PostgreSQL's binary COPY format has an OID before its fields.
   virtual bool has_oids() const { return false; }
   /// The offset of the next byte in the file.
   std::uint64_t place() const { return offset_ + at_; }

@@ -78,8 +78,8 @@ Value ReadValue(const Rule& rule, std::string_view text);
 /// to true if the text has a zone or counts seconds since 1970; otherwise the instant is computed for UTC. If there is
 /// no instant, returns std::nullopt, and `text` is undefined.
 std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& text, bool& zoned);
-/// Reads the name of a time zone at the front of `text`, in any case, and removes it. The name is letters, which no
-/// letter follows. Sets `east` to the offset of the zone from UTC in seconds. Returns false if there is no such name.
+/// Reads the name of a time zone, in any case, and removes it from `text`. The name is all letters at the front of
+/// `text`. Sets `east` to the offset of the zone from UTC in seconds. Returns false if there is no such name.
 bool TakeZoneName(std::string_view& text, std::int64_t& east);
 /// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
