@@ -129,8 +129,8 @@ class LogTimeReader {
  public:
   /// Returns true if the line begins a record.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
-  /// Does the same, and sets `time` to the time of a line that begins a record. The digits of the fraction lie in the
-  /// line or in this object. The time of any other line is undefined.
+  /// Returns true if the line begins a record, and sets `time` to its time. The digits of the fraction lie in the line
+  /// or in this object. If it returns false, `time` is undefined.
   bool Take(const LogTimes& log, std::string_view line, LogTime& time) { return Find(log, line, true, time); }
   LogTime Read(const LogTimes& log, std::string_view line) {
     LogTime time;
@@ -141,18 +141,20 @@ class LogTimeReader {
   /// Returns true if the line has a time, and stores the time in `time`. If `needs` is false, the caller only wants to
   /// know whether there is one, and lines of a log that is all JSON are not parsed.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
-  /// Sets the members that depend on the log.
+  /// Sets quick_ and all_json_ for the log `log`. Call this when the reader goes on to another log.
   void Prepare(const LogTimes& log);
   bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
   bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time);
   bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line, QuickTime& quick, LogTime& time);
-  /// Reads the time at the front of `text` if QuickTime can.
+  /// Reads the time at the front of `text` with `quick`. Returns false if QuickTime cannot read it; another function
+  /// must then try.
   static bool TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
-  /// Tells `quick` the date of the time that was read at `begin`.
+  /// Calls quick.KeepDate() for the date of a time that was just read. `begin` is the beginning of the time in the
+  /// line.
   void KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const;
-  /// Reads the text of a JSON member as ParseInstant() does.
+  /// Reads the text of a JSON member as ParseInstant() does. Returns false if it is no time.
   static bool TakeIso(std::string_view text, QuickTime& quick, LogTime& time);
-  /// Reads the text of a JSON member by the form of the shape.
+  /// Reads the text of a JSON member in the form that `shape` tells. Returns false if it is no time.
   bool TakeMember(const LogTimes& log, const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
   /// Stores the point in time that `parts` describe in `time`. Returns false if it does not exist.
   bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time);
@@ -179,8 +181,8 @@ class LogTimeReader {
     std::int64_t latest = 0;
   } date_;
   std::uint64_t prepared_ = 0;    ///< the LogTimes::id of the log that Prepare() was called with; 0: none
-  std::vector<QuickTime> quick_;  ///< for the shapes of this log
-  bool all_json_ = false;         ///< all lines of this log are JSON
+  std::vector<QuickTime> quick_;  ///< one fast reader for each shape of this log
+  bool all_json_ = false;         ///< true: all lines of this log are JSON
 };
 
 }  // namespace gpusort

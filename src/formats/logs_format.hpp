@@ -40,10 +40,10 @@ class LogsFormat : public TableFormat {
   /// The buffers of one thread.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    /// The times of the record and of the next record. `now` is the index of the record's time.
+    /// The times of the current record and of the next one. `now` is the index of the current record's time.
     std::array<LogTime, 2> pair;
     unsigned now = 0;
-    /// The first line of the next record, which was read because it shows where the record ends.
+    /// The first line of the next record. It was read to find the end of the current record.
     std::string_view next;
     const Byte* next_end = nullptr;  ///< the end of the buffer in which `next` lies; null: no line was read
     std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
@@ -66,7 +66,8 @@ class LogsFormat : public TableFormat {
   /// Returns true if the line begins a record. The caller must know that a line with a time came before, because lines
   /// before the first time of an input begin no record.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const;
-  /// Does the same, and sets `time` to the time of a line that begins a record.
+  /// Returns true if the line begins a record, and sets `time` to the time of the record. The caller must know that a
+  /// line with a time came before.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const;
   /// Returns true if `line`, the beginning of a line, is long enough to tell whether the whole line begins a record.
   bool IsEnough(std::string_view line) const;
@@ -78,7 +79,9 @@ class LogsFormat : public TableFormat {
     CompleteTime(time, place, scratch);
     return time;
   }
-  /// Does the same for the `time` of a line that was read.
+  /// Completes `time`, which was read from the first line of a record: a missing year, day or zone is taken from the
+  /// records before and from the options. `place` is the state before the record, and is replaced by the state after
+  /// it.
   void CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratch) const;
   /// Completes a time without a day, or a time without a year if --year is given. `place` is the state before the
   /// record; its day and year are updated. Returns false if the resulting day does not exist.
@@ -99,7 +102,7 @@ class LogsFormat : public TableFormat {
   const Zone zone_;
   const TimeWindow window_;
   ScanState alone_;   ///< the state for reading a record alone, from TableOptions::alone
-  std::vector<bool> is_time_;  ///< by the number of the key: LogKeys::IsTime()
+  std::vector<bool> is_time_;  ///< for each key: the result of LogKeys::IsTime()
   const bool walks_;  ///< true: the time of a record can depend on all records before it
 };
 

@@ -83,7 +83,7 @@ void QuickTime::KeepDate(std::string_view date, std::int64_t midnight, bool lack
 }
 
 bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east) {
-  // A line has no newline, so that a newline stands for its end.
+  // A newline stands for the end of the line, because a line contains none.
   const auto byte = [text](std::size_t i) { return i < text.size() ? text[i] : '\n'; };
   const bool blank = byte(at) == ' ';
   const std::size_t begin = at + blank;
@@ -119,7 +119,7 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
   for (; end < begin + kMostName && byte(end) >= 'A' && byte(end) <= 'Z'; ++end) {
     name = name << 8 | static_cast<unsigned char>(byte(end));
   }
-  // The name of a place, and text that is not a name of a zone although it begins so.
+  // The letters may be the name of a place, or a word that only begins like the name of a zone.
   const char next = byte(end);
   if (IsLetterOrDigit(next) || next == '/' || next == '_' || next == '-' || next == '+') return false;
   constexpr std::string_view kAfter = "\n \t])},;:|>\"'";

@@ -1,5 +1,5 @@
-// Reads the usual times of logs quickly: a date that was read before, a clock HH:MM:SS, perhaps a fraction, and perhaps
-// a zone. Start at QuickTime.
+// Reads the most frequent forms of log times fast. Such a time is a date that was read before, a clock HH:MM:SS,
+// perhaps a fraction, and perhaps a zone. Start at QuickTime.
 #pragma once
 
 #include <array>
@@ -9,62 +9,66 @@
 
 namespace gpusort {
 
-/// Reads times of one form of KnownForms(). One thread at a time may use an object.
+/// A fast reader for times of one form of KnownForms(). It only knows dates that KeepDate() was called with. One thread
+/// at a time may use an object.
 class QuickTime {
  public:
-  /// `format` is the format of a TimeForm. Empty: no time is of the usual form.
+  /// `format` is TimeForm::format. If it is empty, or not a date with a clock and perhaps a zone, Take() always returns
+  /// false.
   explicit QuickTime(std::string_view format);
 
   /// Returns false if no time of the form begins with `first`.
   bool can_begin(char first) const { return can_begin_[static_cast<unsigned char>(first)]; }
 
-  /// A time, as TakeWholeTime() reads it.
+  /// A time, with the same meaning as a time that TakeWholeTime() reads.
   struct Found {
-    std::int64_t seconds = 0;          ///< seconds since 1970, as local time in the zone of the text
-    std::optional<std::int64_t> east;  ///< the zone: local time minus UTC in seconds; no value: the text has no zone
-    std::string_view fraction;         ///< digits of the text, without zeros at the end
+    std::int64_t seconds = 0;          ///< seconds since 1970-01-01 00:00:00 in the zone of the text
+    std::optional<std::int64_t> east;  ///< local time minus UTC in seconds; no value: the text has no zone
+    std::string_view fraction;         ///< the digits of the fraction of a second, without zeros at the end
     bool lacks_year = false;
-    std::size_t size = 0;  ///< of the text of the time
+    std::size_t size = 0;  ///< the size of the text of the time, in bytes
   };
-  /// Reads the time at the front of `text`, which is the rest of a line. Returns false if the text is not of the usual
-  /// form, or if its date was not passed to KeepDate(): then the text may be a time or not.
+  /// Reads a time at the front of `text`, which must be the rest of a line. Returns false if the text has another form,
+  /// or if its date was not passed to KeepDate(). In this case the text may still be a time.
   bool Take(std::string_view text, Found& found);
 
-  /// Keeps a date that was read. `date` is the text before the clock, and `midnight` the beginning of that day in
-  /// seconds since 1970.
+  /// Remembers a date for later calls of Take(). `date` is its text, up to the clock. `midnight` is the beginning of
+  /// that day in seconds since 1970-01-01 00:00:00 in the zone of the text.
   void KeepDate(std::string_view date, std::int64_t midnight, bool lacks_year);
 
  private:
-  /// The bytes of a date, without the bytes between the first, the middle and the last eight.
+  /// The text of a date of at most 24 bytes: its first eight bytes, the next eight, and its last eight, which can
+  /// overlap.
   struct Words {
     std::uint64_t front = 0, middle = 0, back = 0;
     bool operator==(const Words&) const = default;
   };
   struct Date {
     Words words;
-    std::uint32_t size = 0;  ///< 0: no date
+    std::uint32_t size = 0;  ///< the size of the text of the date in bytes; 0: there is no date
     bool lacks_year = false;
     std::int64_t midnight = 0;
   };
   static constexpr unsigned kDateBits = 7;
-  /// The names of zones that were read, and their offsets.
+  /// The name of a time zone that was read before, and its offset.
   struct ZoneName {
-    std::uint64_t name = 0;  ///< 0: no name
+    std::uint64_t name = 0;  ///< up to seven capital letters, one per byte; 0: there is no name
     std::optional<std::int64_t> east;
   };
   static constexpr unsigned kZoneBits = 4;
 
   static Words WordsOf(const char* date, std::size_t size);
   static std::size_t IndexOf(const Words& words);
-  /// Reads the zone at offset `at` of `text`, if there is one, and moves `at` to its end. Returns false if the text is
-  /// not of the usual form.
+  /// Reads the time zone at offset `at` of `text`, if there is one, and moves `at` to its end. Returns false if the
+  /// text there has an unusual form.
   bool TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east);
 
-  bool usual_ = false;    ///< the form is a date, a clock, and perhaps a zone
-  bool zone_ = false;     ///< a zone can follow the clock
-  bool no_year_ = false;  ///< no year may follow the time
+  bool usual_ = false;    ///< true: the form is a date, a clock, and perhaps a zone
+  bool zone_ = false;     ///< true: a zone can follow the clock
+  bool no_year_ = false;  ///< true: the text is not a time of this form if a year follows it
   std::array<bool, 256> can_begin_;
-  std::array<std::uint32_t, 2> sizes_{};  ///< the sizes of the last dates, the last one first
+  /// The sizes of the last two dates that were read, if they differ; the size that was used last comes first.
+  std::array<std::uint32_t, 2> sizes_{};
   std::array<Date, 1u << kDateBits> dates_{};
   std::array<ZoneName, 1u << kZoneBits> zones_{};
 };

@@ -32,7 +32,8 @@ struct LogPlace {
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
   std::string fraction;
-  const void* next = nullptr;  ///< the front of the next record, if its first line was read as the end of the last one
+  /// The beginning of the next record, if its first line was read to find the end of the last record; otherwise null.
+  const void* next = nullptr;
 };
 
 /// The state of the search for record ends at one byte of an input. ScanState{} is the state at the beginning of an

@@ -65,7 +65,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
     std::vector<std::string> texts;
     std::string text;
     bool left_out = false;  ///< PutKeys() sets this if the record shall not be part of the output
-    /// True: the only newline of the record is its last byte. False: the record is searched for newlines.
+    /// True if it is known that the record's only newline is its last byte. Otherwise the record is searched for
+    /// newlines.
     bool one_line = false;
   };
 

@@ -84,7 +84,7 @@ struct TimeParts {
   std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
   std::string_view zone;  ///< the name of an existing zone of the IANA database, such as "Europe/Berlin"; empty: none
   std::optional<std::int64_t> count;   ///< seconds since 1970; if set, all other parts but the fraction are ignored
-  const char* clock = nullptr;         ///< the front of HH:MM in the text of a log; null: there is none
+  const char* clock = nullptr;         ///< the beginning of the clock HH:MM in the text of a log; null: there is none
   bool minus = false;                  ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
