@@ -106,11 +106,10 @@ class LineKeys {
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
-      if (key.size() >= skip + kEntryKeyBytes) {
-        const Byte* const at = AsBytes(key.data()) + skip;
-        return {LoadBigEndian(at) ^ flip_, static_cast<std::uint32_t>(LoadBigEndian(at + 4) ^ flip_),
-                key.size() == skip + kEntryKeyBytes};
-      }
+      const Byte* const bytes = AsBytes(key.data());
+      return {LoadWord(bytes, skip, key.size()) ^ flip_,
+              static_cast<std::uint32_t>((LoadWord(bytes, skip + 8, key.size()) ^ flip_) >> 32),
+              key.size() <= skip + kEntryKeyBytes};
     }
     if (order_.keyed) {
       const RecordSpan field = Field(line);

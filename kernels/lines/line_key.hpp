@@ -74,6 +74,9 @@ struct LineOrderView {
   /// field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The second key has a
   /// HostOrder, which compares lines with equal fields.
   bool keyed = false;
+  /// True if no key contains a NUL byte and no key is reversed. The zeros after the end of an encoded key then never look
+  /// like bytes of the key.
+  bool nul_free = false;
 };
 
 /// The order of lines that a user asks for. Owns its keys.
@@ -105,7 +108,7 @@ GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;
   }
-  return view.key_count != 0 && !view.last_resort && !view.keys[view.key_count - 1].plain();
+  return view.key_count != 0 && !view.last_resort && (view.nul_free || !view.keys[view.key_count - 1].plain());
 }
 
 }  // namespace gpusort

@@ -57,8 +57,8 @@ std::optional<std::uint64_t> ParagraphsFormat::HeaderBytes(RecordSpan front, boo
 
 std::string ParagraphsFormat::Ending(RecordSpan, RecordSpan tail) const {
   const std::string_view text(reinterpret_cast<const char*>(tail.data()), tail.size());
-  const bool blank = text.size() < kTailBytes && text.ends_with('\n') && text.find_first_not_of("\r\n") == text.npos;
-  if (blank || text.ends_with("\n\n") || text.ends_with("\n\r\n")) return {};
+  const bool is_header = tail.size() < kTailBytes && HeaderBytes(tail, true) == tail.size();
+  if (is_header || text.ends_with("\n\n") || text.ends_with("\n\r\n")) return {};
   if (text.ends_with('\n')) return text.ends_with("\r\n") ? "\r\n" : "\n";
   return text.ends_with('\r') ? "\n\r\n" : "\n\n";
 }

@@ -162,6 +162,7 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
   view_.key_count = 1;
   view_.separator = kKeyEnd;
   view_.last_resort = false;
+  view_.nul_free = true;  // FieldWriter escapes NULs
 }
 
 void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {

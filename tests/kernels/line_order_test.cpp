@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/cpu/cpu_line_merge.hpp"
@@ -468,13 +469,17 @@ TEST_P(EveryOrdering, HasWideKeysOfFiveChunks) {
     const std::uint64_t skip = *rc::gen::inRange<std::uint64_t>(0, 2 * line.size() + 30);
     detail::WideKey wide;
     std::memset(&wide, 0xA5, sizeof(wide));
-    detail::LineKeys(view).Widen(std::as_bytes(std::span(exact.bytes.get(), exact.size)), skip, 7, wide);
+    const detail::LineKeys keys(view);
+    const RecordSpan own = std::as_bytes(std::span(exact.bytes.get(), exact.size));
+    keys.Widen(own, skip, 7, wide);
     RC_ASSERT(wide.row == 7);
     for (const std::uint64_t at : {0, 12, 24, 36, 44}) {
       const LineChunk chunk = Encode(line, view, skip + at);
       RC_ASSERT(detail::LoadBigEndian(wide.bytes + at) == chunk.hi);
       RC_ASSERT(static_cast<std::uint32_t>(detail::LoadBigEndian(wide.bytes + at + 4)) == chunk.lo);
       if (at == 44) RC_ASSERT((wide.ended != 0) == chunk.ended);
+      const LineChunk same = keys.Chunk(own, skip + at);
+      RC_ASSERT(std::tie(same.hi, same.lo, same.ended) == std::tie(chunk.hi, chunk.lo, chunk.ended));
     }
   }));
 }
@@ -562,6 +567,9 @@ TEST(LineOrder, SaysWhatAnOrderNeeds) {
   order.keys.resize(1);
   order.last_resort = false;
   EXPECT_FALSE(ChunksDecide(order.view()));
+  LineOrderView without_nul = order.view();
+  without_nul.nul_free = true;
+  EXPECT_TRUE(ChunksDecide(without_nul));
   order.keys[0].fold_case = true;
   EXPECT_TRUE(ChunksDecide(order.view()));
   order.keys.resize(2);

@@ -93,6 +93,12 @@ std::string AnyText() {
   return text;
 }
 
+TEST(ParagraphsFormat, EndsALineOfReturnsWithABlankLine) {
+  const ParagraphsFormat format(SpecOf({}));
+  EXPECT_EQ(Ended(format, "\r\r\n"), "\r\r\n\r\n");
+  EXPECT_EQ(Ended(format, "\r\n\n"), "\r\n\n");
+}
+
 RC_GTEST_PROP(ParagraphsFormat, ReadsAsASlowParser, ()) {
   const JobSpec spec = SpecOf({"-k", "A", "-k", "b:int:desc", "-k", "a:nocase"});
   const ParagraphsFormat format(spec);
