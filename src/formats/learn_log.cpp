@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr std::size_t kMostLines = 400;
 constexpr std::size_t kMostFront = RecordFormat::kFrontBytes;
 constexpr std::size_t kMostSearched = 400;  ///< the bytes of a line that are searched
 constexpr unsigned kMostColumns = 40;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 using LineSet = std::bitset<kMostLines>;
 
@@ -30,7 +32,7 @@ struct Sample {
   std::vector<std::string_view> lines;
   std::vector<std::string_view> all;  ///< all lines of the front that can have a time
   LineSet after_blank;                ///< the lines with an empty line before them
-  bool indented = false;              ///< all lines begin with a blank
+  bool indented = false;              ///< lines that begin with a blank can have a time
 };
 
 /// Takes the lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
@@ -50,6 +52,7 @@ Sample SampleOf(std::string_view front, bool any_line) {
     std::string_view line = front.substr(0, front.find('\n'));
     front.remove_prefix(std::min(front.size(), line.size() + 1));
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     const bool empty = line.empty();
     if (!empty && line.find('\0') == line.npos) {
       Kind& kind = kinds[!any_line && IsBlankChar(line[0]) && line.find_first_not_of(" \t") != line.npos ? 1 : 0];
@@ -59,8 +62,8 @@ Sample SampleOf(std::string_view front, bool any_line) {
     blank = empty;
   }
   Sample sample;
-  sample.indented = kinds[0].lines.empty();
-  Kind& kind = kinds[sample.indented];
+  Kind& kind = kinds[kinds[0].lines.empty()];
+  sample.indented = any_line || kinds[0].lines.empty();
   const std::size_t count = kind.lines.size();
   for (std::size_t i = 0; i < std::min(count, kMostLines); ++i) {
     constexpr std::size_t kHalf = kMostLines / 2;
@@ -118,6 +121,7 @@ class Finder {
   void Search(std::size_t number, std::string_view text) {
     const TextReader all{text.data(), text.data() + text.size()};
     TextReader line = all;
+    while (indented_ && !line.done() && IsBlankChar(*line.at)) ++line.at;
     SkipFront(line);
     const char* const last = std::min(line.end, line.at + kMostSearched);
     Where where{number, line.at, line.at, line.at, 0, {}, {}};
@@ -217,7 +221,9 @@ class Finder {
     }
     if (*p == '@') return IsLetterOrDigit(before) ? nullptr : &tai_;
     const char lower = Lower(*p);
-    if (lower < 'a' || lower > 'z') return nullptr;
+    const auto beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+    if ((lower < 'a' || lower > 'z') && !beyond_ascii(lower)) return nullptr;
+    if (beyond_ascii(before)) return nullptr;
     if (before == '_' || before == '-' || before == '/') return nullptr;
     if (IsLetterOrDigit(before) && !(before == 'm' && ColourBefore(p, line.at))) return nullptr;
     if (before == '.' && p - 1 != line.at && IsLetterOrDigit(p[-2])) return nullptr;
@@ -229,7 +235,7 @@ class Finder {
       });
     };
     if (is_name(kWeekdays)) return &weekdays_;
-    if (is_name(kMonths)) return &months_;
+    if (is_name(kMonths) || MayBeMonth({p, line.end})) return &months_;
     return lower != *p && p[1] < 'a' && p[2] < 'a' ? &zones_ : nullptr;
   }
 
@@ -288,17 +294,23 @@ class Finder {
   static bool IsStartLabel(std::string_view label) {
     constexpr std::size_t kMost = 32;
     if (label.size() > kMost || label.size() < 2 || !label.ends_with(' ')) return false;
-    if (label[0] == '#' || std::ranges::any_of(label, IsDigit)) return false;
+    if (!IsLetterOrDigit(label[0]) || std::ranges::any_of(label, IsDigit)) return false;
     const std::string lower = LowerText(label);
     return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
   }
 
-  /// Returns the front of the key whose value begins at `time`: of ts=, "ts":" or TimeCreated='. Null: there is none.
+  /// Returns the front of the key whose value begins at `time`: of ts=, "ts":", TimeCreated=' or <time>. Returns null
+  /// if there is none.
   static const char* KeyBefore(const char* time, const char* begin) {
     const auto skip_quote = [&](const char*& at) {
       if (at != begin && (at[-1] == '"' || at[-1] == '\'')) --at;
     };
     const char* at = time;
+    if (at != begin && at[-1] == '>') {  // <time>2026-11-23T22:10:01Z</time>
+      const char* const name = --at;
+      while (at != begin && (IsLetterOrDigit(at[-1]) || at[-1] == '_' || at[-1] == ':' || at[-1] == '-')) --at;
+      return at != name && at != begin && at[-1] == '<' ? at - 1 : nullptr;
+    }
     skip_quote(at);
     if (at == begin || (at[-1] != '=' && at[-1] != ':')) return nullptr;
     const bool colon = at[-1] == ':';
@@ -489,7 +501,10 @@ class Learner {
     for (TimeForm& form : forms_) {
       if (!given_ && IsClock(form) && allowed.dated) form.refusal = nullptr;
     }
-    for (std::size_t i = 0; i < sample_.lines.size(); ++i) rest_.set(i);
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      rest_.set(i);
+      w3c_ = w3c_ || sample_.lines[i].starts_with("#Fields:");
+    }
   }
 
   std::shared_ptr<const LogTimes> Learn() {
@@ -498,7 +513,7 @@ class Learner {
     if (!given_ && !groups_) TakeMembers();
     Finder finder(forms_, given_ ? LogShape::kGiven : LogShape::kKnown, sample_.indented);
     for (std::size_t i = 0; i < lines; ++i) {
-      if (!found_[i]) finder.Search(i, sample_.lines[i]);
+      if (!found_[i] && !(w3c_ && sample_.lines[i][0] == '#')) finder.Search(i, sample_.lines[i]);
     }
     candidates_ = finder.Candidates();
     if (groups_) std::erase_if(candidates_, [](const Candidate& candidate) { return !candidate.at_front(); });
@@ -535,7 +550,8 @@ class Learner {
   void TakeMembers() {
     MemberFinder finder(forms_);
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-      if (sample_.lines[i][0] == '{') finder.Search(i, sample_.lines[i]);
+      const std::string_view object = JsonObjectOf(sample_.lines[i]);
+      if (object.starts_with('{')) finder.Search(i, object);
     }
     for (;;) {
       const MemberFinder::Member* best = nullptr;
@@ -563,8 +579,11 @@ class Learner {
 
   /// Returns the seconds since 1970 of the candidate's time in a line that has it.
   std::int64_t SecondsIn(const Candidate& candidate, std::size_t line) const {
+    return SecondsIn(candidate.shape, line);
+  }
+  std::int64_t SecondsIn(const LogShape& shape, std::size_t line) const {
     TimeParts parts;
-    if (TakeShape(candidate.shape, sample_.lines[line], parts) == nullptr) return 0;
+    if (TakeShape(shape, sample_.lines[line], parts) == nullptr) return 0;
     const std::optional<Instant> instant = InstantOf(parts, log_->latest);
     return instant ? instant->seconds : 0;
   }
@@ -609,6 +628,7 @@ class Learner {
 
   /// In an input of paragraphs, a time that is not in the first line of its paragraph does not begin a record.
   void RefuseLateTimes() {
+    if (w3c_) return;
     const std::size_t paragraphs = sample_.after_blank.count();
     for (Candidate& candidate : candidates_) {
       const std::size_t count = candidate.lines.count();
@@ -639,6 +659,23 @@ class Learner {
     return 10 * same >= 9 * numbers.lines.count();
   }
 
+  /// Returns true if the numbers are dates from month to year without separators, most of them of the same year.
+  bool IsOfErrpt(const Candidate& numbers) const {
+    constexpr std::size_t kLeast = 3;
+    const auto dates = std::ranges::find_if(candidates_, [&](const Candidate& other) {
+      return &other != &numbers && forms_[other.form].refusal != nullptr && IsCount(forms_[other.form]) &&
+             SamePlace(numbers, other) && other.lines == numbers.lines;
+    });
+    if (dates == candidates_.end() || numbers.lines.count() < kLeast) return false;
+    std::map<unsigned, std::size_t> years;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      TimeParts parts;
+      if (dates->lines[i] && TakeShape(dates->shape, sample_.lines[i], parts) != nullptr) ++years[parts.year];
+    }
+    return std::ranges::any_of(
+        years, [&](const auto& year) { return 10 * year.second >= 9 * numbers.lines.count(); });
+  }
+
   /// Refuses numbers that are more likely IDs than seconds since 1970. Such numbers do not grow from line to line. They
   /// agree with no other time: in their line, or in a merged log in the other lines.
   void RefuseNumbers() {
@@ -649,6 +686,10 @@ class Learner {
     }
     for (Candidate& candidate : candidates_) {
       if (!IsCount(forms_[candidate.form]) || candidate.refused) continue;
+      if (IsOfErrpt(candidate)) {
+        candidate.dropped = true;
+        continue;
+      }
       std::size_t grows = 0, pairs = 0, agrees = 0, both = 0;
       std::int64_t before = 0;
       for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
@@ -702,6 +743,11 @@ class Learner {
       most = worth;
     }
     if (best == nullptr || refused || !log_->shapes.empty() || given_) return best;
+    // The time at the front of the lines is the one that the log is written by.
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.refused || !IsCommon(*best) || !candidate.at_front() || IsCount(forms_[candidate.form])) continue;
+      if ((best->lines & lines & ~candidate.lines).none() && Varies(candidate)) return &candidate;
+    }
     // A time that is the same in all lines names a file or a start, if another time is not.
     for (const Candidate& candidate : candidates_) {
       if (candidate.refused || &candidate == best || 10 * Worth(candidate, lines) < 9 * most) continue;
@@ -746,22 +792,104 @@ class Learner {
     return std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
   }
 
+  /// Returns the first `words` words of a line, with the blanks after them.
+  static std::string_view FirstWords(std::string_view line, unsigned words) {
+    constexpr std::string_view kBlanks = " \t";
+    std::size_t at = std::min(line.find_first_not_of(kBlanks), line.size());
+    for (; words > 0; --words) {
+      at = std::min(line.find_first_of(kBlanks, at), line.size());
+      at = std::min(line.find_first_not_of(kBlanks, at), line.size());
+    }
+    return line.substr(0, at);
+  }
+
+  /// Returns what is alike in the texts before times: the kind of the first byte, and the punctuation at the end of the
+  /// last word, or that word.
+  static std::string LikenessOf(std::string_view before) {
+    if (before.empty()) return {};
+    before = before.substr(0, before.find_last_not_of(" \t") + 1);
+    const char first = before[0], last = before.back();
+    std::string likeness{IsDigit(first) ? '0' : IsLetterOrDigit(first) ? 'a' : first};
+    if (!IsLetterOrDigit(last)) return likeness += last;
+    return likeness += before.substr(before.find_last_of(" \t") + 1);
+  }
+
+  /// Returns true if the text before the times of the candidate is like the text before the times of the same form that
+  /// were found. Such texts are names of threads that have different numbers of words.
+  bool IsAlikeBefore(const Candidate& candidate, const LineSet& lines) const {
+    if (candidate.shape.place != LogShape::kWord || candidate.shape.count == 0) return false;
+    if (std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) return false;
+    std::set<std::string> known;
+    for (const LogShape& shape : log_->shapes) {
+      if (shape.place != LogShape::kWord || shape.format != candidate.shape.format) continue;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        TimeParts parts;
+        if (!found_[i] || TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
+        known.insert(LikenessOf(FirstWords(sample_.lines[i], shape.count)));
+      }
+    }
+    std::size_t alike = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!candidate.lines[i] || !lines[i]) continue;
+      alike += known.contains(LikenessOf(FirstWords(sample_.lines[i], candidate.shape.count)));
+    }
+    return 10 * alike >= 9 * (candidate.lines & lines).count();
+  }
+
+  /// Returns true if a UUID is the only word before the times of the candidate. FreeSWITCH and others write one in the
+  /// lines of a call, and none in other lines.
+  bool IsAfterUuid(const Candidate& candidate, const LineSet& lines) const {
+    const LogShape& shape = candidate.shape;
+    if (shape.place != LogShape::kWord || shape.count != 1 || !shape.lead.empty()) return false;
+    const auto alike = [](char c, char like) { return like == 'h' ? HexDigit(c) >= 0 : c == like; };
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!candidate.lines[i] || !lines[i]) continue;
+      constexpr std::string_view kUuid = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh ";
+      if (!std::ranges::equal(FirstWords(sample_.lines[i], 1), kUuid, alike)) return false;
+    }
+    return true;
+  }
+
+  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. No line then
+  /// continues the record of another line.
+  bool IsFormOfAll(const Candidate& candidate) const {
+    if (front_ || forms_[candidate.form].format != log_->shapes[0].format) return false;
+    LineSet lines;
+    for (const Candidate& other : candidates_) {
+      if (other.form == candidate.form && !other.refused) lines |= other.lines;
+    }
+    return 20 * lines.count() >= 19 * sample_.lines.size() || lines.count() + 1 >= sample_.lines.size();
+  }
+
   /// Returns true if the candidate may be added to the forms that were found.
   bool Joins(const Candidate& candidate, const LineSet& lines) const {
     if (log_->shapes.empty()) return true;
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (candidate.at_front() || given_) return true;
+    if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
     if (IsCount(forms_[candidate.form])) return false;
     if (IsCommon(candidate)) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only at
     // the front of the line, and is text anywhere else.
-    return 2 * found_.count() < all && kFew * count > all;
+    return 2 * found_.count() < all && kFew * count > all && count > 1;
+  }
+
+  /// Returns the candidate of a line that begins the input and says when a program was started. The output of the
+  /// program can be long. Returns null if there is none.
+  const Candidate* StartOfOutput() const {
+    const auto found = std::ranges::find_if(candidates_, [](const Candidate& candidate) {
+      return candidate.shape.place == LogShape::kLabel && candidate.lines[0] && !candidate.refused;
+    });
+    return found == candidates_.end() ? nullptr : &*found;
   }
 
   void TakeBest() {
-    while (const Candidate* const best = Best(false)) {
-      if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) break;
+    while (const Candidate* best = Best(false)) {
+      if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) {
+        best = log_->shapes.empty() ? StartOfOutput() : nullptr;
+        if (best == nullptr) break;
+      }
       log_->shapes.push_back(best->shape);
       if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = "the times are " + best->shape.name;
       found_ |= best->lines;
@@ -769,6 +897,10 @@ class Learner {
       alone_ |= best->shape.place == LogShape::kLabel || FillsLines(*best);
       if (best->shape.place == LogShape::kLabel) break;
     }
+    if (const Candidate* const anywhere = log_->shapes.size() > 1 ? FrontOfWord() : nullptr) {
+      log_->shapes.push_back(anywhere->shape);
+    }
+    JoinWords();
     // The extended log format of the W3C, as IIS writes it, is in UTC.
     const bool w3c = std::ranges::any_of(sample_.lines, [](std::string_view line) {
       return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
@@ -776,6 +908,42 @@ class Learner {
     for (LogShape& shape : log_->shapes) {
       shape.utc = w3c && shape.place == LogShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
     }
+  }
+
+  /// If all shapes have one form, and all lines have it, returns the candidate whose times begin any word.
+  const Candidate* FrontOfWord() const {
+    for (const Candidate& candidate : candidates_) {
+      const LogShape& shape = candidate.shape;
+      if (shape.place != LogShape::kAnywhere || !shape.lead.empty() || candidate.refused) continue;
+      if (IsCount(forms_[candidate.form]) || !IsFormOfAll(candidate)) continue;
+      const auto same = [&](const LogShape& found) { return found.format == shape.format && found != shape; };
+      if (std::ranges::all_of(log_->shapes, same)) return &candidate;
+    }
+    return nullptr;
+  }
+
+  /// If the times of a form have different numbers of words before them, and all of these words end with the same
+  /// punctuation and a blank, replaces the places by the place after it.
+  void JoinWords() {
+    std::vector<LogShape>& shapes = log_->shapes;
+    if (shapes.size() < 2 || given_ || groups_) return;
+    std::set<std::string> ends;
+    for (const LogShape& shape : shapes) {
+      if (shape.kind != LogShape::kKnown || shape.place != LogShape::kWord || shape.count == 0) return;
+      if (shape.format != shapes[0].format || !shape.lead.empty()) return;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        TimeParts parts;
+        if (TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
+        const std::string_view before = FirstWords(sample_.lines[i], shape.count);
+        ends.emplace(before.substr(before.size() - std::min<std::size_t>(before.size(), 2)));
+      }
+    }
+    const std::string& end = *ends.begin();
+    if (ends.size() > 1 || end.size() < 2 || IsLetterOrDigit(end[0]) || end[1] != ' ') return;
+    shapes.resize(1);
+    shapes[0].place = LogShape::kAnywhere;
+    shapes[0].count = 0;
+    shapes[0].lead = end;
   }
 
   /// Counts the lines that were looked at. Comments are no records.
@@ -799,8 +967,58 @@ class Learner {
     // The first record of a rotated log can lack its front. The other lines then have nothing that looks like a time.
     LineSet others;
     for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
-    return front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
-           kFew * others.count() <= log_->looked;
+    return (front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
+            (kFew * others.count() <= log_->looked || others.count() <= 2)) ||
+           (kFew * log_->matched >= log_->looked && Grow());
+  }
+
+  /// Returns true if the times have a certain place, most of them are not before the time in front of them, and records
+  /// do not begin before the lines with times.
+  bool Grow() const {
+    constexpr std::size_t kLeast = 3;
+    std::size_t pairs = 0, grow = 0;
+    std::optional<std::int64_t> before;
+    for (const LogShape& shape : log_->shapes) {
+      if (shape.kind != LogShape::kKnown || shape.format.starts_with("%N")) return false;
+      if (shape.place == LogShape::kAnywhere && shape.lead.size() < 2) return false;
+    }
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      std::int64_t seconds = 0;
+      for (const LogShape& shape : log_->shapes) {
+        if (seconds == 0 && found_[i]) seconds = SecondsIn(shape, i);
+      }
+      if (seconds == 0) continue;
+      pairs += before.has_value();
+      grow += before && *before <= seconds;
+      before = seconds;
+    }
+    return pairs >= kLeast - 1 && 4 * grow >= 3 * pairs && !BeginEarlier();
+  }
+
+  /// Returns true if the line of each time is as far from the first line of a block as in the first block, which
+  /// begins the input. A blank line stands between blocks, or a line of dashes or the like.
+  bool BeginEarlier() const {
+    constexpr std::size_t kFarthest = 8;
+    std::size_t ahead = 0;
+    while (!found_[ahead]) ++ahead;
+    if (ahead == 0 || ahead > kFarthest) return false;
+    const auto front = [&](std::size_t line) {
+      const std::string_view text = sample_.lines[line];
+      const bool letter = IsLetterOrDigit(text[0]);
+      const auto end = std::ranges::find_if(text, [&](char c) { return IsDigit(c) || IsLetterOrDigit(c) != letter; });
+      return std::string_view(text.begin(), end);
+    };
+    const std::size_t in_order = sample_.all.size() == sample_.lines.size() ? kMostLines : kMostLines / 2;
+    std::size_t others = 0, alike = 0;
+    for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order); ++i) {
+      if (!found_[i]) continue;
+      ++others;
+      const std::size_t begin = i - ahead;
+      const std::string_view line = sample_.lines[begin];
+      const bool dashes = line.size() > 1 && line[0] == line[1] && !IsLetterOrDigit(line[0]);
+      alike += front(begin) == front(0) && (sample_.after_blank[begin] || dashes);
+    }
+    return others > 0 && 10 * alike >= 9 * others;
   }
 
   /// `refused` is the form that cannot be used, or null if the lines have no known form.
@@ -834,6 +1052,7 @@ class Learner {
   LineSet found_;                      ///< lines that have a time
   bool front_ = false;                 ///< dates were found at the front of lines
   bool alone_ = false;                 ///< lines were found that have only a time and perhaps its name
+  bool w3c_ = false;                   ///< the input is in the W3C's extended log format, in which # begins comments
   bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
 };
 
@@ -859,6 +1078,7 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
       matches.groups.lines.push_back(group);
     }
     matches.groups.all = matches.groups.lines;
+    matches.groups.indented = true;
   }
   std::ranges::stable_sort(all, std::greater(), [](const Matches& matches) { return matches.lines.count(); });
   const auto log = std::make_shared<LogTimes>();
@@ -891,6 +1111,44 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
                          (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
 }
 
+/// Learns the forms of an input in which lines with a time may begin with blanks, as numbers that end in the same
+/// column do. Returns null unless half of the lines that begin with blanks have a number after them, and nine of ten of
+/// these lines have a time at the place that was learnt.
+std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogForms& allowed, std::int64_t latest) {
+  const Sample sample = SampleOf(front, true);
+  std::vector<std::string_view> indented;
+  std::size_t numbers = 0;
+  for (const std::string_view line : sample.lines) {
+    if (!IsBlankChar(line[0])) continue;
+    indented.push_back(line);
+    const std::size_t at = std::min(line.find_first_not_of(" \t["), line.size() - 1);
+    numbers += IsDigit(line[at]);
+  }
+  if (numbers == 0 || indented.size() == sample.lines.size() || 2 * numbers < indented.size()) return nullptr;
+  try {
+    std::shared_ptr<const LogTimes> log = Learner(sample, allowed, latest, false).Learn();
+    LogTimeReader reader;
+    const auto begins = [&](std::string_view line) { return reader.Begins(*log, line); };
+    const auto found = static_cast<std::size_t>(std::ranges::count_if(indented, begins));
+    return 10 * found >= 9 * numbers && found <= numbers ? log : nullptr;
+  } catch (const BadRecord&) {
+    return nullptr;
+  }
+}
+
+/// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. Returns
+/// null if the front is no such log.
+std::shared_ptr<const LogTimes> LearnConfigurationManager(std::string_view front, std::int64_t latest) {
+  if (front.starts_with(kByteOrderMark)) front.remove_prefix(kByteOrderMark.size());
+  if (!front.starts_with("<![LOG[")) return nullptr;
+  try {
+    const LogForms allowed{.patterns = {R"(^(?:\xEF\xBB\xBF)?<!\[LOG\[.*\]LOG\]!><(time=".*))"}};
+    return LearnPatterns(SampleOf(front, false), allowed, latest);
+  } catch (const BadRecord&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {
@@ -899,6 +1157,10 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
     throw BadRecord(0, "the text is UTF-16: iconv -f UTF-16 -t UTF-8 FILE writes it as UTF-8");
   }
   if (!allowed.patterns.empty()) return LearnPatterns(SampleOf(front, true), allowed, latest);
+  if (allowed.times.empty()) {
+    if (std::shared_ptr<const LogTimes> log = LearnConfigurationManager(front, latest)) return log;
+    if (std::shared_ptr<const LogTimes> log = LearnIndented(front, allowed, latest)) return log;
+  }
   return Learner(SampleOf(front, false), allowed, latest, false).Learn();
 }
 

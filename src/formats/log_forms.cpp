@@ -14,6 +14,9 @@
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
+// %E     mmddhhmmyy                               %K     a zone after '#', such as "#+0200" or "#0-500", or nothing
+// %;     nothing, but no clock may follow         %M     a number of hours east of UTC in parentheses, or nothing
+// %x     the clock and the date of Configuration Manager: 22:10:01.123-060" date="11-23-2026
 #include "formats/log_forms.hpp"
 
 #include <algorithm>
@@ -21,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "formats/zone.hpp"
 
@@ -34,6 +38,10 @@ constexpr const char kDashAdvice[] =
 constexpr const char kShortAdvice[] = "day or month first? Give --time '%d/%m %H:%M:%S' or --time '%m/%d %H:%M:%S'";
 constexpr const char kYearAdvice[] =
     "year or day first? Give --time '%y/%m/%d %H:%M:%S', --time '%d/%m/%y %H:%M:%S' or --time '%m/%d/%y %H:%M:%S'";
+constexpr const char kClockFirstAdvice[] =
+    "day or month first? Give --time '%H:%M:%S %d/%m/%Y' or --time '%H:%M:%S %m/%d/%Y'";
+constexpr const char kErrptAdvice[] =
+    "the times look as errpt writes them, from month to year without separators: --time '%m%d%H%M%y' reads them";
 constexpr const char kStartAdvice[] =
     "the times count from the start of the machine or program: write the log with dates, as dmesg --time-format iso or "
     "journalctl -k do";
@@ -50,19 +58,36 @@ constexpr TimeForm kForms[] = {
     {"year and month without separators", "%C%m%d%^%@%z"},
     {"ISO 8601, basic form", "%C%m%d%^%h%z"},
     {"digits from year to second", "%C%m%d%h%z"},
+    {"ISO 8601 with a point", "%Y-%m-%d.%@%z"},
+    {"date in Chinese or Japanese", "%Y年%m月%d日%^%@%z"},
+    {"ISO 8601, clock without separators", "%Y-%m-%dT%h%z"},
+    {"year-month-day-clock without separators", "%Y-%m-%d-%h%z"},
+    {"SAP trace", "%Y %m %d %#%K"},
     {"ISO 8601, day of the year", "%Y-%j%^%#%z"},
+    {"year/day of the year", "%Y/%j%^%#%z"},
+    {"year:day of the year", "%Y:%j%^%#%z"},
+    {"year and day of the year without separators", "%C%j%^%#%z"},
     {"ISO 8601, week", "%Y-W%V-%u%^%#%z"},
     {"common log", "%d/%b/%Y%^%@%z"},
     {"day/month/year of two digits", "%d/%b/%y%^%@%z"},
     {"day-month-year", "%d-%b-%Y%^%@%z"},
     {"day-month-year of two digits", "%d-%b-%y%^%@%z"},
     {"day.month.year, month by name", "%d.%b.%Y%^%@%z"},
+    {"day, month by name and year without separators", "%w%d%b%Y%^%@%z"},
+    {"day, month by name and year of two digits without separators", "%w%d%b%y%^%#%z"},
     {"day month year", "%w%e %b%, %Y%^%@%z"},
     {"day month year of two digits", "%w%e %b %y%^%#%z"},
     {"day month clock year", "%w%e %b%^%#%z %C%z"},
     {"month day year", "%w%b %e%, %Y%^%@%z"},
     {"month-day-year, month by name", "%b-%d-%Y%^%@%z"},
     {"month/day/year, month by name", "%b/%d/%Y%^%@%z"},
+    {"month/day, month by name", "%b/%d %#%z"},
+    {"month-day, month by name", "%b-%d %#%z"},
+    {"month by name and day without separators", "%b%d %#%z"},
+    {"numbered month in Chinese or Japanese, day, year", "%m月 %e%, %Y%^%@%z"},
+    {"numbered month in Korean, day, year", "%m월 %e%, %Y%^%@%z"},
+    {"numbered month in Chinese or Japanese, day", "%m月 %e%^%#%z%-"},
+    {"numbered month in Korean, day", "%m월 %e%^%#%z%-"},
     {"ctime", "%w%b %e%^%#%z %C%z"},
     {"syslog", "%w%b %e%^%#%z%-"},
     {"monit", "%Z %b %e %#"},
@@ -75,8 +100,19 @@ constexpr TimeForm kForms[] = {
     {"snort", "%m/%d-%#%!"},
     {"chromium", "%m%d/%h"},
     {"logcat", "%m-%d %#%z"},
+    {"geth", "%m-%d|%#"},
     {"glog", "%L%m%d %#"},
-    {"glog with a year", "%L%C%m%d %#"},
+    {"glog with a year", "%L%C%m%d %#%z"},
+    {"Meteor", "%L%C%m%d-%#%M"},
+    {"Configuration Manager", "%x"},
+    {"clock, year-month-day", "%#%z%^%Y-%m-%d%;"},
+    {"clock, year/month/day", "%#%z%^%Y/%m/%d%;"},
+    {"clock, day.month.year", "%#%z%^%d.%m.%Y%;"},
+    {"clock, day-month-year", "%#%z%^%d-%b-%Y%;"},
+    {"clock, day/month/year", "%#%z%^%d/%b/%Y%;"},
+    {"clock, day month year", "%#%z%^%d %b %Y%;"},
+    {"clock, day/month/year in digits", "%#%z%^%d/%m/%Y%;", kClockFirstAdvice, 8},
+    {"clock, month/day/year in digits", "%#%z%^%m/%d/%Y%;", kClockFirstAdvice, 8},
     {"yymmdd", "%y%m%d %#%z"},
     {"yymmdd hhmmss", "%y%m%d %h%z"},
     {"seconds since 1970", "%N%f"},
@@ -100,6 +136,7 @@ constexpr TimeForm kForms[] = {
     {"month.day", "%m.%d%^%#%z", kShortAdvice, 7},
     {"time of day", "%#%z", kClockAdvice},
     {"seconds since the start", "%s", kStartAdvice},
+    {"errpt", "%E", kErrptAdvice},
 };
 
 /// Takes a number of one to `most` digits in [low, high].
@@ -171,18 +208,29 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   reader.at = end;
 }
 
-/// Takes AM, PM, a.m. or p.m., if it is there.
+/// Takes AM, PM, a.m. or p.m., or what Java writes for it in Chinese, Japanese or Korean, if it is there.
 void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
   constexpr std::size_t kMostBlanks = 2;
+  constexpr unsigned kNoon = 12;
+  static constexpr std::pair<std::string_view, bool> kHalves[] = {{"上午", false}, {"下午", true},  {"午前", false},
+                                                                  {"午後", true},  {"오전", false}, {"오후", true}};
   TextReader half = reader;
   SkipBlanks(half, kMostBlanks);
   if (half.TakeWord("o'clock")) SkipBlanks(half, kMostBlanks);
+  for (const auto& [word, of_afternoon] : kHalves) {
+    if (!half.rest().starts_with(word)) continue;
+    half.at += word.size();
+    reader = half;
+    if (parts.hour == 0 || parts.hour > kNoon) return;
+    parts.hour_of_half = parts.hour;
+    parts.afternoon = of_afternoon;
+    return;
+  }
   const bool afternoon = half.TakeWord("p");
   if (!afternoon && !half.TakeWord("a")) return;
   const bool points = half.Take('.');
   if (!half.TakeWord("m") || (points && !half.Take('.')) || (!half.done() && IsLetterOrDigit(*half.at))) return;
   reader = half;
-  constexpr unsigned kNoon = 12;
   if (parts.hour == 0 || parts.hour > kNoon) return;  // 13:10 PM
   parts.hour_of_half = parts.hour;
   parts.afternoon = afternoon;
@@ -227,6 +275,20 @@ bool TakePlace(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
+/// Takes the hours of "GMT +1", as TIBCO writes them, and sets `offset`.
+void TakeHoursAfterGmt(TextReader& reader, std::optional<std::int64_t>& offset) {
+  constexpr std::int64_t kHour = 3600, kMost = 14;
+  TextReader hours = reader;
+  if (!hours.Take(' ') || (!hours.Is('+') && !hours.Is('-'))) return;
+  const bool west = hours.TakeSign();
+  const std::size_t digits = hours.digits();
+  if (digits == 0 || digits > 2) return;
+  const std::int64_t east = hours.TakeNumber(digits);
+  if (east > kMost || (!hours.done() && !IsBlankChar(*hours.at))) return;
+  reader = hours;
+  offset = (west ? -east : east) * kHour;
+}
+
 /// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. The text after the
 /// time of a log may be anything, so words that are no names in capitals, and numbers that are no offsets, are no
 /// zones.
@@ -238,7 +300,9 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   if (zone.done()) return;
   const std::string_view rest = zone.rest();
   std::optional<std::int64_t> found;
+  bool before_letter = false;
   if (rest[0] == '+' || rest[0] == '-') {
+    before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // "10:10:01.123+01:00I-----" is of Tivoli
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
     // After a blank, two digits alone are a number of the text, unless they stand as in PostgreSQL's "-03 [77]".
     if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
@@ -262,12 +326,13 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     if (!name.empty() && zone.at != end) return;
     // "GMT+01:00", as Java and JavaScript write it.
     if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
+    if (name == "GMT") TakeHoursAfterGmt(zone, found);
     if (bracket && !zone.Take(')')) return;
     // "CET-fw01" and "est.example.org" are names of hosts.
     constexpr std::string_view kAfter = " \t])},;:|>\"'";
     if (blank && !zone.done() && kAfter.find(*zone.at) == kAfter.npos) return;
   }
-  if (!zone.done() && IsLetterOrDigit(*zone.at)) return;
+  if (!zone.done() && IsLetterOrDigit(*zone.at) && (IsDigit(*zone.at) || !before_letter)) return;
   reader = zone;
   parts.offset = found;
 }
@@ -281,7 +346,14 @@ bool TakeBetween(TextReader& reader) {
   while (reader.at != reader.end && reader.at - begin < kMost && kSeparators.find(*reader.at) != kSeparators.npos) {
     ++reader.at;
   }
-  if (reader.at == begin) return false;
+  if (reader.at == begin) {  // "[2026-11-23][22:10:01]"
+    for (const std::string_view brackets : {"][", "] ["}) {
+      if (!reader.rest().starts_with(brackets)) continue;
+      reader.at += brackets.size();
+      return true;
+    }
+    return false;
+  }
   for (const std::string_view word : {"at ", "time=", "time=\""}) {  // Fortinet: "date=2026-11-23 time=22:10:01"
     if (!reader.rest().starts_with(word)) continue;
     reader.at += word.size();
@@ -304,14 +376,51 @@ unsigned TakeKnownName(TextReader& reader, const std::string_view (&names)[kName
   return found;
 }
 
+/// For each month, the names in German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish, Norwegian,
+/// Russian and Chinese, in lower case.
+constexpr std::string_view kOtherMonths[] = {
+    "jänner jän januari januar janvier janv janeiro gennaio gen enero ene января январь янв 一月",
+    "februari februar février févr fév febrero febbraio fevereiro fev февраля февраль февр фев 二月",
+    "märz mär mrz mars marzo março maart mrt марта март мар 三月",
+    "avril avr abril abr aprile апреля апрель апр 四月",
+    "mai mayo maio maggio mag mei maj мая май 五月",
+    "juni juin junio junho giugno giu июня июнь июн 六月",
+    "juli juillet juil julio julho luglio lug июля июль июл 七月",
+    "août aoû agosto ago augustus augusti августа август авг 八月",
+    "septembre septiembre settembre setembro set сентября сентябрь сент сен 九月",
+    "oktober okt octobre octubre ottobre ott outubro out октября октябрь окт 十月",
+    "novembre noviembre novembro ноября ноябрь нояб ноя 十一月",
+    "dezember dez décembre déc diciembre dicembre dic dezembro des декабря декабрь дек 十二月"};
+
+bool IsLetterByte(char c) { return (IsLetterOrDigit(c) && !IsDigit(c)) || static_cast<unsigned char>(c) >= 0x80; }
+
+/// Skips the name of a month in another language than English. Returns 0 if there is none.
+unsigned TakeOtherMonth(TextReader& reader) {
+  for (unsigned month = 1; month <= std::size(kOtherMonths); ++month) {
+    for (std::string_view names = kOtherMonths[month - 1]; !names.empty();) {
+      const std::string_view name = names.substr(0, names.find(' '));
+      names.remove_prefix(std::min(names.size(), name.size() + 1));
+      TextReader after = reader;
+      if (!after.TakeWord(name) || (!after.done() && IsLetterByte(*after.at))) continue;
+      reader = after;
+      return month;
+    }
+  }
+  return 0;
+}
+
 bool TakeMonth(TextReader& reader, TimeParts& parts) {
-  const unsigned month = TakeKnownName(reader, kMonths) + 1;
-  if (month > std::size(kMonths)) return false;
-  parts.month = month;
+  const TextReader begin = reader;
+  parts.month = TakeKnownName(reader, kMonths) + 1;
   constexpr unsigned kSeptember = 9;
-  if (month == kSeptember && reader.Is('t')) ++reader.at;
+  if (parts.month == kSeptember && reader.Is('t')) ++reader.at;
+  if (parts.month > std::size(kMonths) || (!reader.done() && IsLetterByte(*reader.at))) {
+    reader = begin;
+    parts.month = TakeOtherMonth(reader);
+    if (parts.month == 0) return false;
+  }
   reader.Take('.');
-  return reader.done() || !IsLetterOrDigit(*reader.at);
+  return reader.done() || !IsLetterByte(*reader.at);
 }
 
 void TakeWeekday(TextReader& reader) {
@@ -365,6 +474,55 @@ bool TakeUptime(TextReader& reader, TimeParts& parts) {
   reader.at += reader.digits();
   reader.Take('s');
   return reader.Is(']') || reader.Is(':');
+}
+
+/// Takes a number of hours east of UTC in parentheses, such as "(2)" or "(-5)", if there is one.
+void TakeHours(TextReader& reader, TimeParts& parts) {
+  constexpr std::int64_t kHour = 3600, kMost = 14;
+  TextReader hours = reader;
+  if (!hours.Take('(')) return;
+  const bool west = hours.TakeSign();
+  const std::size_t digits = hours.digits();
+  if (digits == 0 || digits > 2) return;
+  const std::int64_t east = hours.TakeNumber(digits);
+  if (!hours.Take(')') || east > kMost) return;
+  reader = hours;
+  parts.offset = (west ? -east : east) * kHour;
+}
+
+/// Takes the zone of SAP's traces, such as "#+0200" or "#0-500", if there is one.
+void TakeZoneOfSap(TextReader& reader, TimeParts& parts) {
+  TextReader zone = reader;
+  if (!zone.Take('#')) return;
+  zone.Take('0');
+  if (!zone.Is('+') && !zone.Is('-')) return;
+  const bool west = zone.TakeSign();
+  const std::size_t digits = zone.digits();
+  if (digits < 3 || digits > 4) return;
+  const std::int64_t number = zone.TakeNumber(digits);
+  if (!zone.Is('#')) return;
+  constexpr std::int64_t kHour = 3600, kMinute = 60;
+  reader = zone;
+  parts.offset = (number / 100 * kHour + number % 100 * kMinute) * (west ? -1 : 1);
+}
+
+/// Takes 22:10:01.123-060" date="11-23-2026, the values of two attributes. The month stands before the day. After the
+/// clock stand, perhaps, the minutes that UTC is later than local time.
+bool TakeConfigurationManager(TextReader& reader, TimeParts& parts) {
+  if (!TakeClockOfLog(reader, parts, true)) return false;
+  if (reader.Is('+') || reader.Is('-')) {
+    const bool minus = reader.TakeSign();
+    const std::size_t digits = reader.digits();
+    if (digits == 0 || digits > 3) return false;
+    constexpr std::int64_t kMinute = 60;
+    const std::int64_t minutes = reader.TakeNumber(digits);
+    parts.offset = (minus ? minutes : -minutes) * kMinute;
+  }
+  constexpr std::string_view kDate = "\" date=\"";
+  if (!reader.rest().starts_with(kDate)) return false;
+  reader.at += kDate.size();
+  return TakeIn(reader, 2, 1, 12, parts.month) && reader.Take('-') && TakeIn(reader, 2, 1, 31, parts.day) &&
+         reader.Take('-') && TakeDigits(reader, 4, 1000, 9999, parts.year);
 }
 
 /// Takes hhmmss, perhaps with a fraction, which may follow as three digits.
@@ -427,8 +585,25 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       unsigned number = 0;
       return !year.Take(' ') || !TakeDigits(year, 4, 1970, 2100, number) || (!year.done() && IsLetterOrDigit(*year.at));
     }
+    case ';': {
+      TextReader clock = reader;
+      TimeParts unused;
+      return !TakeBetween(clock) || !TakeClockOfLog(clock, unused, false);
+    }
     case 'h':
       return TakeCompactClock(reader, parts);
+    case 'E':
+      return reader.digits() == 10 && TakeDigits(reader, 2, 1, 12, parts.month) &&
+             TakeDigits(reader, 2, 1, 31, parts.day) && TakeDigits(reader, 2, 0, 23, parts.hour) &&
+             TakeDigits(reader, 2, 0, 59, parts.minute) && TakeElement('y', reader, parts);
+    case 'K':
+      TakeZoneOfSap(reader, parts);
+      return true;
+    case 'M':
+      TakeHours(reader, parts);
+      return true;
+    case 'x':
+      return TakeConfigurationManager(reader, parts);
     case 'z':
       TakeZoneOfLog(reader, parts);
       return true;
@@ -453,8 +628,22 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
 
 std::span<const TimeForm> KnownForms() { return kForms; }
 
-bool IsClock(const TimeForm& form) { return std::string_view(form.format).starts_with("%#"); }
-bool IsCount(const TimeForm& form) { return std::string_view(form.format).starts_with("%N"); }
+bool IsClock(const TimeForm& form) { return std::string_view(form.format) == "%#%z"; }
+bool IsCount(const TimeForm& form) {
+  return std::string_view(form.format).starts_with("%N") || std::string_view(form.format) == "%E";
+}
+
+bool MayBeMonth(std::string_view text) {
+  constexpr std::size_t kLongest = 18;  // bytes of a name
+  std::size_t size = 0;
+  while (size < text.size() && size <= kLongest && IsLetterByte(text[size])) ++size;
+  TextReader name{text.data(), text.data() + size};
+  text.remove_prefix(size);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  constexpr std::string_view kSeparators = " \t-/";
+  for (int most = 2; most > 0 && !text.empty() && kSeparators.find(text[0]) != text.npos; --most) text.remove_prefix(1);
+  return !text.empty() && IsDigit(text[0]) && TakeOtherMonth(name) != 0 && name.done();
+}
 
 FormFront FrontOf(std::string_view format) {
   FormFront front;
@@ -468,8 +657,9 @@ FormFront FrontOf(std::string_view format) {
   if (first == 'L') front.capital = true;
   if (first == 'Z') front.zone = true;
   if (first == 'T') front.tai = true;
+  if (first == 'E') front.runs = kBit(10);
   if (first == 'N') front.runs = kBit(10) | kBit(13) | kBit(16) | kBit(19);
-  if (first == '#') front = {.runs = kBit(1) | kBit(2), .next = ':'};
+  if (first == '#' || first == 'x') front = {.runs = kBit(1) | kBit(2), .next = ':'};
   if (first == 's') {
     front.blank = true;
     for (unsigned digits = 1; digits <= 9; ++digits) front.runs |= kBit(digits);
@@ -477,7 +667,11 @@ FormFront FrontOf(std::string_view format) {
   }
   const bool compact = format.substr(2).starts_with("%m%d");
   if (first == 'Y') front.runs = kBit(4);
-  if (first == 'C') front.runs = format.substr(6).starts_with("%h") ? kBit(14) | kBit(17) : kBit(8);
+  if (format.starts_with("%C%j")) {
+    front.runs = kBit(7);
+  } else if (first == 'C') {
+    front.runs = format.substr(6).starts_with("%h") ? kBit(14) | kBit(17) : kBit(8);
+  }
   if (first == 'y') front.runs = compact ? kBit(6) : kBit(2);
   if (first == 'm' || first == 'd' || first == 'e') front.runs = kBit(1) | kBit(2);
   if (format.starts_with("%m%d")) front = {.runs = kBit(4), .next = '/'};

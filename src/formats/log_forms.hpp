@@ -24,7 +24,7 @@ struct TimeForm {
 /// Returns all known forms.
 std::span<const TimeForm> KnownForms();
 
-/// IsClock() returns true if the times of a form have no date. IsCount() returns true if they are seconds since 1970.
+/// IsClock() returns true if the times of a form have no date. IsCount() returns true if they are digits only.
 /// `form` must be one of KnownForms().
 bool IsClock(const TimeForm& form);
 bool IsCount(const TimeForm& form);
@@ -42,6 +42,9 @@ struct FormFront {
   bool tai = false;      ///< the time begins with '@'
 };
 FormFront FrontOf(std::string_view format);
+
+/// Returns true if the name of a month in another language than English begins `text`, and a number follows.
+bool MayBeMonth(std::string_view text);
 
 /// Reads a time that begins at the front of `reader`, and moves `reader` after it. `format` is TimeForm::format.
 /// Returns false if the text does not match; `reader` and `parts` are then undefined. The letters of formats are

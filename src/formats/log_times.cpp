@@ -94,7 +94,10 @@ bool GoToPlace(const LogShape& shape, TextReader& reader) {
 
 /// Goes to the front of a line, from which its place is counted. Returns false if the line cannot have a time.
 bool GoToFront(const LogShape& shape, TextReader& reader) {
-  if (!shape.indented && !reader.done() && IsBlankChar(*reader.at)) return false;
+  if (!reader.done() && IsBlankChar(*reader.at)) {
+    if (!shape.indented) return false;
+    while (!reader.done() && IsBlankChar(*reader.at)) ++reader.at;
+  }
   if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
   return true;
 }
@@ -125,6 +128,18 @@ void SkipFront(TextReader& reader) {
   reader.at = priority.at;
   if (reader.rest().starts_with("1 ")) reader.at += 2;
   while (reader.Is(' ')) ++reader.at;
+}
+
+std::string_view JsonObjectOf(std::string_view line) {
+  std::string_view object = line;
+  if (object.starts_with("\xEF\xBB\xBF")) object.remove_prefix(3);
+  if (object.starts_with("[{") || object.starts_with(",{")) object.remove_prefix(1);
+  if (!object.starts_with('{')) return line;
+  while (!object.ends_with('}') && !object.empty() &&
+         (object.ends_with(',') || object.ends_with(']') || IsSpace(object.back()))) {
+    object.remove_suffix(1);
+  }
+  return object.empty() ? line : object;
 }
 
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts) {
@@ -303,7 +318,7 @@ bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs,
       if (FindPattern(log, shape, line, time)) return true;
     } else if (shape.kind != LogShape::kJson) {
       if (FindAt(log, shape, line, quick_[i], time)) return true;
-    } else if (line.starts_with('{')) {
+    } else if (JsonObjectOf(line).starts_with('{')) {
       // In a mixture a brace may begin a part of another record.
       if (!all_json_ || needs) {
         if (FindMember(log, line, time)) return true;
@@ -376,7 +391,7 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTi
     parsed_ = log.id;
   }
   try {
-    parser_->Find(std::as_bytes(std::span(line)), values_);
+    parser_->Find(std::as_bytes(std::span(JsonObjectOf(line))), values_);
   } catch (const JsonError&) {
     return false;
   }

@@ -97,6 +97,9 @@ LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 /// Skips what may stand before the text of a log line: a byte order mark, escape sequences of terminal colours, and the
 /// priority of syslog ("<34>") with its version ("1 ").
 void SkipFront(TextReader& reader);
+/// Returns the JSON object in a line: the line without a byte order mark, and without the brackets and commas of an
+/// array around the object. Returns a line without such an object as it is.
+std::string_view JsonObjectOf(std::string_view line);
 /// Skips escape sequences that set terminal colours.
 void SkipColours(TextReader& reader);
 /// Reads a time at the front of `reader` and moves `reader` after it. Returns false if there is no time, or if it is

@@ -291,7 +291,9 @@ void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogSc
 
 bool LogsFormat::IsEnough(std::string_view line) const {
   constexpr std::size_t kEnough = 4096;
-  return line.size() >= kEnough && !line.starts_with('{');
+  // The time of these lines can stand anywhere.
+  const bool anywhere = JsonObjectOf(line).starts_with('{') || line.starts_with("<![LOG[");
+  return line.size() >= kEnough && !anywhere;
 }
 
 RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {

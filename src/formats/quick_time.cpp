@@ -46,7 +46,8 @@ QuickTime::QuickTime(std::string_view format) {
     for (const char c : list) can_begin_[static_cast<unsigned char>(c)] = true;
   };
   if (weekday) letters("smtwfSMTWF");
-  if (known) letters(first == 'b' ? "jfmasondJFMASOND" : "0123456789");
+  if (known) letters(first == 'b' ? "jfmasondgelJFMASONDGEL" : "0123456789");
+  if (first == 'b') std::fill(can_begin_.begin() + 0x80, can_begin_.end(), true);  // names beyond ASCII
 
   const std::size_t clock = std::min(format.find("%#"), format.find("%@"));
   if (clock == format.npos || clock == 0) return;
@@ -122,6 +123,7 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
   // The letters may be the name of a place, or a word that only begins like the name of a zone.
   const char next = byte(end);
   if (IsLetterOrDigit(next) || next == '/' || next == '_' || next == '-' || next == '+') return false;
+  if (next == ' ' && (byte(end + 1) == '+' || byte(end + 1) == '-')) return false;  // "GMT +1"
   constexpr std::string_view kAfter = "\n \t])},;:|>\"'";
   if (blank && kAfter.find(next) == kAfter.npos) return false;
   ZoneName& known = zones_[name * kMultiplier >> (64 - kZoneBits)];
@@ -166,7 +168,8 @@ bool QuickTime::Take(std::string_view text, Found& found) {
     if (byte(half) == ' ') ++half;
     if (byte(half) == ' ') ++half;
     const char letter = Lower(byte(half)), after = Lower(byte(half + 1));
-    if (letter == '\t' || letter == '\xC2' || letter == '\xE2') return false;
+    constexpr std::string_view kFirst = "\t\xC2\xE2\xE4\xE5\xEC";  // of blanks, and of words for AM and PM
+    if (kFirst.find(letter) != kFirst.npos) return false;
     if ((letter == 'a' || letter == 'p') && (after == 'm' || after == '.')) return false;
     if (letter == 'o' && after == '\'') return false;
     found.east.reset();

@@ -111,7 +111,7 @@ constexpr Line kLines[] = {
     {"# Time: 2026-11-23T22:10:01.123456Z", "2026-11-23T22:10:01.123456Z"},
     {"# Time: 261123  2:10:01", "2026-11-23T01:10:01Z"},
     {"2026-11-23T22:10:01.123456Z\t    8 Query\tselect 1", "2026-11-23T22:10:01.123456Z"},
-    {"Nov 23 22:10:01 host haproxy[1]: 10.0.0.1:1 [23/Nov/2026:22:10:01.123] front", "2026-11-23T21:10:01.123Z"},
+    {"Nov 23 22:10:01 host haproxy[1]: 10.0.0.1:1 [23/Nov/2026:22:09:59.123] front", "2026-11-23T21:10:01Z"},
     {"*Nov 23 22:10:01.123: %SYS-5-CONFIG_I: x", "2026-11-23T21:10:01.123Z"},
     {"Nov 23 22:10:01.123 EST: %SYS-5-CONFIG_I: x", "2026-11-24T03:10:01.123Z"},
     {"Nov 23 2026 22:10:01: %ASA-6-302013: x", "2026-11-23T21:10:01Z"},
@@ -184,6 +184,46 @@ constexpr Line kLines[] = {
     {"https 2026-11-23T22:10:01.186641Z app/my-lb 10.0.0.1:80", "2026-11-23T22:10:01.186641Z"},
     {"2 123456789010 eni-1 10.0.0.1 10.0.0.2 1 2 6 1 1 1795471801 1795471861 ACCEPT OK", "2026-11-23T22:10:01Z"},
     {"79a owner bucket [23/Nov/2026:22:10:01 +0000] 10.0.0.1 x", "2026-11-23T22:10:01Z"},
+    {"23Nov2026 22:10:01 accept 10.0.0.1 >eth1c0 product: VPN-1", "2026-11-23T21:10:01Z"},
+    {"7;3Nov2026;22:10:01;fw1;log;accept;;eth2;inbound;x", "2026-11-03T21:10:01Z"},
+    {"[23Nov2026 22:10:01.123] [main/INFO] [x]: y", "2026-11-23T21:10:01.123Z"},
+    {"[01] Mon 23Nov26 22:10:01 - (000001) Connected", "2026-11-23T21:10:01Z"},
+    {"nov/23 22:10:01 dhcp,info x", "2026-11-23T21:10:01Z"},
+    {"INFO Nov-23 22:10:01 === Started libdnf", "2026-11-23T21:10:01Z"},
+    {"(1) Nov23 22:10:01 Main [App] >> Version", "2026-11-23T21:10:01Z"},
+    {"2026-11-23.22:10:01 zpool create tank", "2026-11-23T21:10:01Z"},
+    {"2026-11-23T221001+0100 x", "2026-11-23T21:10:01Z"},
+    {"2026-11-23-221001.123 x", "2026-11-23T21:10:01.123Z"},
+    {"[2026-11-23][22:10:01][crate][INFO] x", "2026-11-23T21:10:01Z"},
+    {"[2026-11-23] [22:10:01] x", "2026-11-23T21:10:01Z"},
+    {"#2.0 #2026 11 23 22:10:01:123#+0100#Error#com.sap", "2026-11-23T21:10:01.123Z"},
+    {"#2.0 #2026 11 23 22:10:01:123#0-500#Error#com.sap", "2026-11-24T03:10:01.123Z"},
+    {"2026/327 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"2026:327:22:10:01.123 x", "2026-11-23T21:10:01.123Z"},
+    {"N 0000000 SYS1     2026327 22:10:01.12 STC1 00000290  IEF403I x", "2026-11-23T21:10:01.12Z"},
+    {"INFO [11-23|22:10:01.123] Starting peer-to-peer node", "2026-11-23T21:10:01.123Z"},
+    {"I20261123-22:10:01.123(1)? server.js:1 x", "2026-11-23T21:10:01.123Z"},
+    {"I20261123 22:10:01.123456Z 77 stargate.cc:1] x", "2026-11-23T22:10:01.123456Z"},
+    {"<![LOG[a 2026-01-01 00:00:00]LOG]!><time=\"22:10:01.123-060\" date=\"11-23-2026\" component=\"x\">",
+     "2026-11-23T21:10:01.123Z"},
+    {"22:10:01 23.11.2026|BATCHMAN:+", "2026-11-23T21:10:01Z"},
+    {"[22:10:01 2026-11-23] x", "2026-11-23T21:10:01Z"},
+    {"22:10:01.123 23/11/2026 x", "2026-11-23T21:10:01.123Z"},
+    {"22:10:01 23 Nov 2026 x", "2026-11-23T21:10:01Z"},
+    {"2026 Nov 23 22:10:01:123 GMT +1 BW.app Info", "2026-11-23T21:10:01.123Z"},
+    {"2026-11-23-22:10:01.123+01:00I----- 0x13B9A032 webseald", "2026-11-23T21:10:01.123Z"},
+    {"<log><level>INFO</level><msg>a b</msg><time>1795471801</time><arg>1</arg></log>", "2026-11-23T22:10:01Z"},
+    {"11月 23 22:10:01 host systemd[1]: x", "2026-11-23T21:10:01Z"},
+    {"11월 23, 2026 10:10:01 오후 org.apache.x", "2026-11-23T21:10:01Z"},
+    {"十一月 23, 2026 10:10:01 下午 hudson.WebAppMain$3 run", "2026-11-23T21:10:01Z"},
+    {"2026年11月23日 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"нояб. 23 22:10:01 host x", "2026-11-23T21:10:01Z"},
+    {"Okt 23 22:10:01 host x", "2026-10-23T20:10:01Z"},
+    {"Mär 23 22:10:01 host x", "2026-03-23T21:10:01Z"},
+    {"févr. 23 22:10:01 host x", "2026-02-23T21:10:01Z"},
+    {"ago 23 22:10:01 host x", "2026-08-23T20:10:01Z"},
+    {"23-août-2026 22:10:01.123 INFOS [main] x", "2026-08-23T20:10:01.123Z"},
+    {"23-Dez-2025 22:10:01.123 INFORMATION [main] x", "2025-12-23T21:10:01.123Z"},
     {"- 1795471801 2026.11.23 dn228 Nov 23 22:10:01 dn228/dn228 crond", "2026-11-23T22:10:01Z"},
 };
 
@@ -442,6 +482,118 @@ TEST(LogTimes, IsTheSameInAnotherProcess) {
   EXPECT_EQ(SaveLog(*other), saved);
   EXPECT_THROW(LoadLog(saved.substr(1)), Error);
   EXPECT_THROW(LoadLog(saved.substr(0, saved.size() - 1)), Error);
+}
+
+/// Returns the numbers of the lines that begin records.
+std::vector<std::size_t> Beginnings(const std::string& text) {
+  const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
+  LogTimeReader reader;
+  std::vector<std::size_t> numbers;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (reader.Begins(*log, std::string_view(text).substr(at, end - at))) numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+using Numbers = std::vector<std::size_t>;
+
+TEST(LogTimes, KnowsNumbersThatEndInOneColumn) {
+  EXPECT_EQ(Beginnings(" 9 Mar 22:10:01 ntpd[1]: a\n 9 Mar 22:10:02 ntpd[1]: b\n10 Mar 02:10:01 ntpd[1]: c\n"),
+            (Numbers{0, 1, 2}));
+  EXPECT_EQ(Beginnings("  1234:20261123:221001.123 a\nvalues (1)\n  1234:20261123:221002.123 b\n123456:20261123:221003."
+                       "123 c\n"),
+            (Numbers{0, 2, 3}));
+  EXPECT_EQ(Beginnings("--------- beginning of main\n         1795471801.123  77  77 I a: b\n"
+                       "         1795471802.123  77  77 I a: b\n"),
+            (Numbers{1, 2}));
+}
+
+TEST(LogTimes, KnowsNamesOfThreadsWithBlanks) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    const std::string time = " 2026-11-23 22:10:" + std::to_string(10 + i) + ",123 A.java:1 - x\n";
+    text += (i % 10 == 7 ? "WARN  [Service Thread]" : "INFO  [main]") + time;
+    if (i % 4 == 3) text += "java.lang.X: y\n\tat a.b(C.java:1)\n";
+  }
+  EXPECT_EQ(Beginnings(text).size(), 40u);
+}
+
+TEST(LogTimes, KnowsLinesThatAllHaveATimeAtPlacesThatDiffer) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) {
+    const std::string time = ", Monday, November 23, 2026 22:10:" + std::to_string(10 + i) + "\n";
+    text += (i % 4 == 0 ? "[DoS Attack: SYN] from source: 10.0.0.1, port 1" : "[DHCP IP: 10.0.0.7] to 00:11") + time;
+  }
+  EXPECT_EQ(Beginnings(text).size(), 20u);
+}
+
+TEST(LogTimes, KnowsLinesForStartsInLongOutput) {
+  std::string text;
+  for (const char* const day : {"22", "23"}) {
+    text += "Log started: 2026-11-" + std::string(day) + "  22:10:01\n";
+    for (int i = 0; i < 500; ++i) text += "Unpacking x ...\n";
+    text += "Log ended: 2026-11-" + std::string(day) + "  22:11:01\n\n";
+  }
+  EXPECT_EQ(Beginnings(text), (Numbers{0, 503}));
+}
+
+TEST(LogTimes, DoesNotTakeTheHeaderOfASmallLogForARecord) {
+  EXPECT_EQ(Beginnings("#Software: IIS\n#Date: 2026-11-23 22:00:00\n#Fields: date time s-ip\n"
+                       "2026-11-23 22:10:01 ::1\n"),
+            (Numbers{3}));
+  EXPECT_EQ(Beginnings("-- Logs begin at Mon 2026-11-02 10:20:30 UTC, end at Mon 2026-11-23 22:20:31 UTC. --\n"
+                       "Mon 2026-11-23 22:10:01 UTC host x\n"),
+            (Numbers{1}));
+  EXPECT_EQ(Beginnings("Log file created at: 2026/11/23 22:10:00\nRunning on machine: x\nDuration: 0:00:00\n"
+                       "Log line format: x\nI20261123 22:10:01.123456 7 a.cc:1] x\n"
+                       "I20261123 22:10:02.123456 7 a.cc:1] y\n"),
+            (Numbers{4, 5}));
+}
+
+TEST(LogTimes, KnowsUuidsBeforeSomeTimes) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) {
+    text += (i % 3 == 2 ? "0a1b2c3d-1111-2222-3333-0123456789ab " : "") +
+            ("2026-11-23 22:10:" + std::to_string(10 + i) + ".123456 [DEBUG] x\n");
+  }
+  EXPECT_EQ(Beginnings(text).size(), 20u);
+}
+
+TEST(LogTimes, KnowsBlocksWhoseTimesGrow) {
+  std::string text = "NET-SNMP version 5.7.3\n", late;
+  for (int i = 0; i < 8; ++i) {
+    const std::string second = std::to_string(10 + i);
+    text += "2026-11-23 22:10:" + second + " router [UDP: [10.0.0.1]:1]:\nx = Timeticks: (12) 1:23:45.67\n";
+    late += "----\nLABEL: A\nID: " + second + "\nDate: 2026-11-23 22:10:" + second + "\nmore\nwords\nhere\n";
+  }
+  EXPECT_EQ(Beginnings(text).size(), 8u);
+  EXPECT_THROW(LearnLog(late, {}, kNow), Error);
+}
+
+TEST(LogTimes, DoesNotTakeTheTimesOfErrptForSeconds) {
+  const std::string front = "IDENTIFIER TIMESTAMP  T C RESOURCE_NAME\n"
+                            "A924A5FC   1105102126 P S SYSPROC\nDE3B8540   1104092326 P H hdisk1\n"
+                            "A924A5FC   1103102026 P S SYSPROC\n";
+  try {
+    LearnLog(front, {}, kNow);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("--time '%m%d%H%M%y'"), std::string_view::npos);
+  }
+  EXPECT_EQ(LearnLog(front, {.times = {CheckedTimeFormat("%m%d%H%M%y")}}, kNow)->matched, 3u);
+}
+
+TEST(LogTimes, KnowsJsonInAnArray) {
+  EXPECT_EQ(Beginnings("\xEF\xBB\xBF{\"@t\":\"2026-11-23T22:10:01Z\"}\n{\"@t\":\"2026-11-23T22:10:02Z\"}\n"),
+            (Numbers{0, 1}));
+  const std::string text = "[{\"time\":\"2026-11-23T22:10:01Z\"},\n{\"time\":\"2026-11-23T22:10:02Z\"}]\n";
+  EXPECT_EQ(Beginnings(text), (Numbers{0, 1}));
+  LogTimeReader reader;
+  const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
+  EXPECT_EQ(reader.Read(*log, "{\"time\":\"2026-11-23T22:10:02Z\"}]").instant->seconds, 1795471802);
 }
 
 TEST(LogTimes, DoesNotTakeAnIndentedTimeForARecord) {
