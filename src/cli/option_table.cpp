@@ -287,6 +287,13 @@ constexpr OptionRow kRows[] = {
      .help = "write the name of the input, a colon and a blank before the first line of each record of a log",
      .more = "The names do not change the order. Standard input is named (standard input).",
      .about = "write the input's name before each record"},
+    {.section = kTables, .name = "strip-volatile", .marks = kWithCheck | kTablesOnly,
+     .set = [](Typed& to, Text) { to.table.strip_volatile = true; },
+     .takes = kTakesDump,
+     .help = "leave out the lines of a dump that have a random word or the time of the dump",
+     .more = "These are \\restrict and \\unrestrict of pg_dump, and comments such as \"-- Dump completed on\". Two "
+             "dumps of equal databases then have equal bytes, if the rows are sorted by a key or by all columns.",
+     .about = "leave out the random words and the times of a dump"},
     {.section = kTables, .name = "strict", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record whose number of columns differs from the "

@@ -298,6 +298,7 @@ void ResolveTable(Typed& typed) {
   }
   table.since = typed.table.since;
   table.until = typed.table.until;
+  table.strip_volatile = typed.table.strip_volatile;
   table.prefix_name = typed.table.prefix_name;
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);

@@ -19,7 +19,7 @@ struct TypedTable {
   unsigned year = 0;
   std::optional<std::int64_t> date;
   Multiline multiline = Multiline::kAuto;
-  bool prefix_name = false;
+  bool prefix_name = false, strip_volatile = false;
   bool no_header = false;
   bool strict = false;
 };

@@ -14,7 +14,8 @@
 namespace gpusort {
 namespace {
 
-constexpr unsigned kTables = kReadsCsv | kReadsOtherCsv | kReadsRows | kReadsJson | kReadsBinaryRows | kReadsDump,
+constexpr unsigned kDumps = kReadsPgDump | kReadsMysqlDump | kReadsSqliteDump | kReadsSqlDump,
+                   kTables = kReadsCsv | kReadsOtherCsv | kReadsRows | kReadsJson | kReadsBinaryRows | kDumps,
                    kText = kReadsLines | (kTables & ~kReadsBinaryRows),
                    kAll = kReadsLines | kReadsNulLines | kReadsNumbers | kTables;
 
@@ -125,32 +126,23 @@ constexpr Kind kReturns{"text whose lines end with CR alone",
                         "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
 
 constexpr unsigned kAllText = kText | kReadsBinaryRows;
-constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its COPY blocks",
-                       kAllText & ~kReadsDump};
-constexpr Kind kPgInserts{"a plain dump of PostgreSQL with INSERT statements, which are not sorted",
-                          "pg_dump without --inserts and --column-inserts writes rows for --format pgdump",
-                          kAllText & ~kReadsDump};
-constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB, whose INSERT statements are not sorted",
-                          "mysqldump --tab=DIR writes rows for --format mysql", kAllText};
-constexpr Kind kSqliteDump{
-    "a dump of SQLite, whose INSERT statements are not sorted",
-    "sqlite3 -csv -header DATABASE 'SELECT * FROM TABLE' | gpusort --format csv -k COLUMN - OUTPUT sorts a table",
-    kAllText};
-constexpr Kind kSqlFile{"SQL, by its name",
-                        "give --format pgdump if it has COPY blocks, as pg_dump writes them without --inserts",
-                        kReadsLines};
-constexpr Kind kStatements{
-    "SQL statements",
-    "rows can be sorted that pg_dump without --inserts writes (--format pgdump), or mysqldump --tab (--format mysql)",
-    kAllText & ~kReadsLines & ~kReadsDump};
+constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its tables",
+                       kAllText & ~(kReadsPgDump | kReadsSqlDump)};
+constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB", "give --format mysqldump, which sorts the rows of its tables",
+                          kAllText & ~(kReadsMysqlDump | kReadsSqlDump)};
+constexpr Kind kSqliteDump{"a dump of SQLite", "give --format sqlitedump, which sorts the rows of its tables",
+                           kAllText & ~(kReadsSqliteDump | kReadsSqlDump)};
+constexpr Kind kSqlFile{"SQL, by its name", "give --format sqldump, which sorts the rows of its tables", kReadsLines};
+constexpr Kind kStatements{"SQL statements", "give --format sqldump, which sorts the rows of COPY and INSERT",
+                           kAllText & ~kReadsLines & ~kDumps};
 
 constexpr Kind kJsonArray{"a JSON array",
                           "jq -c '.[]' FILE | gpusort --format jsonl -k PATH - OUTPUT sorts its elements",
-                          kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
+                          kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kDumps};
 constexpr Kind kJsonOverLines{"JSON with values over several lines",
                               "jq -c . FILE | gpusort --format jsonl -k PATH - OUTPUT sorts values, and jq -c "
                               "'.NAME[]' takes an array out of one",
-                              kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kReadsDump};
+                              kReadsLines | kReadsCsv | kReadsJson | kReadsBinaryRows | kDumps};
 constexpr Kind kJsonLines{"JSON Lines", "give --format jsonl", kReadsCsv | kReadsBinaryRows};
 constexpr Kind kMarkup{"HTML or XML", "write its rows as CSV first",
                        kReadsCsv | kReadsOtherCsv | kReadsJson | kReadsBinaryRows};
@@ -274,8 +266,7 @@ const Kind* FindDump(std::string_view text) {
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     for (const auto& [signature, kind] : kSignatures) {
       if (!StartsWithAnyCase(line, signature)) continue;
-      const bool inserts = text.find("\nINSERT INTO ") != text.npos && text.find("\nCOPY ") == text.npos;
-      return kind == &kPgDump && inserts ? &kPgInserts : kind;
+      return kind;
     }
     if (StartsWithAnyCase(line, "-- adminer ") && LowerText(line).find("mysql") != std::string::npos)
       return &kMysqlDump;

@@ -21,6 +21,10 @@ namespace gpusort {
 /// KeyScheme uses the other bits for its purposes.
 inline constexpr unsigned kKeyedHead = 0x40;
 
+/// The marks in the two lowest bits of the first byte, for formats in which some text between rows keeps its place
+/// (runs/gap_filler.hpp). A record is a gap, a row that ends with the usual text between rows, or a row without it.
+inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kMarks = 3;
+
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
 /// line is written as an escape of two bytes. Escapes do not change the order of keys.
 class FieldWriter {

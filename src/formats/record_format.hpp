@@ -42,7 +42,8 @@ struct ScanState {
   unsigned mode = 0;  ///< the meaning of `mode` and `count` differs between the formats
   std::uint64_t count = 0;
   std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
-  std::shared_ptr<const DumpPlace> dump;  ///< only for dumps: see formats/pgdump_format.cpp
+  std::shared_ptr<const DumpPlace> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
+  std::uint64_t row = 0, lexer = 0;  ///< only for dumps: the number of rows in this part so far; the state in a row
   LogPlace log{};                         ///< only for logs
 };
 
@@ -146,6 +147,8 @@ class RecordFormat {
   /// Returns a state with which a single record can be read without the records before it. Returns ScanState{} for
   /// formats that cannot do this. `fronts` are the states at the beginnings of all inputs.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
+  /// Returns true if keyed records may be marked as gaps, which runs/gap_filler.hpp puts in their places.
+  virtual bool has_gaps() const { return false; }
   /// Returns why a record has not ended yet in the given state, for the error "record too long". Returns an empty text
   /// if there is no special reason.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }

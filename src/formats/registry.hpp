@@ -16,7 +16,7 @@
 #include "formats/logs_format.hpp"
 #include "formats/paragraphs_format.hpp"
 #include "formats/pgcopy_binary_format.hpp"
-#include "formats/pgdump_format.hpp"
+#include "formats/sql_dump_format.hpp"
 #include "formats/table_format.hpp"
 #include "spec/job_spec.hpp"
 
@@ -35,6 +35,7 @@ enum FormatOption : unsigned {
   kTakesTime = 256,    ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
   kTakesFields = 512,  ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
   kTakesLines = 1024,  ///< the options -s and -z
+  kTakesDump = 2048,   ///< the option --strip-volatile
 };
 
 /// How the user names a column in a key: by its name in the header, by a number, by a JSON path, and so on.
@@ -51,7 +52,10 @@ enum Reads : unsigned {
   kReadsRows = 32,      ///< text of which the first bytes do not show the format
   kReadsJson = 64,
   kReadsBinaryRows = 128,
-  kReadsDump = 256,
+  kReadsPgDump = 256,
+  kReadsMysqlDump = 512,
+  kReadsSqliteDump = 1024,
+  kReadsSqlDump = 2048,  ///< a dump of any of these databases
 };
 
 struct FormatRow {
@@ -90,6 +94,7 @@ std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
 
 inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit,
                           kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader,
+                          kTakesInserts = kTakesDecimal | kTakesDump, kTakesCopies = kTakesInserts | kTakesNull,
                           kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader;
 
 inline constexpr FormatRow kFormatRows[] = {
@@ -101,8 +106,14 @@ inline constexpr FormatRow kFormatRows[] = {
     {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeFormat<CsvFormat>},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
      MakeFormat<PgCopyBinaryFormat>},
-    {"pgdump", "", kReadsDump, ColumnNames::kTables, kTakesNull | kTakesDecimal, '\t', -1, '\\', 0, "",
-     MakeFormat<PgDumpFormat>},
+    {"pgdump", "", kReadsPgDump, ColumnNames::kTables, kTakesCopies, '\t', -1, '\\', 0, "",
+     MakeFormat<SqlDumpFormat>},
+    {"mysqldump", "", kReadsMysqlDump, ColumnNames::kTables, kTakesInserts, '\t', -1, '\\', 0, "",
+     MakeFormat<SqlDumpFormat>},
+    {"sqlitedump", "", kReadsSqliteDump, ColumnNames::kTables, kTakesInserts, '\t', -1, '\\', 0, "",
+     MakeFormat<SqlDumpFormat>},
+    {"sqldump", ".sql", kReadsSqlDump, ColumnNames::kTables, kTakesCopies, '\t', -1, '\\', 0, "",
+     MakeFormat<SqlDumpFormat>},
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "",

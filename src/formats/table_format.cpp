@@ -218,6 +218,7 @@ class TableFormat::Encoder : public KeyEncoder {
       return size;
     }
     writer.End();
+    out[begin] |= static_cast<std::byte>(scratch_->mark);
     if (!format_.prefixes_.empty()) {
       prefix_ = std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
       out.insert(out.end(), prefix_.begin(), prefix_.end());
@@ -240,7 +241,8 @@ class TableFormat::Encoder : public KeyEncoder {
 
 std::unique_ptr<KeyEncoder> TableFormat::MakeEncoder() const { return std::make_unique<Encoder>(*this); }
 
-void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const {
+void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
+                         const ValueKey* by) const {
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
@@ -252,14 +254,16 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     ++seen.nulls;
     return keys_[key].PutNull(out);
   }
-  if (!column.rule.typed && seen.values < kGuessed && seen.looks_like != 0) GuessType(field.text, seen);
-  if (PutValue(key, field, out, tally)) {
+  if (by == nullptr && !column.rule.typed && seen.values < kGuessed && seen.looks_like != 0) {
+    GuessType(field.text, seen);
+  }
+  if (by != nullptr ? by->Put(field.text, out, &tally.lacks_zone) : PutValue(key, field, out, tally)) {
     seen.any = true;
     return;
   }
   if (table_.strict) {
     throw BadRecord(field.at, NameOf(table_, column) + ": " + Shown(field.text) + " is no " +
-                                  std::string(ValueTypeName(column.rule.type)));
+                                  std::string(ValueTypeName((by != nullptr ? by->rule() : column.rule).type)));
   }
   seen.bad.Note(tally);
   KeepSample(field.text, seen.bad.count, seen.samples);
@@ -429,6 +433,11 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
         Counted(tally.other_form_lines.count, "line"), QuoteWord(tally.other_form_lines.first)));
   }
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
+  if (tally.left_inserts.count > 0) {
+    lines.push_back(fmt::format("{} without rows that are known, the first is {}: left in place",
+                                Counted(tally.left_inserts.count, "INSERT statement"),
+                                QuoteWord(tally.left_inserts.first)));
+  }
   if (tally.lacks_year) {
     lines.push_back(
         "times without a year were taken as of the last year in which they are at most a day later than the last "

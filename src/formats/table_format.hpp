@@ -68,6 +68,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
     /// True if it is known that the record's only newline is its last byte. Otherwise the record is searched for
     /// newlines.
     bool one_line = false;
+    unsigned mark = 0;      ///< PutKeys() sets this to the mark of the keyed record, such as kGapMark
   };
 
   /// Returns the buffers that one thread passes to PutKeys().
@@ -79,7 +80,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
   /// counts it in `tally`. With --strict, throws BadRecord if it is missing or invalid.
-  void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
+  /// `by` is the order of the column if the input gives the type of the column and the user does not; otherwise null.
+  void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
+              const ValueKey* by = nullptr) const;
   /// Writes key number `key` with the value `value`, or a null if `value` is the text of a null value. std::nullopt
   /// means that the record lacks the value. If `value` lies in `record`, its offset there is reported in error
   /// messages.

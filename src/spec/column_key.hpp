@@ -87,6 +87,7 @@ struct TableOptions {
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
   std::string since{}, until{};  ///< records of a log with other times are left out (--since, --until); empty: no bound
+  bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
   bool prefix_name = false;          ///< true: the output has the name of the input before each record
   /// Only for tasks: the state of RecordFormat::Alone(), as SaveState() returns it. Each record must have the same key
   /// in that state. Empty: records need not be readable alone.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "formats/keyed_record.hpp"
 #include "io/output_file.hpp"
 #include "kernels/records/records.hpp"
+#include "runs/gap_filler.hpp"
 #include "runs/part_borders.hpp"
 #include "runs/sinks.hpp"
 
@@ -23,6 +25,26 @@ struct Chunk {
   bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
   OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
   unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
+  StrippedRecords stripped;      ///< for formats with gaps: the rows in `records`, and the gaps that were in it
+  std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
+
+  /// Returns the size of the chunk in the output.
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = records.size();
+    for (const GapEdit& edit : edits) bytes += edit.text->size() - edit.removed;
+    return bytes;
+  }
+  /// Calls put(bytes) with the parts of the chunk in the output.
+  template <typename Put>
+  void ForEachPart(Put put) const {
+    std::uint64_t at = 0;
+    for (const GapEdit& edit : edits) {
+      put(std::span<const std::byte>(records.subspan(at, edit.offset - edit.removed - at)));
+      put(std::as_bytes(std::span(*edit.text)));
+      at = edit.offset;
+    }
+    put(std::span<const std::byte>(records.subspan(at)));
+  }
 };
 
 /// The chunks into which one window is divided. The window stays in memory as long as a chunk is in use.
@@ -124,6 +146,24 @@ class PlaceInParts : public Place {
   WorkerPool& workers_;
 };
 
+/// Calls write(bytes) with the bytes of the chunk in the output. Short parts are joined.
+template <typename Write>
+void JoinParts(const Chunk& chunk, Write write) {
+  if (chunk.edits.empty()) return write(std::span<const std::byte>(chunk.records));
+  constexpr std::size_t kJoined = std::size_t{256} << 10;
+  std::vector<std::byte> joined;
+  joined.reserve(kJoined);
+  chunk.ForEachPart([&](std::span<const std::byte> part) {
+    if (joined.size() + part.size() > kJoined) {
+      write(std::span<const std::byte>(joined));
+      joined.clear();
+    }
+    if (part.size() > kJoined / 2) return write(part);
+    joined.insert(joined.end(), part.begin(), part.end());
+  });
+  write(std::span<const std::byte>(joined));
+}
+
 /// Writes chunks to a stream or into an encoder, one after the other.
 class PlaceInStream : public Place {
  public:
@@ -131,11 +171,13 @@ class PlaceInStream : public Place {
   void Begin(std::span<const std::byte> header) override { Write(header); }
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     std::uint64_t bytes = 0;
-    for (const Chunk& chunk : chunks->list) bytes += chunk.records.size();
+    for (const Chunk& chunk : chunks->list) bytes += chunk.bytes();
     const bool codec = output_.compressed();
     const Busy busy(job_.clock, codec ? Resource::kCodec : Resource::kDiskWrite, bytes,
                     {codec ? "compress output" : "write output", chunks->window.number});
-    for (const Chunk& chunk : chunks->list) Write(chunk.records);
+    for (const Chunk& chunk : chunks->list) {
+      JoinParts(chunk, [&](std::span<const std::byte> part) { Write(part); });
+    }
   }
   std::uint64_t bytes() const override { return bytes_; }
 
@@ -176,16 +218,20 @@ class PlaceInFile : public PlaceInStream {
       : PlaceInStream(job, output, written), workers_(workers) {}
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     std::uint64_t end = bytes_;
-    for (const Chunk& chunk : chunks->list) end += chunk.records.size();
+    for (const Chunk& chunk : chunks->list) end += chunk.bytes();
     output_.file()->AllocateToWrite(end);
     for (const Chunk& chunk : chunks->list) {
       if (chunk.records.empty()) continue;
       workers_.Submit([this, chunks, &chunk, offset = bytes_] {
         const Busy busy(job_.clock, Resource::kDiskWrite, chunk.records.size(),
                         {"write output", chunks->window.number});
-        output_.Write(offset, chunk.records);
+        std::uint64_t at = offset;
+        JoinParts(chunk, [&](std::span<const std::byte> part) {
+          if (!part.empty()) output_.Write(at, part);
+          at += part.size();
+        });
       });
-      bytes_ += chunk.records.size();
+      bytes_ += chunk.bytes();
     }
   }
 
@@ -223,6 +269,8 @@ class StagedSink : public WindowSink {
     proved_ = front.bytes;
     const Order& order = job.spec.order;
     if (order.unique) equals_.emplace(job.layout, proof, std::move(front.last));
+    // A part of a dump with statements of few rows needs some memory for the places of the statements.
+    if (job.inputs.format().has_gaps()) gaps_.emplace(std::max(kLeastGaps, job.memory.limit() / 16));
     if (order.top > 0) top_.emplace(order.top, false, job.layout);
     pipeline.Start([this] { CutWindows(); });
     pipeline.Start([this] { PutWindows(); });
@@ -253,6 +301,7 @@ class StagedSink : public WindowSink {
     while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) {
       pipeline_.Try([&] { Put(*window); });
     }
+    if (gaps_) pipeline_.Try([&] { gaps_->Finish(); });
     place_->End(output_.trailer());
     workers_.Finish();
   }
@@ -292,6 +341,7 @@ class StagedSink : public WindowSink {
     }
     for (Chunk& chunk : chunks->list) {
       if (top_) TakeTop(chunk);
+      if (gaps_) chunk.edits = gaps_->Take(std::exchange(chunk.stripped, {}));
       proof_.Add(std::exchange(proved_, proved_ + chunk.seen.bytes), chunk.seen);
     }
     place_->Put(chunks);
@@ -310,8 +360,14 @@ class StagedSink : public WindowSink {
   }
 
   void StripKeys(Chunk& chunk) const {
-    if (job_.layout.keyed()) chunk.records = DropKeys(chunk.records, job_.layout);
+    if (gaps_) {
+      chunk.records = StripGaps(chunk.records, job_.layout, chunk.stripped);
+    } else if (job_.layout.keyed()) {
+      chunk.records = DropKeys(chunk.records, job_.layout);
+    }
   }
+
+  static constexpr std::uint64_t kLeastGaps = std::uint64_t{1} << 20;
 
   Job& job_;
   Pipeline& pipeline_;
@@ -324,6 +380,7 @@ class StagedSink : public WindowSink {
   WorkerPool workers_;
   std::optional<DropEquals> equals_;  ///< with -u
   std::optional<FrontCounter> top_;   ///< with --top
+  std::optional<GapFiller> gaps_;     ///< for formats with gaps
   std::unique_ptr<Place> place_;
   const bool begins_;                       ///< true: the output has no header yet
   std::uint64_t proved_ = 0;                ///< the size in bytes of the records in the output, with their keys

@@ -173,13 +173,15 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
         "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\n", "\n-- phpMyAdmin SQL Dump\n",
         "-- Adminer 4.8.1 MySQL 8.0.36 dump\n", "\xef\xbb\xbf-- MySQL dump 10.13\n"}) {
     for (const JobSpec& spec :
-         {LinesByDefault(), TableOf("mysql"), TableOf("pgdump")}) {
-      EXPECT_NE(Refusal(spec, front).find("mysqldump --tab"), std::string::npos) << front;
+         {LinesByDefault(), TableOf("mysql"), TableOf("pgdump"), TableOf("sqlitedump")}) {
+      EXPECT_NE(Refusal(spec, front).find("--format mysqldump"), std::string::npos) << front;
     }
+    for (const std::string format : {"mysqldump", "sqldump"}) EXPECT_EQ(Refusal(TableOf(format), front), "") << front;
   }
   const std::string lite = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n";
-  EXPECT_NE(Refusal(LinesByDefault(), lite).find("sqlite3 -csv"), std::string::npos);
-  EXPECT_NE(Refusal(TableOf("pgdump"), lite), "");
+  EXPECT_NE(Refusal(LinesByDefault(), lite).find("--format sqlitedump"), std::string::npos);
+  for (const std::string format : {"pgdump", "mysqldump"}) EXPECT_NE(Refusal(TableOf(format), lite), "");
+  for (const std::string format : {"sqlitedump", "sqldump"}) EXPECT_EQ(Refusal(TableOf(format), lite), "");
   EXPECT_NE(Refusal(LinesByDefault(), "select 1;\n", "x.SQL").find("by its name"), std::string::npos);
   EXPECT_EQ(Refusal(LinesByDefault(), "", "x.sql"), "");
   const std::string inserts = "INSERT INTO `t` VALUES (1),(2);\n";

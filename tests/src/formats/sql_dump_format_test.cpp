@@ -1,6 +1,6 @@
 // Builds dumps of known parts: which lines belong to which part must be the same wherever blocks end, and rows must go
 // to the right places.
-#include "formats/pgdump_format.hpp"
+#include "formats/sql_dump_format.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -94,10 +94,10 @@ Dump AnyDump() {
   return dump;
 }
 
-RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
+RC_GTEST_PROP(SqlDumpFormat, FindsTheRowsOfTables, ()) {
   const Dump dump = AnyDump();
   const JobSpec spec = DumpOptions({});
-  const CutInput cut = CutEverywhere(PgDumpFormat(spec), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  const CutInput cut = CutEverywhere(SqlDumpFormat(spec), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
   RC_ASSERT(cut.error == "");
   RC_ASSERT(cut.text() == dump.text);
   RC_ASSERT(cut.records.size() == dump.records.size());
@@ -110,11 +110,11 @@ RC_GTEST_PROP(PgDumpFormat, FindsTheRowsOfTables, ()) {
   }
 }
 
-RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
+RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyState, ()) {
   std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
   JobSpec spec = DumpOptions({TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)});
   spec.source.force_format = true;  // old strings may hide a COPY
-  const PgDumpFormat format(spec);
+  const SqlDumpFormat format(spec);
   const CutInput cut = CutRecords(format, rest, rest.size());
   CutInput again;
   ScanState state;
@@ -135,9 +135,9 @@ RC_GTEST_PROP(PgDumpFormat, GoesOnFromAnyState, ()) {
   RC_ASSERT(again.error == cut.error);
 }
 
-TEST(PgDumpFormat, RefusesADamagedState) {
+TEST(SqlDumpFormat, RefusesADamagedState) {
   const JobSpec spec = DumpOptions({TypedKey("t.a", ValueType::kInt)});
-  const PgDumpFormat format(spec);
+  const SqlDumpFormat format(spec);
   ScanState state;
   format.Scan(Span("COPY public.t (a) FROM stdin;\n"), state);
   const std::string saved = format.SaveState(state);
@@ -146,7 +146,7 @@ TEST(PgDumpFormat, RefusesADamagedState) {
   EXPECT_THROW(format.LoadState("none"), Error);
 }
 
-RC_GTEST_PROP(PgDumpFormat, LosesNothingOfAnyText, ()) {
+RC_GTEST_PROP(SqlDumpFormat, LosesNothingOfAnyText, ()) {
   std::string text;
   for (const int which : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 40))) {
     static const std::string kPieces[] = {"'",  "\"", "$",  "$a$",   "E'", "\\", "--",
@@ -156,7 +156,7 @@ RC_GTEST_PROP(PgDumpFormat, LosesNothingOfAnyText, ()) {
   text.resize(std::min<std::size_t>(text.size(), 300));
   text += "\n";
   const JobSpec spec = DumpOptions({});
-  const CutInput cut = CutEverywhere(PgDumpFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  const CutInput cut = CutEverywhere(SqlDumpFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
   if (cut.error.empty()) RC_ASSERT(cut.text() == text);
 }
 
@@ -170,11 +170,11 @@ const std::string kDump =
 
 std::string SortedDump(std::vector<ColumnKey> keys) {
   const JobSpec spec = DumpOptions(std::move(keys));
-  const CutInput cut = CutRecords(PgDumpFormat(spec), kDump, 11);
+  const CutInput cut = CutRecords(SqlDumpFormat(spec), kDump, 11);
   return cut.error.empty() ? Sorted(cut) : cut.error;
 }
 
-TEST(PgDumpFormat, SortsRowsOfEachTable) {
+TEST(SqlDumpFormat, SortsRowsOfEachTable) {
   const std::string rest =
       "\\.\nCOPY public.\"A.b\" (\"X\"\"y\") FROM stdin;\np\nq\n\\.\n"
       "-- end\n";
@@ -188,7 +188,7 @@ TEST(PgDumpFormat, SortsRowsOfEachTable) {
             front + "\\N\tc\n10\tb\n9\ta\n" + other + "10\ty\n2\tz\n" + rest);
 }
 
-TEST(PgDumpFormat, RefusesKeysOfNoTable) {
+TEST(SqlDumpFormat, RefusesKeysOfNoTable) {
   EXPECT_NE(SortedDump({TypedKey("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"), std::string::npos);
   EXPECT_NE(SortedDump({TypedKey("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
   for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
@@ -196,22 +196,22 @@ TEST(PgDumpFormat, RefusesKeysOfNoTable) {
   }
   JobSpec spec = DumpOptions({});
   spec.source.inputs.push_back("another");
-  EXPECT_THROW(PgDumpFormat{spec}, Error);
+  EXPECT_THROW(SqlDumpFormat{spec}, Error);
 }
 
-TEST(PgDumpFormat, RefusesADumpThatEndsInRows) {
+TEST(SqlDumpFormat, RefusesADumpThatEndsInRows) {
   const JobSpec spec = DumpOptions({});
   const std::string text = "COPY public.t (id) FROM stdin;\n1\n";
-  EXPECT_NE(CutRecords(PgDumpFormat(spec), text, 5).error.find("rows of table public.t"), std::string::npos);
+  EXPECT_NE(CutRecords(SqlDumpFormat(spec), text, 5).error.find("rows of table public.t"), std::string::npos);
 }
 
 std::string ErrorOf(const std::string& text, bool force = false) {
   JobSpec spec = DumpOptions({});
   spec.source.force_format = force;
-  return CutRecords(PgDumpFormat(spec), text, 7).error;
+  return CutRecords(SqlDumpFormat(spec), text, 7).error;
 }
 
-TEST(PgDumpFormat, RefusesADumpWithoutCopy) {
+TEST(SqlDumpFormat, RefusesADumpWithoutCopy) {
   EXPECT_EQ(ErrorOf(""), "");
   EXPECT_NE(ErrorOf("SELECT 1;\nINSERT INTO t VALUES (1);\n").find("INSERT statements"), std::string::npos);
   EXPECT_NE(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n").find("INSERT statements"), std::string::npos);
@@ -222,7 +222,7 @@ TEST(PgDumpFormat, RefusesADumpWithoutCopy) {
   EXPECT_EQ(ErrorOf("COPY t (a) FROM stdin;\n\\.\nINSERT INTO t VALUES (1);\n"), "");
 }
 
-TEST(PgDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
+TEST(SqlDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
   const std::string rows = "2\n1\n\\.\n";
   for (const std::string copy : {"COPY t (a) FROM stdin WITH (FORMAT csv);\n", "copy t from stdin delimiter ',';\n",
                                  "COPY t FROM stdin (HEADER);\n", "COPY t FROM stdin; SELECT 1;\n"}) {
@@ -235,11 +235,11 @@ TEST(PgDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
   }
 }
 
-TEST(PgDumpFormat, ReadsOldStringsWithBackslashes) {
+TEST(SqlDumpFormat, ReadsOldStringsWithBackslashes) {
   const JobSpec spec = DumpOptions({});
   const std::string copy = "COPY t (a) FROM stdin;\n2\n1\n\\.\n";
   const std::string set = "SET standard_conforming_strings = off;\n";
-  EXPECT_EQ(Sorted(CutRecords(PgDumpFormat(spec), set + "SELECT '\\'';\n" + copy, 9)),
+  EXPECT_EQ(Sorted(CutRecords(SqlDumpFormat(spec), set + "SELECT '\\'';\n" + copy, 9)),
             set + "SELECT '\\'';\nCOPY t (a) FROM stdin;\n1\n2\n\\.\n");
 }
 

@@ -1,0 +1,804 @@
+#include "formats/sql_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "formats/text_reader.hpp"
+
+namespace gpusort {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// Returns the end of the white space at the front of [p, end), or the byte after its first newline.
+const Byte* SkipToRow(const Byte* p, const Byte* end) {
+  while (p != end && IsSpace(static_cast<char>(*p)) && *p != '\n') ++p;
+  return p != end && *p == '\n' ? p + 1 : p;
+}
+
+void SkipSpaces(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size())); }
+
+/// Returns "$tag$" at `at`, or an empty text.
+std::string_view DollarTag(std::string_view line, std::size_t at) {
+  if (at > 0 && (IsSqlWordByte(line[at - 1]) || line[at - 1] == '$')) return {};
+  std::size_t end = at + 1;
+  if (end < line.size() && IsDigit(line[end])) return {};
+  while (end < line.size() && IsSqlWordByte(line[end])) ++end;
+  return end < line.size() && line[end] == '$' ? line.substr(at, end + 1 - at) : std::string_view{};
+}
+
+/// Returns the byte after the quote that closes the text at `at`. Two quotes in a row close nothing. Returns the end of
+/// the line if no quote closes the text.
+std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool escapes, bool& closed) {
+  closed = false;
+  for (; at < line.size() && !closed; ++at) {
+    if (escapes && line[at] == '\\') {
+      ++at;
+    } else if (line[at] == quote) {
+      closed = at + 1 == line.size() || line[at + 1] != quote;
+      if (!closed) ++at;
+    }
+  }
+  return std::min(at, line.size());
+}
+
+/// Takes the beginning of a comment of MySQL that holds SQL: "/*!40101 " or "/*M!100100 ".
+bool TakeConditional(std::string_view& text) {
+  std::string_view rest = text;
+  if (!TakeSqlText(rest, "/*!") && !TakeSqlText(rest, "/*M!")) return false;
+  while (!rest.empty() && IsDigit(rest[0])) rest.remove_prefix(1);
+  text = rest;
+  return true;
+}
+
+bool BeginsTrigger(std::string_view text) {
+  if (!TakeSqlWord(text, "create")) return false;
+  SkipSpaces(text);
+  if (TakeSqlWord(text, "temp") || TakeSqlWord(text, "temporary")) SkipSpaces(text);
+  return TakeSqlWord(text, "trigger");
+}
+
+/// Takes a line with the word DELIMITER of MySQL's client.
+bool TakeDelimiter(std::string_view line, SqlText& text) {
+  if (!TakeSqlWord(line, "delimiter")) return false;
+  SkipSpaces(line);
+  line = line.substr(0, std::min(line.find_last_not_of(kSqlBlanks) + 1, line.size()));
+  text.delimiter = line == ";" ? "" : std::string(line);
+  text.in = SqlText::kNothing;
+  text.open = false;
+  return true;
+}
+
+}  // namespace
+
+bool IsSqlWordByte(char c) {
+  return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c);
+}
+
+void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text)) return;
+  if (!text.delimiter.empty()) return;
+  std::size_t at = 0;
+  const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
+  const auto token = [&](unsigned end) {
+    if (!text.open) text.trigger = dialect == SqlDialect::kSqlite && BeginsTrigger(line.substr(at));
+    text.open = true;
+    text.end = end;
+  };
+  while (at < line.size()) {
+    bool closed = false;
+    switch (text.in) {
+      case SqlText::kString:
+      case SqlText::kEscapeString:
+      case SqlText::kName:
+      case SqlText::kBacktick:
+      case SqlText::kBracket: {
+        const char quote = text.in == SqlText::kName ? '"' : text.in == SqlText::kBacktick ? '`'
+                           : text.in == SqlText::kBracket ? ']' : '\'';
+        const bool escapes = text.in == SqlText::kEscapeString ||
+                             (text.in == SqlText::kName && mysql && text.escapes);
+        at = CloseQuote(line, at, quote, escapes, closed);
+        if (closed) text.in = SqlText::kNothing;
+        break;
+      }
+      case SqlText::kDollar: {
+        const std::size_t found = line.find(text.tag, at);
+        if (found == std::string_view::npos) return;
+        at = found + text.tag.size();
+        text.in = SqlText::kNothing;
+        text.tag.clear();
+        break;
+      }
+      case SqlText::kComment:
+        at = line.find_first_of("*/", at);
+        if (at == std::string_view::npos) return;
+        if (is("*/") || (is("/*") && postgres)) {
+          text.depth += is("/*") ? 1 : -1u;
+          if (text.depth == 0) text.in = SqlText::kNothing;
+          ++at;
+        }
+        ++at;
+        break;
+      case SqlText::kNothing: {
+        const char c = line[at];
+        std::string_view rest = line.substr(at);
+        if (IsSpace(c)) {
+          ++at;
+        } else if (is("--") && (!mysql || rest.size() == 2 || IsSpace(rest[2]))) {
+          return;
+        } else if (c == '#' && mysql) {
+          return;
+        } else if (mysql && TakeConditional(rest)) {
+          at = line.size() - rest.size();
+        } else if (mysql && is("*/")) {
+          at += 2;
+        } else if (is("/*")) {
+          text.in = SqlText::kComment;
+          text.depth = 1;
+          at += 2;
+        } else if (c == ';') {
+          text.open = text.open && text.trigger && text.end != 2;
+          text.end = 1;
+          ++at;
+        } else if (IsSqlWordByte(c)) {
+          const std::size_t from = at;
+          const bool ends = text.end == 1 && text.open && TakeSqlWord(rest, "end");
+          token(ends ? 2 : 0);
+          while (at < line.size() && (IsSqlWordByte(line[at]) || (line[at] == '$' && postgres))) ++at;
+          if (postgres && at - from == 1 && Lower(c) == 'e' && at < line.size() && line[at] == '\'') {
+            text.in = SqlText::kEscapeString;
+            ++at;
+          }
+        } else {
+          token(0);
+          ++at;
+          const std::string_view tag = c == '$' && postgres ? DollarTag(line, at - 1) : std::string_view{};
+          if (c == '\'') text.in = text.escapes ? SqlText::kEscapeString : SqlText::kString;
+          if (c == '"') text.in = SqlText::kName;
+          if (c == '`' && !postgres) text.in = SqlText::kBacktick;
+          if (c == '[' && dialect == SqlDialect::kSqlite) text.in = SqlText::kBracket;
+          if (!tag.empty()) {
+            text.in = SqlText::kDollar;
+            text.tag = tag;
+            at += tag.size() - 1;
+          }
+        }
+      }
+    }
+  }
+}
+
+SqlDialect DialectOfLine(std::string_view line) {
+  constexpr std::size_t kMost = 200;
+  const std::string lower = LowerText(line.substr(0, kMost));
+  const auto begins = [&](std::initializer_list<std::string_view> texts) {
+    return std::ranges::any_of(texts, [&](std::string_view text) { return lower.starts_with(text); });
+  };
+  if (begins({"-- postgresql database", "\\", "set statement_timeout", "set standard_conforming", "set client_encoding",
+              "copy ", "select pg_catalog."})) {
+    return SqlDialect::kPostgres;
+  }
+  if (begins({"-- mysql ", "-- mariadb ", "-- dump created by mysql", "-- phpmyadmin", "/*!", "/*m!", "set names",
+              "set sql_mode", "lock tables", "delimiter ", "use `", "-- mydumper"}) ||
+      (begins({"-- adminer"}) && lower.find("mysql") != lower.npos)) {
+    return SqlDialect::kMysql;
+  }
+  if (begins({"pragma ", "begin transaction;"})) return SqlDialect::kSqlite;
+  return !line.starts_with("--") && line.find('`') != line.npos ? SqlDialect::kMysql : SqlDialect::kUnknown;
+}
+
+bool TakeSqlText(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+bool TakeSqlName(std::string_view& text, std::string_view stops, std::string& name) {
+  name.clear();
+  const char open = text.empty() ? '\0' : text[0];
+  if (open != '"' && open != '`' && open != '[') {
+    const std::size_t size = std::min(text.find_first_of(stops), text.size());
+    name = text.substr(0, size);
+    text.remove_prefix(size);
+    return size > 0;
+  }
+  bool closed = false;
+  const char quote = open == '[' ? ']' : open;
+  const std::size_t end = CloseQuote(text, 1, quote, false, closed);
+  if (!closed) return false;
+  for (std::size_t at = 1; at + 1 < end; ++at) {
+    name += text[at];
+    if (text[at] == quote) ++at;
+  }
+  text.remove_prefix(end);
+  return true;
+}
+
+bool TakeSqlWord(std::string_view& text, std::string_view word) {
+  if (text.size() < word.size() || !IsWord(text.substr(0, word.size()), word)) return false;
+  if (text.size() > word.size() && (IsSqlWordByte(text[word.size()]) || text[word.size()] == '$')) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+void SkipSqlBlanks(std::string_view& text) {
+  do {
+    SkipSpaces(text);
+    if (!text.starts_with("--")) return;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  } while (!text.empty());
+}
+
+bool BeginsInsert(std::string_view text) { return TakeSqlWord(text, "insert") || TakeSqlWord(text, "replace"); }
+
+InsertHead ParseInsertHead(std::string_view text) {
+  constexpr std::string_view kStops = " .,()\";'`\t\r\n\v\f";
+  const std::string_view all = text;
+  InsertHead head;
+  const auto stop = [&](bool unfinished) {
+    head.is = unfinished ? InsertHead::kUnfinished : InsertHead::kNone;
+    return head;
+  };
+  if (all.size() < "replace"sv.size()) {
+    return stop(IsWord(all, "insert"sv.substr(0, all.size())) || IsWord(all, "replace"sv.substr(0, all.size())));
+  }
+  if (!BeginsInsert(text)) return stop(false);
+  text.remove_prefix(text.find_first_of(kSqlBlanks) == 6 ? 6 : "replace"sv.size());
+  for (bool more = true; more;) {
+    SkipSpaces(text);
+    more = false;
+    for (const std::string_view word : {"low_priority"sv, "delayed"sv, "high_priority"sv, "ignore"sv, "into"sv}) {
+      more |= TakeSqlWord(text, word);
+    }
+    if (!TakeSqlWord(text, "or")) continue;
+    SkipSpaces(text);
+    more = true;
+    for (const std::string_view word : {"replace"sv, "ignore"sv, "abort"sv, "fail"sv, "rollback"sv}) TakeSqlWord(text, word);
+  }
+  const auto take_name = [&](std::string& name) {
+    SkipSpaces(text);
+    const bool taken = TakeSqlName(text, kStops, name);
+    SkipSpaces(text);
+    return taken && !text.empty();
+  };
+  // A name in quotes without its end, or a name at the end of `text`, may go on.
+  const auto may_go_on = [&] { return text.empty() || text[0] == '"' || text[0] == '`' || text[0] == '['; };
+  if (!take_name(head.target.table)) return stop(may_go_on());
+  while (TakeSqlText(text, ".")) {
+    head.target.schema = std::exchange(head.target.table, {});
+    if (!take_name(head.target.table)) return stop(may_go_on());
+  }
+  if (TakeSqlText(text, "(")) {
+    do {
+      if (!take_name(head.target.columns.emplace_back())) return stop(may_go_on());
+    } while (TakeSqlText(text, ","));
+    if (!TakeSqlText(text, ")")) return stop(text.empty());
+    SkipSpaces(text);
+  }
+  if (TakeSqlWord(text, "overriding")) {
+    for (const std::string_view word : {"system"sv, "user"sv, "value"sv}) {
+      SkipSpaces(text);
+      TakeSqlWord(text, word);
+    }
+    SkipSpaces(text);
+  }
+  if (!TakeSqlWord(text, "values") && !TakeSqlWord(text, "value")) {
+    return stop(text.size() < "overriding"sv.size());
+  }
+  const auto* const from = reinterpret_cast<const Byte*>(text.data());
+  const Byte* const row = SkipToRow(from, from + text.size());
+  head.size = static_cast<std::size_t>(text.data() - all.data()) + static_cast<std::size_t>(row - from);
+  SkipSpaces(text);
+  if (text.empty()) return stop(true);
+  if (text[0] != '(') return stop(false);
+  head.is = InsertHead::kRows;
+  return head;
+}
+
+const Byte* RowLexer::Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad) {
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  const Byte* const begin = p;
+  const auto before = [&](const Byte* at, std::ptrdiff_t back) {
+    return at - begin >= back ? static_cast<char>(at[-back]) : last[2 - (back - (at - begin))];
+  };
+  bad = nullptr;
+  while (p != end) {
+    switch (in) {
+      case kCode: {
+        p = mysql      ? FindAny(p, end, '\'', '"', '`', '(', ')', '-', '/', '*', '#')
+            : postgres ? FindAny(p, end, '\'', '"', '(', ')', '-', '/', '*', '$')
+                       : FindAny(p, end, '\'', '"', '`', '[', '(', ')', '-', '/', '*');
+        if (p == end) break;
+        const auto c = static_cast<char>(*p);
+        switch (c) {
+          case '\'': {
+            const bool prefixed = postgres && Lower(before(p, 1)) == 'e' && !IsSqlWordByte(before(p, 2));
+            escape_string = prefixed;
+            in = escapes || prefixed ? kEscape : kString;
+            break;
+          }
+          case '"':
+            in = mysql && escapes ? kNameEscaped : kName;
+            break;
+          case '`':
+            in = kBacktick;
+            break;
+          case '[':
+            in = kBracket;
+            break;
+          case '(':
+            ++depth;
+            break;
+          case ')':
+            if (--depth == 0) return p + 1;
+            break;
+          default:  // a comment takes two bytes
+            if (c == '#' || c == '$' || (c == '-' && before(p, 1) == '-') || (c == '*' && before(p, 1) == '/')) {
+              bad = p;
+              return nullptr;
+            }
+        }
+        ++p;
+        break;
+      }
+      case kString:
+        p = FindByte(p, end, '\'');
+        if (p == end) break;
+        in = kCode;
+        ++p;
+        break;
+      case kEscape:
+        p = FindAny(p, end, '\'', '\\');
+        if (p == end) break;
+        in = *p == '\\' ? kEscapedByte : escape_string && !escapes ? kAfterEscape : kCode;
+        ++p;
+        break;
+      case kEscapedByte:
+        in = kEscape;
+        ++p;
+        break;
+      case kAfterEscape:
+        in = *p == '\'' ? kEscape : kCode;
+        if (in == kEscape) ++p;
+        break;
+      case kName:
+        p = FindByte(p, end, '"');
+        if (p == end) break;
+        in = kCode;
+        ++p;
+        break;
+      case kNameEscaped:
+        p = FindAny(p, end, '"', '\\');
+        if (p == end) break;
+        in = *p == '\\' ? kNameEscapedByte : kCode;
+        ++p;
+        break;
+      case kNameEscapedByte:
+        in = kNameEscaped;
+        ++p;
+        break;
+      case kBacktick:
+      case kBracket:
+        p = FindByte(p, end, in == kBacktick ? '`' : ']');
+        if (p == end) break;
+        in = kCode;
+        ++p;
+        break;
+    }
+  }
+  if (end - begin >= 2) last[0] = static_cast<char>(end[-2]);
+  if (end - begin == 1) last[0] = last[1];
+  if (end != begin) last[1] = static_cast<char>(end[-1]);
+  return end;
+}
+
+namespace {
+
+/// Returns the byte after the quote that closes the text at `p`.
+const Byte* SkipQuoted(const Byte* p, const Byte* end, unsigned char quote, bool escapes) {
+  for (;;) {
+    p = escapes ? FindAny(p, end, quote, '\\') : FindByte(p, end, quote);
+    if (p == end) return end;
+    const bool pair = *p == '\\' || (end - p > 1 && p[1] == quote);
+    if (!pair) return p + 1;
+    p += std::min<std::ptrdiff_t>(2, end - p);
+  }
+}
+
+}  // namespace
+
+AfterRow ParseAfterRow(const Byte* p, const Byte* end) {
+  AfterRow after;
+  const Byte* const begin = p;
+  while (p != end && IsSpace(static_cast<char>(*p))) ++p;
+  const bool comma = p != end && *p == ',';
+  while (p != end && *p != ';' && !comma) {
+    const bool quote = *p == '\'' || *p == '"' || *p == '`';
+    p = quote ? SkipQuoted(p + 1, end, *p, false) : p + 1;
+  }
+  if (p == end) return after;
+  after.is = comma ? AfterRow::kComma : AfterRow::kEnd;
+  after.tail = Text(begin, p);
+  // The byte after white space shows where the text ends, unless that is a newline.
+  const Byte* const stop = SkipToRow(p + 1, end);
+  const bool newline = stop[-1] == '\n';
+  after.sure = newline || stop != end;
+  after.stop = comma || newline ? stop : p + 1;
+  return after;
+}
+
+const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes) {
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  const Byte* const begin = p;
+  unsigned depth = 0;
+  for (;; ++p) {
+    p = FindAny(p, end, '\'', '"', '`', ',', '(', ')', '[', ']');
+    if (p == end) return end;
+    switch (*p) {
+      case '\'': {
+        const bool prefixed = postgres && p != begin && Lower(static_cast<char>(p[-1])) == 'e' &&
+                              (p - begin == 1 || !IsSqlWordByte(static_cast<char>(p[-2])));
+        p = SkipQuoted(p + 1, end, '\'', escapes || prefixed) - 1;
+        break;
+      }
+      case '"':
+        p = SkipQuoted(p + 1, end, '"', mysql && escapes) - 1;
+        break;
+      case '`':
+        if (!postgres) p = SkipQuoted(p + 1, end, '`', false) - 1;
+        break;
+      case '[':
+        if (postgres) ++depth;
+        if (dialect == SqlDialect::kSqlite) p = SkipQuoted(p + 1, end, ']', false) - 1;
+        break;
+      case ']':
+        if (postgres && depth > 0) --depth;
+        break;
+      case '(':
+        ++depth;
+        break;
+      case ')':
+        if (depth == 0) return p;
+        --depth;
+        break;
+      default:
+        if (depth == 0) return p;
+    }
+  }
+}
+
+namespace {
+
+/// Appends the character `code` as UTF-8.
+void AppendCharacter(unsigned code, std::string& text) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+  } else {
+    text += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+             static_cast<char>(0x80 | (code & 0x3F))};
+  }
+}
+
+/// Takes up to `most` digits and returns their number.
+unsigned TakeDigits(std::string_view& text, unsigned base, unsigned most) {
+  unsigned number = 0;
+  for (; most > 0 && !text.empty(); --most, text.remove_prefix(1)) {
+    const int digit = HexDigit(text[0]);
+    if (digit < 0 || digit >= static_cast<int>(base)) break;
+    number = number * base + static_cast<unsigned>(digit);
+  }
+  return number;
+}
+
+/// Takes an escape sequence after its backslash and appends its meaning.
+void TakeEscaped(std::string_view& text, SqlDialect dialect, std::string& out) {
+  const bool mysql = dialect == SqlDialect::kMysql;
+  const char code = text[0];
+  const std::string_view codes = mysql ? "bnrt0Z" : "bnrtfv", bytes = mysql ? "\b\n\r\t\0\x1A"sv : "\b\n\r\t\f\v"sv;
+  if (const std::size_t known = codes.find(code); known != codes.npos) {
+    out += bytes[known];
+    text.remove_prefix(1);
+  } else if (!mysql && code >= '0' && code <= '7') {
+    out += static_cast<char>(TakeDigits(text, 8, 3) & 0xFF);
+  } else if (!mysql && text.size() > 1 && code == 'x' && HexDigit(text[1]) >= 0) {
+    text.remove_prefix(1);
+    out += static_cast<char>(TakeDigits(text, 16, 2));
+  } else if (!mysql && text.size() > 4 && code == 'u') {
+    text.remove_prefix(1);
+    AppendCharacter(TakeDigits(text, 16, 4), out);
+  } else {
+    out += code;
+    text.remove_prefix(1);
+  }
+}
+
+/// Takes a string whose opening quote was taken off `text`, with its closing quote. Returns its value, which may refer
+/// to `scratch`.
+std::string_view TakeString(std::string_view& text, char quote, SqlDialect dialect, bool escapes, std::string& scratch) {
+  const auto* const p = reinterpret_cast<const Byte*>(text.data());
+  const Byte* const end = p + text.size();
+  const auto* stop = escapes ? FindAny(p, end, static_cast<Byte>(quote), '\\') : FindByte(p, end, static_cast<Byte>(quote));
+  auto size = static_cast<std::size_t>(stop - p);
+  if (stop == end || (*stop != '\\' && (stop + 1 == end || stop[1] != static_cast<Byte>(quote)))) {
+    const std::string_view value = text.substr(0, size);
+    text.remove_prefix(std::min(text.size(), size + 1));
+    return value;
+  }
+  scratch.assign(text.substr(0, size));
+  text.remove_prefix(size);
+  while (!text.empty()) {
+    const char c = text[0];
+    text.remove_prefix(1);
+    if (c == '\\' && escapes && !text.empty()) {
+      TakeEscaped(text, dialect, scratch);
+    } else if (c == quote) {
+      if (!TakeSqlText(text, std::string_view(&quote, 1))) break;
+      scratch += quote;
+    } else {
+      size = std::min(text.find_first_of(quote == '"' ? "\"\\" : "'\\"), text.size());
+      scratch += c;
+      scratch += text.substr(0, size);
+      text.remove_prefix(size);
+    }
+  }
+  return scratch;
+}
+
+/// Reads the calls with which SQLite writes text that has control characters: replace('a\nb','\n',char(10)), also one
+/// in another, and unistr('a\u000ab').
+bool ReadCall(std::string_view raw, std::string& scratch) {
+  std::string string;
+  if (TakeSqlText(raw, "unistr('")) {
+    std::string_view text = TakeString(raw, '\'', SqlDialect::kSqlite, false, string);
+    std::string out;
+    while (!text.empty()) {
+      const char c = text[0];
+      text.remove_prefix(1);
+      if (c != '\\' || text.empty()) out += c;
+      else if (TakeSqlText(text, "u")) AppendCharacter(TakeDigits(text, 16, 4), out);
+      else if (TakeSqlText(text, "\\")) out += '\\';
+    }
+    scratch = out;
+    return raw == ")";
+  }
+  unsigned calls = 0;
+  while (TakeSqlText(raw, "replace(")) ++calls;
+  if (calls == 0 || !TakeSqlText(raw, "'")) return false;
+  std::string value(TakeString(raw, '\'', SqlDialect::kSqlite, false, string));
+  for (; calls > 0; --calls) {
+    if (!TakeSqlText(raw, ",'")) return false;
+    const std::string from(TakeString(raw, '\'', SqlDialect::kSqlite, false, string));
+    if (!TakeSqlText(raw, ",char(")) return false;
+    std::string to;
+    unsigned code = 0;
+    while (!raw.empty() && IsDigit(raw[0])) {
+      code = code * 10 + static_cast<unsigned>(raw[0] - '0');
+      raw.remove_prefix(1);
+    }
+    AppendCharacter(code, to);
+    if (!TakeSqlText(raw, "))") || from.empty()) return false;
+    if (calls > 1 && raw.empty()) return false;
+    for (std::size_t at = 0; (at = value.find(from, at)) != value.npos; at += to.size()) {
+      value.replace(at, from.size(), to);
+    }
+  }
+  scratch = value;
+  return raw.empty();
+}
+
+}  // namespace
+
+SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch) {
+  SkipSpaces(raw);
+  raw = raw.substr(0, raw.find_last_not_of(kSqlBlanks) + 1);
+  const bool mysql = dialect == SqlDialect::kMysql;
+  if (raw.empty()) return {false, false, raw};
+  if (raw[0] == '\'' || (mysql && raw[0] == '"')) {
+    const char quote = raw[0];
+    raw.remove_prefix(1);
+    return {false, false, TakeString(raw, quote, dialect, escapes, scratch)};
+  }
+  if (IsDigit(raw[0]) || raw[0] == '-') {
+    const bool hex = raw.size() > 2 && raw[0] == '0' && Lower(raw[1]) == 'x';
+    return {false, hex, raw.substr(hex ? 2 : 0)};
+  }
+  if (raw.size() == 4 && IsWord(raw, "null")) return {true, false, {}};
+  std::string_view rest = raw;
+  if (mysql && raw[0] == '_') {  // a character set, as in _binary 'a'
+    while (!rest.empty() && IsSqlWordByte(rest[0])) rest.remove_prefix(1);
+    SkipSpaces(rest);
+    if (!rest.empty() && (rest[0] == '\'' || rest[0] == '0' || Lower(rest[0]) == 'x')) {
+      return ReadSqlValue(rest, dialect, escapes, scratch);
+    }
+  } else if (raw.size() > 2 && raw[1] == '\'' && "xXeEnNbB"sv.find(raw[0]) != std::string_view::npos) {
+    const char prefix = Lower(raw[0]);
+    rest.remove_prefix(2);
+    return {false, prefix == 'x', TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch)};
+  }
+  if (dialect == SqlDialect::kSqlite && ReadCall(raw, scratch)) return {false, false, scratch};
+  return {false, false, raw};
+}
+
+namespace {
+
+/// Reads the tokens of a CREATE TABLE.
+class Tokens {
+ public:
+  Tokens(std::string_view text, SqlDialect dialect) : rest_(text), dialect_(dialect) { Next(); }
+
+  enum Is : std::uint8_t { kEnd, kWord, kName, kOther };
+  Is is() const { return is_; }
+  /// The token: a word in lower case, a name without quotes, or a byte.
+  const std::string& text() const { return text_; }
+  /// The word as it is written.
+  const std::string& written() const { return written_; }
+  bool Is(std::string_view word) const { return is_ != kName && is_ != kEnd && text_ == word; }
+  bool Take(std::string_view word) {
+    if (!Is(word)) return false;
+    Next();
+    return true;
+  }
+  void Next() {
+    for (;;) {
+      SkipSqlBlanks(rest_);
+      if (dialect_ == SqlDialect::kMysql && (TakeConditional(rest_) || TakeSqlText(rest_, "*/"))) continue;
+      if (dialect_ == SqlDialect::kMysql && rest_.starts_with('#')) {
+        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+        continue;
+      }
+      if (!rest_.starts_with("/*")) break;
+      const std::size_t end = rest_.find("*/");
+      rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 2);
+    }
+    is_ = rest_.empty() ? kEnd : kOther;
+    if (rest_.empty()) return;
+    const char c = rest_[0];
+    if (c == '"' || c == '`' || (c == '[' && dialect_ == SqlDialect::kSqlite)) {
+      if (TakeSqlName(rest_, "", text_)) {
+        is_ = kName;
+        written_ = text_;
+        return;
+      }
+      rest_ = {};
+    } else if (c == '\'') {
+      bool closed = false;
+      rest_.remove_prefix(CloseQuote(rest_, 1, '\'', dialect_ == SqlDialect::kMysql, closed));
+      text_ = "'";
+    } else if (IsSqlWordByte(c)) {
+      std::size_t size = 1;
+      while (size < rest_.size() && (IsSqlWordByte(rest_[size]) || rest_[size] == '$')) ++size;
+      is_ = kWord;
+      written_ = rest_.substr(0, size);
+      text_ = LowerText(written_);
+      rest_.remove_prefix(size);
+    } else {
+      text_ = std::string(1, c);
+      rest_.remove_prefix(1);
+    }
+  }
+
+ private:
+  std::string_view rest_;
+  const SqlDialect dialect_;
+  enum Is is_ = kEnd;
+  std::string text_, written_;
+};
+
+/// Returns the type of a column from the first words of its type in CREATE TABLE, in lower case.
+ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
+  const auto begins = [&](std::initializer_list<std::string_view> texts) {
+    return std::ranges::any_of(texts, [&](std::string_view text) { return words.starts_with(text); });
+  };
+  const auto has = [&](std::string_view text) { return words.find(text) != words.npos; };
+  if (dialect == SqlDialect::kSqlite) {  // by the rules of SQLite's affinity
+    if (has("int")) return ValueType::kInt;
+    if (has("char") || has("clob") || has("text") || has("blob") || words.empty()) return ValueType::kText;
+    if (has("real") || has("floa") || has("doub") || begins({"num", "dec"})) return ValueType::kDecimal;
+    return ValueType::kText;
+  }
+  if (begins({"interval", "int4range", "int8range", "int4multi", "int8multi", "timestamprange"})) return ValueType::kText;
+  if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year", "oid"})) {
+    return ValueType::kInt;
+  }
+  if (begins({"dec", "numeric", "float", "double", "real", "fixed"})) return ValueType::kDecimal;
+  if (begins({"datetime", "timestamp"})) return ValueType::kTimestamp;
+  if (words == "date") return ValueType::kDate;
+  if (dialect == SqlDialect::kMysql) return ValueType::kText;
+  if (begins({"bool"})) return ValueType::kBool;
+  if (words == "uuid") return ValueType::kUuid;
+  if (begins({"inet", "cidr"})) return ValueType::kIp;
+  if (words == "bytea") return ValueType::kBytesHex;
+  return ValueType::kText;
+}
+
+/// Takes the names in brackets, as in PRIMARY KEY (a, b(10) DESC).
+std::vector<std::string> TakeNames(Tokens& tokens) {
+  std::vector<std::string> names;
+  if (!tokens.Take("(")) return names;
+  unsigned depth = 1;
+  for (bool first = true; tokens.is() != Tokens::kEnd && depth > 0; tokens.Next()) {
+    if (first && (tokens.is() == Tokens::kWord || tokens.is() == Tokens::kName)) names.push_back(tokens.written());
+    first = tokens.Is(",") && depth == 1;
+    depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
+  }
+  return names;
+}
+
+}  // namespace
+
+bool BeginsCreateTable(std::string_view text) {
+  SkipSpaces(text);
+  if (!TakeSqlWord(text, "create")) return false;
+  for (;;) {
+    SkipSpaces(text);
+    if (TakeSqlWord(text, "table")) return true;
+    bool any = false;
+    for (const std::string_view word :
+         {"global"sv, "local"sv, "temp"sv, "temporary"sv, "unlogged"sv, "foreign"sv, "or"sv, "replace"sv}) {
+      any = any || TakeSqlWord(text, word);
+    }
+    if (!any) return false;
+  }
+}
+
+std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect) {
+  if (!BeginsCreateTable(text)) return nullptr;
+  auto table = std::make_shared<SqlTable>();
+  Tokens tokens(text, dialect);
+  while (!tokens.Take("table")) tokens.Next();
+  for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
+  const auto take_name = [&](std::string& name) {
+    if (tokens.is() != Tokens::kWord && tokens.is() != Tokens::kName) return false;
+    name = tokens.written();
+    tokens.Next();
+    return true;
+  };
+  if (!take_name(table->table)) return nullptr;
+  while (tokens.Take(".")) {
+    table->schema = std::exchange(table->table, {});
+    if (!take_name(table->table)) return nullptr;
+  }
+  if (!tokens.Take("(")) return nullptr;
+  while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
+    static constexpr std::string_view kConstraints[] = {"constraint", "primary", "unique",  "key",  "index",  "fulltext",
+                                                        "spatial",    "foreign", "check",   "exclude", "like", "period"};
+    static constexpr std::string_view kEndsType[] = {"not",     "null",  "default", "primary", "unique",   "constraint",
+                                                     "collate", "check", "references", "generated", "as", "comment",
+                                                     "auto_increment", "autoincrement", "character", "on", "unsigned"};
+    const bool constraint = tokens.is() == Tokens::kWord && std::ranges::count(kConstraints, tokens.text()) > 0;
+    std::string name;
+    if (!constraint && !take_name(name)) return nullptr;
+    std::string type;
+    bool in_type = !constraint;
+    unsigned depth = 0;
+    bool primary = false;
+    while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
+      if (depth == 0 && tokens.Take("primary")) {
+        in_type = false;
+        if (!tokens.Take("key")) continue;
+        primary = true;
+        if (!constraint) continue;
+        // MySQL may name the kind of index here.
+        while (tokens.is() == Tokens::kWord) tokens.Next();
+        table->primary = TakeNames(tokens);
+        continue;
+      }
+      in_type = in_type && tokens.is() != Tokens::kName && std::ranges::count(kEndsType, tokens.text()) == 0;
+      if (in_type && tokens.is() == Tokens::kWord && depth == 0) type += (type.empty() ? "" : " ") + tokens.text();
+      depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
+      tokens.Next();
+    }
+    if (!constraint) {
+      table->columns.push_back({name, TypeOfWords(type, dialect)});
+      if (primary) table->primary = {name};
+    }
+    tokens.Take(",");
+  }
+  return table;
+}
+
+}  // namespace gpusort
