@@ -28,10 +28,10 @@ this order:
 
   gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
       Optional. Finds where the records of a slice of csv, tsv, pgcopy,
-      pgcopy-csv, pgcopy-binary, pgdump, mysql, paragraphs or log begin. That
+      pgcopy-csv, pgcopy-binary, dumps, mysql, paragraphs or log begin. That
       depends on the bytes before the slice; without scan, each task of runs
       reads them. Scan all slices before the first task of runs. For
-      pgcopy-binary, pgdump and log, the slice with the beginning of a file
+      pgcopy-binary, dumps and log, the slice with the beginning of a file
       reads the whole file.
 
   gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...

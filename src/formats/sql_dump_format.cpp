@@ -116,7 +116,7 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   if (dialect == SqlDialect::kPostgres) {
     constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
     if (line.starts_with(kSetting)) text.escapes = line.substr(kSetting.size()).starts_with("off");
-  } else if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || line.starts_with("SET") || line.starts_with("set"))) {
+  } else if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || IsWord(line.substr(0, 3), "set"))) {
     const std::string lower = LowerText(line);
     const std::size_t mode = lower.rfind("sql_mode");
     const std::size_t value = mode == lower.npos ? mode : lower.find('\'', mode);
@@ -132,8 +132,8 @@ bool IsVolatile(std::string_view line) {
 }
 
 std::uint64_t Pack(const RowLexer& lexer) {
-  return std::uint64_t{lexer.depth} << 32 | static_cast<std::uint64_t>(static_cast<unsigned char>(lexer.last[0])) << 24 |
-         static_cast<std::uint64_t>(static_cast<unsigned char>(lexer.last[1])) << 16 |
+  const auto byte = [](char c) { return static_cast<std::uint64_t>(static_cast<unsigned char>(c)); };
+  return std::uint64_t{lexer.depth} << 32 | byte(lexer.last[0]) << 24 | byte(lexer.last[1]) << 16 |
          (lexer.escape_string ? 256u : 0u) | lexer.in;
 }
 
@@ -168,7 +168,8 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
                                            : ""),
       strip_(table_.strip_volatile) {
   const auto refuse = [&](bool given, const std::string& what) {
-    if (given) throw Error(ErrorCode::kUsage, what + " with --format " + table_.name + ": a dump is put in order as a whole");
+    if (!given) return;
+    throw Error(ErrorCode::kUsage, what + " with --format " + table_.name + ": a dump is put in order as a whole");
   };
   refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs");  // ranges: of one dump
   refuse(spec.order.unique, "--unique");
@@ -363,14 +364,16 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     return insert;
   }
   if (state.mode == kAfterInsert && text.starts_with(place->part->head)) {
-    insert.size = place->part->head.size();
-    while (insert.size < text.size() && IsSpace(text[insert.size])) ++insert.size;
-    insert.is = insert.size == text.size()  ? InsertHead::kUnfinished
-                : text[insert.size] == '('  ? InsertHead::kRows
-                                            : InsertHead::kNone;
-    insert.size = place->part->head.size();
-    insert.goes_on = true;
-    return insert;
+    // White space after the newline of a head belongs to the row.
+    const std::size_t size = place->part->head.size();
+    std::size_t row = size;
+    while (text[size - 1] == '\n' && row < text.size() && IsSpace(text[row])) ++row;
+    if (row == text.size() || text[row] == '(') {
+      insert.is = row == text.size() ? InsertHead::kUnfinished : InsertHead::kRows;
+      insert.size = size;
+      insert.goes_on = true;
+      return insert;
+    }
   }
   InsertHead head = ParseInsertHead(text.substr(0, kMostHead));
   insert.is = head.is == InsertHead::kUnfinished && text.size() >= kMostHead ? InsertHead::kNone : head.is;
@@ -410,7 +413,8 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
   part->by.resize(names_.size());
   for (const KeyColumns::Wanted& wanted : part->wanted.by_column) {
     const auto& orders = of_key_[wanted.key];
-    if (table != nullptr && !orders.empty()) part->by[wanted.key] = orders[static_cast<unsigned>(types[wanted.column])].get();
+    if (table == nullptr || orders.empty()) continue;
+    part->by[wanted.key] = orders[static_cast<unsigned>(types[wanted.column])].get();
   }
   const auto order_of = [&](std::size_t column) { return of_type_[static_cast<unsigned>(types[column])].get(); };
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -753,8 +757,9 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
                 EscapeName(input_) +
                     (place.inserts ? ": its INSERT statements have no rows that are known (INSERT INTO TABLE VALUES "
                                      "(...) at the front of a line), so that nothing would be sorted"
-                                   : ": this has no COPY block and no INSERT with rows, so that nothing would be sorted: "
-                                     "it is no dump of a database, or one without rows (--schema-only, --no-data)") +
+                                   : ": this has no COPY block and no INSERT with rows, so that nothing would be "
+                                     "sorted: it is no dump of a database, or one without rows (--schema-only, "
+                                     "--no-data)") +
                     "; --force-format leaves it as it is");
   }
   for (std::size_t key = 0; key < names_.size(); ++key) {
@@ -935,7 +940,9 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   const std::string_view line = text.substr(0, size);
   const SqlText& place = PlaceOf(state).text;
   scratch.left_out = strip_ && place.in == SqlText::kNothing && IsVolatile(line);
-  if (place.between() && gpusort::BeginsInsert(line)) tally.left_inserts.Note(line);
+  if (place.between() && gpusort::BeginsInsert(line)) {
+    tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
+  }
   if (!ends_rows) TakeLine(line, 0, state);
   return size;
 }

@@ -17,7 +17,9 @@ const Byte* SkipToRow(const Byte* p, const Byte* end) {
   return p != end && *p == '\n' ? p + 1 : p;
 }
 
-void SkipSpaces(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size())); }
+void SkipSpaces(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size()));
+}
 
 /// Returns "$tag$" at `at`, or an empty text.
 std::string_view DollarTag(std::string_view line, std::size_t at) {
@@ -255,7 +257,9 @@ InsertHead ParseInsertHead(std::string_view text) {
     if (!TakeSqlWord(text, "or")) continue;
     SkipSpaces(text);
     more = true;
-    for (const std::string_view word : {"replace"sv, "ignore"sv, "abort"sv, "fail"sv, "rollback"sv}) TakeSqlWord(text, word);
+    for (const std::string_view word : {"replace"sv, "ignore"sv, "abort"sv, "fail"sv, "rollback"sv}) {
+      TakeSqlWord(text, word);
+    }
   }
   const auto take_name = [&](std::string& name) {
     SkipSpaces(text);
@@ -518,12 +522,14 @@ void TakeEscaped(std::string_view& text, SqlDialect dialect, std::string& out) {
 
 /// Takes a string whose opening quote was taken off `text`, with its closing quote. Returns its value, which may refer
 /// to `scratch`.
-std::string_view TakeString(std::string_view& text, char quote, SqlDialect dialect, bool escapes, std::string& scratch) {
+std::string_view TakeString(std::string_view& text, char quote, SqlDialect dialect, bool escapes,
+                            std::string& scratch) {
   const auto* const p = reinterpret_cast<const Byte*>(text.data());
   const Byte* const end = p + text.size();
-  const auto* stop = escapes ? FindAny(p, end, static_cast<Byte>(quote), '\\') : FindByte(p, end, static_cast<Byte>(quote));
+  const auto end_byte = static_cast<Byte>(quote);
+  const Byte* const stop = escapes ? FindAny(p, end, end_byte, '\\') : FindByte(p, end, end_byte);
   auto size = static_cast<std::size_t>(stop - p);
-  if (stop == end || (*stop != '\\' && (stop + 1 == end || stop[1] != static_cast<Byte>(quote)))) {
+  if (stop == end || (*stop != '\\' && (stop + 1 == end || stop[1] != end_byte))) {
     const std::string_view value = text.substr(0, size);
     text.remove_prefix(std::min(text.size(), size + 1));
     return value;
@@ -700,8 +706,8 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
     if (has("real") || has("floa") || has("doub") || begins({"num", "dec"})) return ValueType::kDecimal;
     return ValueType::kText;
   }
-  if (begins({"interval", "int4range", "int8range", "int4multi", "int8multi", "timestamprange"})) return ValueType::kText;
-  if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year", "oid"})) {
+  if (begins({"interval", "int4range", "int8range", "int4multi", "int8multi"})) return ValueType::kText;
+  if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year"})) {
     return ValueType::kInt;
   }
   if (begins({"dec", "numeric", "float", "double", "real", "fixed"})) return ValueType::kDecimal;
@@ -764,11 +770,12 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   }
   if (!tokens.Take("(")) return nullptr;
   while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
-    static constexpr std::string_view kConstraints[] = {"constraint", "primary", "unique",  "key",  "index",  "fulltext",
-                                                        "spatial",    "foreign", "check",   "exclude", "like", "period"};
-    static constexpr std::string_view kEndsType[] = {"not",     "null",  "default", "primary", "unique",   "constraint",
-                                                     "collate", "check", "references", "generated", "as", "comment",
-                                                     "auto_increment", "autoincrement", "character", "on", "unsigned"};
+    static constexpr std::string_view kConstraints[] = {
+        "constraint", "primary", "unique", "key",     "index", "fulltext",
+        "spatial",    "foreign", "check",  "exclude", "like",  "period"};
+    static constexpr std::string_view kEndsType[] = {
+        "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
+        "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
     const bool constraint = tokens.is() == Tokens::kWord && std::ranges::count(kConstraints, tokens.text()) > 0;
     std::string name;
     if (!constraint && !take_name(name)) return nullptr;

@@ -106,8 +106,8 @@ printf -- '-- MySQL dump 10.13\nINSERT INTO t VALUES (1);\n' >mysql.txt
 row 'a dump of MySQL as rows' "$g" --format mysql mysql.txt out
 printf 'SELECT 1;\n' >any.sql
 row 'SQL without a format' "$g" any.sql out
-printf -- '--\n-- PostgreSQL database dump\n--\nINSERT INTO t VALUES (1);\n' >inserts.txt
-row 'a dump of PostgreSQL without COPY' "$g" --format pgdump inserts.txt out
+printf -- '--\n-- PostgreSQL database dump\n--\nINSERT INTO t SELECT 1;\n' >inserts.txt
+row 'a dump without rows' "$g" --format pgdump inserts.txt out
 printf 'copy t from stdin csv;\n2,b\n\\.\n' >copycsv.txt
 row 'COPY with options' "$g" --format pgdump copycsv.txt out
 printf '[{"id":2},\n{"id":1}]\n' >array.json

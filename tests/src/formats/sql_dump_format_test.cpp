@@ -18,11 +18,11 @@ namespace {
 
 using namespace gpusort::testing;
 
-JobSpec DumpOptions(std::vector<ColumnKey> keys) {
+JobSpec DumpOptions(std::vector<ColumnKey> keys, const std::string& format = "pgdump") {
   JobSpec spec;
   spec.source.inputs = {"dump.sql"};
   spec.source.table.emplace();
-  spec.source.table->name = "pgdump";
+  spec.source.table->name = format;
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = -1;
   spec.source.table->keys = std::move(keys);
@@ -189,7 +189,8 @@ TEST(SqlDumpFormat, SortsRowsOfEachTable) {
 }
 
 TEST(SqlDumpFormat, RefusesKeysOfNoTable) {
-  EXPECT_NE(SortedDump({TypedKey("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"), std::string::npos);
+  EXPECT_NE(SortedDump({TypedKey("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"),
+            std::string::npos);
   EXPECT_NE(SortedDump({TypedKey("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
   for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
     EXPECT_THROW(SortedDump({TypedKey(name, ValueType::kInt)}), Error) << name;
@@ -211,15 +212,24 @@ std::string ErrorOf(const std::string& text, bool force = false) {
   return CutRecords(SqlDumpFormat(spec), text, 7).error;
 }
 
-TEST(SqlDumpFormat, RefusesADumpWithoutCopy) {
+TEST(SqlDumpFormat, RefusesADumpWithoutRows) {
   EXPECT_EQ(ErrorOf(""), "");
-  EXPECT_NE(ErrorOf("SELECT 1;\nINSERT INTO t VALUES (1);\n").find("INSERT statements"), std::string::npos);
-  EXPECT_NE(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n").find("INSERT statements"), std::string::npos);
+  EXPECT_NE(ErrorOf("SELECT 1;\nINSERT INTO t SELECT 1;\n").find("INSERT statements have no rows"), std::string::npos);
+  EXPECT_NE(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n").find("INSERT statements"),
+            std::string::npos);
   for (const std::string text : {"a,b\n1,2\n", "\n", "CREATE TABLE t (a int);\n", "no line end"}) {
     EXPECT_NE(ErrorOf(text).find("no COPY block"), std::string::npos) << text;
     EXPECT_EQ(ErrorOf(text, true), "") << text;
   }
   EXPECT_EQ(ErrorOf("COPY t (a) FROM stdin;\n\\.\nINSERT INTO t VALUES (1);\n"), "");
+  EXPECT_EQ(ErrorOf("INSERT INTO t VALUES (1);\n"), "");
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1),\n").find("ends inside the rows of table t"), std::string::npos);
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1 /* ) */);\n").find("a comment"), std::string::npos);
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1 -- )\n);\n").find("a comment"), std::string::npos);
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES ($$)$$);\n").find("between dollars"), std::string::npos);
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1),(2);\nINSERT INTO t VALUES (1),(2) ON CONFLICT DO NOTHING;\n")
+                .find("ends in another way"),
+            std::string::npos);
 }
 
 TEST(SqlDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
@@ -241,6 +251,217 @@ TEST(SqlDumpFormat, ReadsOldStringsWithBackslashes) {
   const std::string set = "SET standard_conforming_strings = off;\n";
   EXPECT_EQ(Sorted(CutRecords(SqlDumpFormat(spec), set + "SELECT '\\'';\n" + copy, 9)),
             set + "SELECT '\\'';\nCOPY t (a) FROM stdin;\n1\n2\n\\.\n");
+}
+
+// --- INSERT --------------------------------------------------------------------------------------------------------
+
+/// A dump of INSERT statements and other SQL, and the records that it must have.
+struct Inserts {
+  std::string text;
+  std::vector<std::string> records;
+};
+
+std::string AnyLiteral(const std::string& format) {
+  static const std::vector<std::string> kAny = {
+      "1",     "-2.5e3", "NULL", "'a'", "''", "'it''s'", "'),('", "'; INSERT INTO t VALUES (1);'",
+      "'--'",  "'/*'",   "'a\nINSERT INTO t VALUES(9);\n'", "X'0aFF'", "f(1, ')')"};
+  static const std::vector<std::string> kMysql = {R"('it\'s')", R"('\\')",  R"("a'\"b")", R"(_binary 'x\'),(\\')",
+                                                  "0x41",       R"('\0\n\Z')"};
+  static const std::vector<std::string> kPostgres = {R"(E'it\'s')", R"(E'\\')",    R"('\')",  R"(e'\'''),(')",
+                                                     "B'01'",       R"(type'\')", "'a'::text"};
+  static const std::vector<std::string> kSqlite = {R"('\')", R"(replace('a\nb','\n',char(10)))", R"("x'y")", "[a'b]",
+                                                   R"(unistr('\u000a'))"};
+  std::vector<std::string> all = kAny;
+  const auto& more = format == "mysqldump" ? kMysql : format == "pgdump" ? kPostgres : kSqlite;
+  all.insert(all.end(), more.begin(), more.end());
+  return *rc::gen::elementOf(all);
+}
+
+Inserts AnyInserts(const std::string& format) {
+  Inserts dump;
+  const auto add = [&](const std::string& record) {
+    dump.text += record;
+    dump.records.push_back(record);
+  };
+  std::string last_head, last_comma;
+  bool several_part = false, after = false;
+  for (int statements = *rc::gen::inRange(1, 8); statements > 0; --statements) {
+    if (*rc::gen::inRange(0, 4) == 0) {
+      add(*rc::gen::element<std::string>("-- it's\n", "\n", "SELECT 1;\n", "INSERT INTO t SELECT 1;\n", "SELECT '\n",
+                                         "CREATE TABLE t (a int PRIMARY KEY, b text);\n", "UPDATE t SET a = 1;\r\n"));
+      if (dump.records.back() == "SELECT '\n") {
+        add("INSERT INTO t VALUES (1);\n");
+        add("';\n");
+      }
+      after = false;
+    }
+    const std::string table = *rc::gen::element<std::string>("t", "t", "\"a b\"", "u");
+    const std::string words =
+        *rc::gen::element<std::string>(" VALUES ", " VALUES\n", " (a, \"b)\") values ", " VALUES");
+    const std::string head = "INSERT INTO " + table + words;
+    const std::string comma = *rc::gen::element<std::string>(",", ",\n\t", ", ");
+    const std::string end = *rc::gen::element<std::string>(";\n", ";\r\n", " ;\n");
+    const auto rows = *rc::gen::inRange<std::size_t>(1, 4);
+    std::vector<std::string> tuples;
+    for (std::size_t i = 0; i < rows; ++i) {
+      tuples.push_back("(" + AnyLiteral(format) + "," + AnyLiteral(format) + ")");
+    }
+    const bool goes_on = after && head == last_head && (several_part || rows == 1);
+    if (end == " ;\n" && (goes_on ? several_part : rows > 1)) continue;  // a part must end in one way
+    if (!goes_on) {
+      several_part = rows > 1;
+      last_comma = comma;
+    }
+    last_head = head;
+    after = true;
+    if (!several_part) {
+      add(head + tuples[0] + end);
+      continue;
+    }
+    add(head);
+    std::string front;  // white space after a newline belongs to the next row
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::string row = front + tuples[i];
+      front.clear();
+      if (i + 1 == rows) {
+        add(row);
+        add(end);
+        continue;
+      }
+      const std::size_t newline = comma.find('\n');
+      const std::string separator = comma.substr(0, newline == comma.npos ? newline : newline + 1);
+      front = comma.substr(separator.size());
+      if (comma == last_comma) {
+        add(row + separator);
+      } else {
+        add(row);
+        add(separator);
+      }
+    }
+  }
+  return dump;
+}
+
+void CheckInserts(const std::string& name) {
+  const Inserts dump = AnyInserts(name);
+  JobSpec spec = DumpOptions({}, name);
+  spec.source.force_format = true;
+  const CutInput cut = CutEverywhere(SqlDumpFormat(spec), dump.text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  RC_ASSERT(cut.error == "");
+  RC_ASSERT(cut.text() == dump.text);
+  std::vector<std::string> records;
+  for (const CutRecord& record : cut.records) records.push_back(record.body);
+  RC_ASSERT(records == dump.records);
+}
+RC_GTEST_PROP(SqlDumpFormat, FindsRowsOfMysql, ()) { CheckInserts("mysqldump"); }
+RC_GTEST_PROP(SqlDumpFormat, FindsRowsOfPostgres, ()) { CheckInserts("pgdump"); }
+RC_GTEST_PROP(SqlDumpFormat, FindsRowsOfSqlite, ()) { CheckInserts("sqlitedump"); }
+
+RC_GTEST_PROP(SqlDumpFormat, LosesNothingOfAnyInserts, ()) {
+  static const std::vector<std::string> kPieces = {
+      "'", "\"", "`", "[", "]", "(", ")", ",", ";", "\n", "\\", "a", "E", "-", "/", "*", " ",
+      "INSERT INTO t VALUES (", "\nINSERT INTO t VALUES (1);\n", "(1),(2);\n", "DELIMITER ;;\n",
+      "CREATE TABLE t(a int", "CREATE TRIGGER x BEGIN ", "END;", "/*!", "COPY t FROM stdin;\n1\n\\.\n"};
+  std::string text;
+  for (const std::size_t which :
+       *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, kPieces.size()))) {
+    text += kPieces[which];
+  }
+  text.resize(std::min<std::size_t>(text.size(), 250));
+  text += "\n";
+  const std::string name = *rc::gen::element<std::string>("mysqldump", "pgdump", "sqlitedump", "sqldump");
+  JobSpec spec = DumpOptions({}, name);
+  spec.source.force_format = *rc::gen::arbitrary<bool>();
+  const CutInput cut = CutEverywhere(SqlDumpFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+  if (cut.error.empty()) RC_ASSERT(cut.text() == text);
+}
+
+std::string SortedInserts(const std::string& text, std::vector<ColumnKey> keys, const std::string& format) {
+  const JobSpec spec = DumpOptions(std::move(keys), format);
+  const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
+  return cut.error.empty() ? Sorted(cut) : cut.error;
+}
+
+ColumnKey Untyped(const std::string& column) {
+  ColumnKey key = TypedKey(column, ValueType::kText);
+  key.rule.typed = false;
+  return key;
+}
+
+TEST(SqlDumpFormat, SortsByThePrimaryKeyWithItsTypes) {
+  const std::string table =
+      "CREATE TABLE `t` (\n  `s` varchar(9) DEFAULT ',(' COMMENT 'it\\'s',\n  `id` int(11) NOT NULL,\n"
+      "  `n` decimal(9,2),\n  PRIMARY KEY (`id`,`s`(10)),\n  KEY `s` (`s`)\n);\n";
+  const std::string a = "INSERT INTO `t` VALUES ('b',10,9.5);\n", b = "INSERT INTO `t` VALUES ('a',9,NULL);\n",
+                    c = "INSERT INTO `t` VALUES ('c',9,10);\n";
+  EXPECT_EQ(SortedInserts(table + a + c + b, {}, "mysqldump"), table + b + c + a);
+  EXPECT_EQ(SortedInserts(table + c + a + b, {Untyped("t.n")}, "mysqldump"), table + a + c + b);
+  EXPECT_EQ(SortedInserts(table + c + a + b, {TypedKey("t.id", ValueType::kText)}, "mysqldump"), table + a + c + b);
+  EXPECT_EQ(SortedInserts(table + c + a + b, {}, "sqldump"), table + b + c + a);
+  EXPECT_NE(SortedInserts(table + a, {Untyped("t.none")}, "mysqldump").find("it has: s, id, n"), std::string::npos);
+  EXPECT_NE(SortedInserts(a, {Untyped("t.id")}, "mysqldump").find("no names of columns"), std::string::npos);
+  // Without a column of the primary key, all columns are the key.
+  const std::string d = "INSERT INTO `t` (`n`, `id`) VALUES (2,8);\n",
+                    e = "INSERT INTO `t` (`n`, `id`) VALUES (1,9);\n";
+  EXPECT_EQ(SortedInserts(table + d + e, {}, "mysqldump"), table + e + d);
+}
+
+TEST(SqlDumpFormat, LeavesInsertsOfProgramsInPlace) {
+  const std::string rows = "INSERT INTO t VALUES(2);\nINSERT INTO t VALUES(1);\n";
+  const std::string sorted = "INSERT INTO t VALUES(1);\nINSERT INTO t VALUES(2);\n";
+  const std::string trigger = "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN\n" + rows +
+                              "SELECT CASE WHEN 1 THEN 2 END;\n" + rows + "END;\n";
+  EXPECT_EQ(SortedInserts(trigger + rows, {}, "sqlitedump"), trigger + sorted);
+  const std::string delimiter =
+      "DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x BEGIN\n" + rows + "END */;;\nDELIMITER ;\n";
+  EXPECT_EQ(SortedInserts(delimiter + rows, {}, "mysqldump"), delimiter + sorted);
+  const std::string function = "CREATE FUNCTION f() AS $$\n" + rows + "$$;\n";
+  EXPECT_EQ(SortedInserts(function + rows, {}, "pgdump"), function + sorted);
+}
+
+TEST(SqlDumpFormat, FollowsTheSettingsOfBackslashes) {
+  const std::string set = "SET SQL_MODE='NO_BACKSLASH_ESCAPES';\n";
+  const std::string rows = "INSERT INTO t VALUES ('b\\');\nINSERT INTO t VALUES ('a');\n";
+  const std::string sorted = "INSERT INTO t VALUES ('a');\nINSERT INTO t VALUES ('b\\');\n";
+  EXPECT_EQ(SortedInserts(set + rows, {}, "mysqldump"), set + sorted);
+  EXPECT_EQ(SortedInserts(rows, {}, "sqlitedump"), sorted);
+  EXPECT_NE(SortedInserts(rows, {}, "mysqldump").find("ends inside"), std::string::npos);
+  EXPECT_NE(SortedInserts("INSERT INTO t VALUES (2);\n", {}, "sqldump").find("give --format"), std::string::npos);
+}
+
+TEST(SqlDumpFormat, StripsVolatileLines) {
+  JobSpec spec = DumpOptions({});
+  spec.source.table->strip_volatile = true;
+  const SqlDumpFormat format(spec);
+  const auto encoder = format.MakeEncoder();
+  const std::string line = "\\restrict abc\n", other = "-- Host: x\n";
+  std::vector<std::byte> out;
+  KeyTally tally;
+  ScanState state;
+  EXPECT_EQ(encoder->Append(Span(line + other), state, out, tally), line.size());
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(encoder->Append(Span(other), state, out, tally), other.size());
+  EXPECT_FALSE(out.empty());
+}
+
+RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyStateOfInserts, ()) {
+  const std::string name = *rc::gen::element<std::string>("mysqldump", "pgdump", "sqlitedump");
+  std::string rest = AnyInserts(name).text;
+  JobSpec spec = DumpOptions({}, name);
+  spec.source.force_format = true;
+  const SqlDumpFormat format(spec);
+  const CutInput cut = CutRecords(format, rest, std::max<std::size_t>(1, rest.size()));
+  CutInput again;
+  ScanState state;
+  while (!rest.empty()) {
+    state = format.LoadState(format.SaveState(state));
+    ScanState scan = state;
+    const std::string piece = rest.substr(0, format.Scan(Span(rest), scan).first);
+    RC_ASSERT(!piece.empty());
+    KeyPiece(format, Span(piece), state, again);
+    rest.erase(0, piece.size());
+  }
+  RC_ASSERT(again.records == cut.records);
 }
 
 }  // namespace

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# labels: any_build
+# Dumps of real databases: SQLite, MariaDB and PostgreSQL write dumps with COPY and with INSERT statements of one row and
+# of several rows. A sorted dump must restore an equal database. Two equal databases, filled in another order, must give
+# equal bytes. A database that is not installed is left out.
+. "$2/tests/cli/common.sh.inc"
+pg=$(find /usr/lib/postgresql/*/bin /usr/local/pgsql/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1) || true
+maria=$(command -v mariadbd || true)
+maria_process=
+stop_servers() {
+  [ ! -e "$work/pg/data/postmaster.pid" ] ||
+    as_postgres "$pg/pg_ctl" -D "$work/pg/data" -m immediate stop >/dev/null 2>&1 || true
+  [ -z "$maria_process" ] || kill "$maria_process" 2>/dev/null || true
+}
+trap 'stop_servers; chmod -R u+rwx "$work" 2>/dev/null || true; rm -rf "$work"' EXIT
+# PostgreSQL's server does not run as root.
+as_postgres() {
+  if [ "$(id -u)" = 0 ]; then (cd /; runuser -u postgres -- "$@"); else "$@"; fi
+}
+g="$bin/gpusort"
+
+# --- SQLite -------------------------------------------------------------------------------------------------------
+
+check_sqlite() {
+  local order
+  for order in 'ORDER BY id' 'ORDER BY id DESC'; do
+    rm -f lite.db
+    sqlite3 lite.db <<SQL
+CREATE TABLE src AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+  SELECT (i * 7919) % 1000 AS id, CASE i % 8 WHEN 0 THEN NULL WHEN 1 THEN 'it''s; ' || i WHEN 2 THEN 'a' || char(10) || 'b' || i
+    WHEN 3 THEN 'INSERT INTO t VALUES(' || i || ');' WHEN 4 THEN x'00ff0a27' WHEN 5 THEN i / 7.0 WHEN 6 THEN '-- ' || i
+    ELSE 'é字' END AS v FROM n;
+CREATE TABLE "t.1" ("the id" INTEGER NOT NULL, v, PRIMARY KEY ("the id" DESC)) WITHOUT ROWID;
+CREATE TABLE plain (id INT, v);
+CREATE TABLE log (id INT);
+CREATE TRIGGER tr AFTER DELETE ON plain BEGIN
+INSERT INTO log VALUES(2);
+INSERT INTO log VALUES(1);
+END;
+INSERT INTO "t.1" SELECT DISTINCT id, v FROM src $order;
+INSERT INTO plain SELECT id, v FROM src $order;
+DROP TABLE src;
+SQL
+    sqlite3 lite.db .dump >lite.sql
+    expect 0 "$g" --strict -k '"t.1"."the id":desc' lite.sql out.sql
+    same <(LC_ALL=C sort lite.sql) <(LC_ALL=C sort out.sql)
+    expect 0 "$bin/gpusort" --format sqlitedump lite.sql "sorted${order##* }.sql"
+    rm -f lite2.db
+    sqlite3 lite2.db <"sorted${order##* }.sql" || fail "SQLite does not take the sorted dump"
+    for table in '"t.1"' plain; do
+      same <(sqlite3 lite.db "SELECT quote(v), * FROM $table ORDER BY 2, 1") \
+        <(sqlite3 lite2.db "SELECT quote(v), * FROM $table ORDER BY 2, 1")
+    done
+    same <(sqlite3 lite.db .schema) <(sqlite3 lite2.db .schema)
+  done
+  same sortedid.sql sortedDESC.sql
+  same <(sed -n "s/^INSERT INTO plain VALUES(\([0-9]*\),.*/\1/p" sortedid.sql) \
+    <(sed -n "s/^INSERT INTO plain VALUES(\([0-9]*\),.*/\1/p" sortedid.sql | sort -n)
+}
+
+# --- MariaDB ------------------------------------------------------------------------------------------------------
+
+maria_sql() { mariadb --no-defaults --socket="$work/maria/socket" --user=root --batch --skip-column-names "$@"; }
+maria_dump() { mariadb-dump --no-defaults --socket="$work/maria/socket" --user=root "$@"; }
+check_mariadb() {
+  local order options table
+  mkdir "$work/maria"
+  mariadb-install-db --no-defaults --datadir="$work/maria/data" --auth-root-authentication-method=normal \
+    --user="$(id -un)" >maria.log 2>&1 || fail "mariadb-install-db: $(tail -n 3 maria.log)"
+  "$maria" --no-defaults --datadir="$work/maria/data" --socket="$work/maria/socket" --skip-networking \
+    --user="$(id -un)" >>maria.log 2>&1 &
+  maria_process=$!
+  until maria_sql -e 'SELECT 1' >/dev/null 2>&1; do
+    kill -0 "$maria_process" 2>/dev/null || fail "MariaDB: $(tail -n 3 maria.log)"
+    sleep 0.2
+  done
+  for order in id 'id DESC'; do
+    maria_sql <<SQL || fail "MariaDB takes no table"
+CREATE OR REPLACE DATABASE x; USE x;
+CREATE TABLE src (id int, d decimal(12, 3), s varchar(60), b varbinary(20), bits bit(3), at datetime);
+INSERT INTO src SELECT seq, IF(seq % 9 = 0, NULL, seq % 300 / 7), ELT(1 + seq % 8, '', 'it\'s', 'a\nb', 'x\\\\', '),(1,', 'INSERT INTO \`t\` VALUES (1);',
+  '-- "', NULL), IF(seq % 3, UNHEX(MD5(seq)), '\0\n\\\\\\''), seq % 8, '2026-01-01' + INTERVAL seq * 7919 % 1000 HOUR FROM seq_1_to_800;
+CREATE TABLE \`a.b\` (id int NOT NULL, d decimal(12, 3), s varchar(60) COMMENT 'it\\'s (', b varbinary(20), bits bit(3), at datetime,
+  g int GENERATED ALWAYS AS (id * 2) VIRTUAL, parent int, PRIMARY KEY (id), FOREIGN KEY (parent) REFERENCES \`a.b\` (id)) ENGINE=InnoDB;
+CREATE TABLE plain (d decimal(12, 3), s varchar(60), b varbinary(20), bits bit(3), at datetime) ENGINE=MyISAM;
+CREATE TABLE log (id int);
+INSERT INTO \`a.b\` (id, d, s, b, bits, at) SELECT * FROM src ORDER BY $order;
+UPDATE \`a.b\` SET parent = 801 - id WHERE id % 2;
+INSERT INTO plain SELECT d, s, b, bits, at FROM src ORDER BY $order;
+DROP TABLE src;
+DELIMITER ;;
+CREATE TRIGGER tr AFTER DELETE ON plain FOR EACH ROW BEGIN
+INSERT INTO log VALUES (2);
+INSERT INTO log VALUES (1);
+END;;
+CREATE PROCEDURE p() BEGIN
+INSERT INTO log VALUES (2);
+INSERT INTO log VALUES (1);
+END;;
+DELIMITER ;
+CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2030-01-01' DO INSERT INTO log VALUES (3);
+CREATE VIEW v AS SELECT id FROM \`a.b\`;
+SQL
+    for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
+      maria_dump --routines --events $options x >maria.sql
+      expect 0 "$g" --format mysqldump --strip-volatile --strict -k plain.at:desc -k plain.s maria.sql out.sql
+      expect 0 "$g" --format mysqldump --strip-volatile maria.sql "sorted.${order#id }$options.sql"
+      maria_sql -e 'CREATE OR REPLACE DATABASE y'
+      maria_sql y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
+      for table in '`a.b`' plain log; do
+        same <(maria_sql x -e "SELECT *, HEX(b) FROM $table ORDER BY 1, 2, 3, 4, 5" 2>&1) \
+          <(maria_sql y -e "SELECT *, HEX(b) FROM $table ORDER BY 1, 2, 3, 4, 5" 2>&1)
+      done
+    done
+  done
+  # The third dump has statements that are cut by size, so that they differ between the two databases.
+  for options in '' '--skip-extended-insert --replace'; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
+}
+
+# --- PostgreSQL ---------------------------------------------------------------------------------------------------
+
+sql() { "$pg/psql" -X -q -A -t -h "$work/pg" -U postgres -v ON_ERROR_STOP=1 -d "${database:-postgres}" "$@"; }
+check_postgres() {
+  local order options table
+  chmod 711 "$work"
+  mkdir "$work/pg"
+  [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
+  as_postgres "$pg/initdb" -D "$work/pg/data" -U postgres -A trust --locale=C -E UTF8 --no-sync >initdb.log 2>&1 ||
+    fail "initdb: $(tail -n 3 initdb.log)"
+  as_postgres "$pg/pg_ctl" -D "$work/pg/data" -w -t 500 -l "$work/pg/log" \
+    -o "-c listen_addresses='' -c unix_socket_directories='$work/pg' -c fsync=off" start >/dev/null ||
+    fail "PostgreSQL does not start"
+  for order in id 'id DESC'; do
+    sql <<'SQL'
+DROP DATABASE IF EXISTS x;
+CREATE DATABASE x;
+SQL
+    database=x sql <<SQL
+CREATE TABLE "a.b" (id int PRIMARY KEY, n numeric, s text, y bytea, b bool, a int[], parent int REFERENCES "a.b", g int GENERATED ALWAYS AS (id * 2) STORED,
+  i int GENERATED ALWAYS AS IDENTITY (START 5));
+INSERT INTO "a.b" SELECT id, id % 50 / 7.0, (ARRAY['', 'it''s', E'a\nb', E'x\\\\', '),(1,', 'INSERT INTO t VALUES (1);', '-- "', NULL])[1 + id % 8],
+  decode(md5(id::text), 'hex'), id % 2 = 0, ARRAY[id, 2], NULL FROM generate_series(1, 400) id;
+UPDATE "a.b" SET parent = 401 - id WHERE id % 2 = 1;
+CREATE TABLE plain AS SELECT n, s, y FROM "a.b" ORDER BY $order;
+CREATE TABLE moved (LIKE "a.b" INCLUDING ALL);
+INSERT INTO moved (id, n, s, y, b, a, parent, i) OVERRIDING SYSTEM VALUE SELECT id, n, s, y, b, a, parent, i FROM "a.b" ORDER BY $order;
+CREATE FUNCTION f() RETURNS void LANGUAGE sql BEGIN ATOMIC
+INSERT INTO plain VALUES (2);
+INSERT INTO plain VALUES (1);
+END;
+SQL
+    for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
+      "$pg/pg_dump" -h "$work/pg" -U postgres $options x >pg.sql
+      expect 0 "$g" --format pgdump --strip-volatile pg.sql "sorted.${order#id }$options.sql"
+      expect 0 "$g" --strip-volatile -k moved.id:desc pg.sql out.sql
+      sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
+      database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted dump"
+      for table in '"a.b"' moved plain; do
+        same <(database=x sql -c "SELECT * FROM $table t ORDER BY t::text") <(database=y sql -c "SELECT * FROM $table t ORDER BY t::text")
+      done
+    done
+    "$pg/pg_dump" -h "$work/pg" -U postgres -Fc x >pg.custom
+    expect 3 "$g" --format pgdump pg.custom out
+    says 'pg_restore'
+  done
+  for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
+    same "sorted.id$options.sql" "sorted.DESC$options.sql"
+  done
+}
+
+if command -v sqlite3 >/dev/null; then check_sqlite; else echo "sqldump: no SQLite here" >&2; fi
+if [ -n "$maria" ]; then check_mariadb; else echo "sqldump: no MariaDB here: its dumps are not checked" >&2; fi
+if [ -n "$pg" ]; then check_postgres; else echo "sqldump: no PostgreSQL server here" >&2; fi
+nothing_left
+echo "sqldump: ok"
