@@ -972,8 +972,8 @@ class Learner {
            (kFew * log_->matched >= log_->looked && Grow());
   }
 
-  /// Returns true if the times have a certain place, most of them are not before the time in front of them, and records
-  /// do not begin before the lines with times.
+  /// Returns true if the times have a certain place, most of them are not earlier than the time of the line before, and
+  /// records do not begin before the lines with times.
   bool Grow() const {
     constexpr std::size_t kLeast = 3;
     std::size_t pairs = 0, grow = 0;
@@ -1112,8 +1112,8 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
 }
 
 /// Learns the forms of an input in which lines with a time may begin with blanks, as numbers that end in the same
-/// column do. Returns null unless half of the lines that begin with blanks have a number after them, and nine of ten of
-/// these lines have a time at the place that was learnt.
+/// column do. At least half of the lines that begin with blanks must have a number after the blanks. Nine of ten of
+/// these must have a time at the place that was learnt. Returns null otherwise.
 std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogForms& allowed, std::int64_t latest) {
   const Sample sample = SampleOf(front, true);
   std::vector<std::string_view> indented;
