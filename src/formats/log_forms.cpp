@@ -397,9 +397,28 @@ constexpr std::string_view kOtherMonths[] = {
 
 bool IsLetterByte(char c) { return (IsLetterOrDigit(c) && !IsDigit(c)) || static_cast<unsigned char>(c) >= 0x80; }
 
+/// For each first and each second byte of a name, the months whose names can have it: bit 0 is January.
+constexpr auto kOtherMonthsByByte = [] {
+  std::array<std::array<std::uint16_t, 256>, 2> months{};
+  for (unsigned month = 0; month < std::size(kOtherMonths); ++month) {
+    const std::string_view names = kOtherMonths[month];
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      if (at > 0 && names[at - 1] != ' ') continue;
+      months[0][static_cast<unsigned char>(names[at])] |= static_cast<std::uint16_t>(1u << month);
+      months[1][static_cast<unsigned char>(names[at + 1])] |= static_cast<std::uint16_t>(1u << month);
+    }
+  }
+  return months;
+}();
+
 /// Skips the name of a month in another language than English. Returns 0 if there is none.
 unsigned TakeOtherMonth(TextReader& reader) {
+  if (reader.end - reader.at < 2) return 0;
+  const auto lower = [&](int i) { return static_cast<unsigned char>(Lower(reader.at[i])); };
+  const unsigned months = kOtherMonthsByByte[0][lower(0)] & kOtherMonthsByByte[1][lower(1)];
+  if (months == 0) return 0;
   for (unsigned month = 1; month <= std::size(kOtherMonths); ++month) {
+    if ((months >> (month - 1)) % 2 == 0) continue;
     for (std::string_view names = kOtherMonths[month - 1]; !names.empty();) {
       const std::string_view name = names.substr(0, names.find(' '));
       names.remove_prefix(std::min(names.size(), name.size() + 1));
