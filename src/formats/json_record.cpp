@@ -10,6 +10,10 @@
 #include <numeric>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
 #include "formats/text_reader.hpp"
@@ -197,6 +201,18 @@ class JsonRecords::Scanner {
 
   /// Skips ASCII characters of a string that need no further look: all but quotes, backslashes and control characters.
   void SkipPlain() {
+#if defined(__SSE2__)
+    for (; end_ - at_ >= 16; at_ += 16) {
+      const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
+      const auto equal = [text](char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); };
+      // As signed numbers, control characters and bytes that are not ASCII are less than a blank.
+      const __m128i other = _mm_cmplt_epi8(text, _mm_set1_epi8(' '));
+      const int special = _mm_movemask_epi8(_mm_or_si128(other, _mm_or_si128(equal('"'), equal('\\'))));
+      if (special == 0) continue;
+      at_ += std::countr_zero(static_cast<unsigned>(special));
+      return;
+    }
+#endif
     static_assert(std::endian::native == std::endian::little);
     constexpr std::uint64_t kOnes = 0x0101010101010101;
     while (end_ - at_ >= 8) {

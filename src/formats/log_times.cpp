@@ -39,11 +39,13 @@ std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t f
   return text.npos;
 }
 
-/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line.
-const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts) {
+/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line. If `later` is true, the
+/// first possible place is left out.
+const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts, bool later = false) {
   if (!shape.lead.empty()) {
     const std::string_view text = reader.rest().substr(0, kMostBefore);
     for (std::size_t at = FindLead(shape, text, 0); at != text.npos; at = FindLead(shape, text, at + 1)) {
+      if (std::exchange(later, false)) continue;
       TextReader time{reader.at + at + shape.lead.size(), reader.end};
       parts = {};
       if (TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
@@ -53,7 +55,7 @@ const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& pa
   for (unsigned i = 0; i <= kMostWords; ++i) {
     TextReader time = reader;
     parts = {};
-    if (TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
+    if (!std::exchange(later, false) && TakeWholeTime(shape.kind, shape.format, time, parts)) return time.at;
     if (!SkipWord(reader)) return nullptr;
   }
   return nullptr;
@@ -342,7 +344,7 @@ bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::stri
   TimeParts parts;
   const char* const begin = place.at;
   const bool first = TakeWholeTime(shape.kind, shape.format, place, parts);
-  if (!first && (!anywhere || TakeAnywhere(shape, reader, parts) == nullptr)) return false;
+  if (!first && (!anywhere || TakeAnywhere(shape, reader, parts, true) == nullptr)) return false;
   if (!Keep(parts, log, shape, time)) return false;
   if (first) KeepDate(begin, parts, quick);
   return true;
