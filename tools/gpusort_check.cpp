@@ -791,7 +791,7 @@ Sums ScanRows(File& file, const Job& job, Following& following) {
     auto reader = ReaderOf(file, job);
     reader->Begin();
     total.ended = reader->ended();
-    if (!file.size()) {
+    if (!file.size() || job.table->kind == check::Kind::kInserts) {
       PieceOfRows all{{}, Follower(following, 0), {}, {}};
       ReadRows(job, *reader, std::numeric_limits<std::uint64_t>::max(), true, all);
       join(all);
@@ -1027,7 +1027,7 @@ const tool::ToolHelp kHelp = {
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
      {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
-      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysql paragraphs log"},
+      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysqldump sqlitedump sqldump mysql paragraphs log"},
      {"key", 'k', "KEY", "what records are ordered by, see Keys; several times, most important first", true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
      {"header", 0, "N", "the first N records are a header (default: csv, tsv 1; others 0)"},
@@ -1063,7 +1063,9 @@ const tool::ToolHelp kHelp = {
       "  bytesN. Without --key, the key is the number, or all bytes of the record.\n"
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
-      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql,\n"
+      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump (COPY),\n"
+      "  mysqldump, sqlitedump, sqldump (INSERT; tables without keys: only their rows\n"
+      "  and the text around them; keys need their type), mysql,\n"
       "  paragraphs: the formats of gpusort. Lines are ordered by all their bytes. For\n"
       "  lines that are ordered by keys, check the order by sort -c with the same\n"
       "  options, and the records by gpusort_check --format lines --any-order\n"

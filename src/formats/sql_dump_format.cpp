@@ -20,11 +20,11 @@ struct InsertPart {
   std::string table;
   std::string schema_name, table_name;
   bool decided = false;
-  bool several = false;   ///< the first statement has several rows, so that each row is a record
-  std::string separator;  ///< the text after a row that most rows have; it belongs to the row
-  bool ended = false;     ///< `tail` is known
-  std::string tail;       ///< the text between the last row of each statement and its semicolon
-  KeyColumns wanted;      ///< the columns of the user's keys
+  bool several = false;             ///< the first statement has several rows, so that each row is a record
+  std::string separator;            ///< the text after a row that most rows have; it belongs to the row
+  bool ended = false;               ///< `tail` is known
+  std::string tail;                 ///< the text between the last row of each statement and its semicolon
+  KeyColumns wanted;                ///< the columns of the user's keys
   std::vector<const ValueKey*> by;  ///< for each key, the order that the type of the column gives, or null
   /// The columns of a table without keys, and their orders: those of the primary key. Empty: all columns.
   std::vector<std::pair<std::uint64_t, const ValueKey*>> primary;
@@ -62,10 +62,10 @@ bool AreUsualOptions(std::string_view text) {
 }
 
 constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< bytes of a COPY statement
-constexpr std::size_t kMostTable = std::size_t{1} << 20;       ///< bytes of a CREATE TABLE
-constexpr std::size_t kMostHead = std::size_t{64} << 10;       ///< bytes of an INSERT before its first row
-constexpr std::size_t kMostTail = std::size_t{1} << 20;        ///< bytes of an INSERT after a row
-constexpr std::size_t kMostTables = 20;                        ///< tables in a message
+constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< bytes of a CREATE TABLE
+constexpr std::size_t kMostHead = std::size_t{64} << 10;      ///< bytes of an INSERT before its first row
+constexpr std::size_t kMostTail = std::size_t{1} << 20;       ///< bytes of an INSERT after a row
+constexpr std::size_t kMostTables = 20;                       ///< tables in a message
 
 }  // namespace
 
@@ -89,15 +89,15 @@ namespace {
 
 /// Values of ScanState::mode. A mode of CopyFormat in a COPY block is stored as its sum with kRows.
 enum Mode : unsigned {
-  kSql = 0,          ///< at the beginning of a line of SQL
-  kRows = 1,         ///< in a COPY block
-  kAfterInsert = 16, ///< the same as kSql, directly after an INSERT with rows
-  kFirstRow,         ///< in the first row of an INSERT, in a part of statements that are not known to have several rows
-  kLaterRow,         ///< in any other row
-  kAfterFirstRow,    ///< after such a row
+  kSql = 0,           ///< at the beginning of a line of SQL
+  kRows = 1,          ///< in a COPY block
+  kAfterInsert = 16,  ///< the same as kSql, directly after an INSERT with rows
+  kFirstRow,       ///< in the first row of an INSERT, in a part of statements that are not known to have several rows
+  kLaterRow,       ///< in any other row
+  kAfterFirstRow,  ///< after such a row
   kAfterLaterRow,
-  kNextRow,          ///< before a row, in a part of statements with several rows
-  kGap,              ///< before a gap; only while keys are made
+  kNextRow,  ///< before a row, in a part of statements with several rows
+  kGap,      ///< before a gap; only while keys are made
 };
 
 SqlDialect DialectOfFormat(const std::string& name) {
@@ -126,8 +126,9 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
 
 /// Returns true if two dumps of equal databases may differ in the line: it has a random word, or the time of the dump.
 bool IsVolatile(std::string_view line) {
-  static constexpr std::string_view kLines[] = {"\\restrict ", "\\unrestrict ", "-- Dump completed", "-- Started on ",
-                                                "-- Completed on ", "-- Generation Time: ", "-- Dump created on "};
+  static constexpr std::string_view kLines[] = {
+      "\\restrict ",      "\\unrestrict ",        "-- Dump completed",  "-- Started on ",
+      "-- Completed on ", "-- Generation Time: ", "-- Dump created on "};
   return std::ranges::any_of(kLines, [&](std::string_view text) { return line.starts_with(text); });
 }
 
@@ -278,8 +279,9 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   if (is == Statement::kOther && text.in == SqlText::kNothing) {
     const std::string_view bare = line.substr(0, std::min(line.find_last_not_of(kSqlBlanks) + 1, line.size()));
     if (bare == "\\." && postgres && !force_) {
-      throw BadRecord(at, "this line ends the rows of a COPY that was not found: only COPY ... FROM stdin at the front "
-                          "of a line is known; --force-format leaves such rows as they are");
+      throw BadRecord(at,
+                      "this line ends the rows of a COPY that was not found: only COPY ... FROM stdin at the front "
+                      "of a line is known; --force-format leaves such rows as they are");
     }
     if (line.starts_with('\\') && postgres) return;  // a command of psql, whose quotes have another meaning
     if (postgres && (is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
@@ -290,8 +292,9 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   }
   if (is == Statement::kCopy) return BeginRows(copy, state);
   if (is == Statement::kUnknownCopy && !force_) {
-    throw BadRecord(at, "the rows of this COPY have options that are not known, like those of CSV: only text with the "
-                        "usual delimiter is sorted; --force-format leaves the rows as they are");
+    throw BadRecord(at,
+                    "the rows of this COPY have options that are not known, like those of CSV: only text with the "
+                    "usual delimiter is sorted; --force-format leaves the rows as they are");
   }
   if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
   if (!place.create.empty() || (text.between() && BeginsCreateTable(line))) create = place.create + std::string(line);
@@ -382,8 +385,9 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
   if (insert.is != InsertHead::kRows || place->dialect != SqlDialect::kUnknown) return insert;
   const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
   if (dialect == SqlDialect::kUnknown) {
-    throw BadRecord(0, "the dump does not show which program has written it: give --format mysqldump, pgdump or "
-                       "sqlitedump");
+    throw BadRecord(0,
+                    "the dump does not show which program has written it: give --format mysqldump, pgdump or "
+                    "sqlitedump");
   }
   SetDialect(dialect, Change(state));
   return insert;
@@ -394,8 +398,8 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
   SqlTarget target = given;
   const SqlTable* table = nullptr;
   for (const TableList* list = place.tables.get(); list != nullptr && table == nullptr; list = list->before.get()) {
-    const bool same = list->table->table == target.table && (target.schema.empty() || list->table->schema.empty() ||
-                                                             list->table->schema == target.schema);
+    const bool same = list->table->table == target.table &&
+                      (target.schema.empty() || list->table->schema.empty() || list->table->schema == target.schema);
     if (same) table = list->table.get();
   }
   if (table != nullptr && target.columns.empty()) {
@@ -462,8 +466,9 @@ void SqlDumpFormat::EndInsert(std::string_view tail, std::uint64_t at, ScanState
   const InsertPart& part = *PlaceOf(state).part;
   if (!part.several || (part.ended && part.tail == tail)) return;
   if (part.ended) {
-    throw BadRecord(at, "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "
-                        "together: write the dump with one row a statement");
+    throw BadRecord(at,
+                    "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "
+                    "together: write the dump with one row a statement");
   }
   auto next = std::make_shared<InsertPart>(part);
   next->ended = true;
@@ -488,8 +493,8 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const auto& columns = place.wanted.by_column;
     const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
-    out << (key < place.named.size() && place.named[key]) << ' '
-        << (column == columns.end() ? 0 : column->column + 1) << ' ';
+    out << (key < place.named.size() && place.named[key]) << ' ' << (column == columns.end() ? 0 : column->column + 1)
+        << ' ';
   }
   out << place.seen.size() << ' ';
   for (const std::string& table : place.seen) put(table);
@@ -846,8 +851,9 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
 void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const {
   if (*no_gaps_ != '\0') {
     throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
-                                       no_gaps_ + ": write the dump with one row a statement (mysqldump "
-                                                  "--skip-extended-insert)");
+                                       no_gaps_ +
+                                       ": write the dump with one row a statement (mysqldump "
+                                       "--skip-extended-insert)");
   }
   const InsertPart& part = *PlaceOf(state).part;
   out.PutCount(state.count);

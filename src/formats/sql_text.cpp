@@ -74,9 +74,7 @@ bool TakeDelimiter(std::string_view line, SqlText& text) {
 
 }  // namespace
 
-bool IsSqlWordByte(char c) {
-  return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c);
-}
+bool IsSqlWordByte(char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c); }
 
 void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
   const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
@@ -97,10 +95,11 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
       case SqlText::kName:
       case SqlText::kBacktick:
       case SqlText::kBracket: {
-        const char quote = text.in == SqlText::kName ? '"' : text.in == SqlText::kBacktick ? '`'
-                           : text.in == SqlText::kBracket ? ']' : '\'';
-        const bool escapes = text.in == SqlText::kEscapeString ||
-                             (text.in == SqlText::kName && mysql && text.escapes);
+        const char quote = text.in == SqlText::kName       ? '"'
+                           : text.in == SqlText::kBacktick ? '`'
+                           : text.in == SqlText::kBracket  ? ']'
+                                                           : '\'';
+        const bool escapes = text.in == SqlText::kEscapeString || (text.in == SqlText::kName && mysql && text.escapes);
         at = CloseQuote(line, at, quote, escapes, closed);
         if (closed) text.in = SqlText::kNothing;
         break;
@@ -564,9 +563,12 @@ bool ReadCall(std::string_view raw, std::string& scratch) {
     while (!text.empty()) {
       const char c = text[0];
       text.remove_prefix(1);
-      if (c != '\\' || text.empty()) out += c;
-      else if (TakeSqlText(text, "u")) AppendCharacter(TakeDigits(text, 16, 4), out);
-      else if (TakeSqlText(text, "\\")) out += '\\';
+      if (c != '\\' || text.empty())
+        out += c;
+      else if (TakeSqlText(text, "u"))
+        AppendCharacter(TakeDigits(text, 16, 4), out);
+      else if (TakeSqlText(text, "\\"))
+        out += '\\';
     }
     scratch = out;
     return raw == ")";
@@ -770,9 +772,9 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   }
   if (!tokens.Take("(")) return nullptr;
   while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
-    static constexpr std::string_view kConstraints[] = {
-        "constraint", "primary", "unique", "key",     "index", "fulltext",
-        "spatial",    "foreign", "check",  "exclude", "like",  "period"};
+    static constexpr std::string_view kConstraints[] = {"constraint", "primary",  "unique",  "key",
+                                                        "index",      "fulltext", "spatial", "foreign",
+                                                        "check",      "exclude",  "like",    "period"};
     static constexpr std::string_view kEndsType[] = {
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};

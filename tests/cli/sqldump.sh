@@ -44,6 +44,7 @@ SQL
     sqlite3 lite.db .dump >lite.sql
     expect 0 "$g" --strict -k '"t.1"."the id":desc' lite.sql out.sql
     same <(LC_ALL=C sort lite.sql) <(LC_ALL=C sort out.sql)
+    expect 0 "$bin/gpusort_check" --format sqlitedump -k '"t.1"."the id":int:desc' --against lite.sql out.sql >/dev/null
     expect 0 "$bin/gpusort" --format sqlitedump lite.sql "sorted${order##* }.sql"
     rm -f lite2.db
     sqlite3 lite2.db <"sorted${order##* }.sql" || fail "SQLite does not take the sorted dump"
@@ -103,7 +104,9 @@ CREATE VIEW v AS SELECT id FROM \`a.b\`;
 SQL
     for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
       maria_dump --routines --events $options x >maria.sql
-      expect 0 "$g" --format mysqldump --strip-volatile --strict -k plain.at:desc -k plain.s maria.sql out.sql
+      expect 0 "$g" --format mysqldump --strict -k plain.at:desc -k plain.s maria.sql out.sql
+      expect 0 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp:desc -k plain.s --against maria.sql out.sql >/dev/null
+      expect 1 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp -k plain.s --against maria.sql out.sql >/dev/null
       expect 0 "$g" --format mysqldump --strip-volatile maria.sql "sorted.${order#id }$options.sql"
       maria_sql -e 'CREATE OR REPLACE DATABASE y'
       maria_sql y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
@@ -152,7 +155,9 @@ SQL
     for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
       "$pg/pg_dump" -h "$work/pg" -U postgres $options x >pg.sql
       expect 0 "$g" --format pgdump --strip-volatile pg.sql "sorted.${order#id }$options.sql"
-      expect 0 "$g" --strip-volatile -k moved.id:desc pg.sql out.sql
+      expect 0 "$g" -k moved.id:int:desc pg.sql out.sql
+      [ "$options" = '' ] ||
+        expect 0 "$bin/gpusort_check" --format sqldump -k moved.id:int:desc --against pg.sql out.sql >/dev/null
       sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
       database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted dump"
       for table in '"a.b"' moved plain; do
@@ -167,6 +172,13 @@ SQL
     same "sorted.id$options.sql" "sorted.DESC$options.sql"
   done
 }
+
+# Statements that are longer than the pieces in which the output is written.
+awk 'BEGIN { srand(7); for (s = 0; s < 6; ++s) { printf "INSERT INTO `t` VALUES "
+  for (i = 0; i < 30000; ++i) printf "%s(%d,'"'it\\''s'"')", i ? "," : "", 1e6 * rand(); print ";" } }' >long.sql
+expect 0 "$g" long.sql out.sql
+expect 0 "$bin/gpusort_check" --format mysqldump --against long.sql out.sql >/dev/null
+same <(tr '(' '\n' <long.sql | grep -o '^[0-9]*' | LC_ALL=C sort) <(tr '(' '\n' <out.sql | grep -o '^[0-9]*')
 
 if command -v sqlite3 >/dev/null; then check_sqlite; else echo "sqldump: no SQLite here" >&2; fi
 if [ -n "$maria" ]; then check_mariadb; else echo "sqldump: no MariaDB here: its dumps are not checked" >&2; fi

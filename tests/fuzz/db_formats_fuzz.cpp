@@ -24,7 +24,11 @@ constexpr Kind kKinds[] = {{"pgcopy", -1},
                            {"mysql", -1},
                            {"mysql", '"'},
                            {"pgcopy-binary", -1},
-                           {"pgdump", -1}};
+                           {"pgdump", -1},
+                           {"mysqldump", -1},
+                           {"sqlitedump", -1},
+                           {"sqldump", -1}};
+bool IsDump(const Kind& kind) { return std::string_view(kind.name).ends_with("dump"); }
 
 JobSpec OptionsOf(const Kind& kind, bool keys) {
   JobSpec spec;
@@ -35,10 +39,10 @@ JobSpec OptionsOf(const Kind& kind, bool keys) {
   spec.source.table->quote = kind.quote;
   for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
     ColumnKey key;
-    key.number = std::string_view(kind.name) == "pgdump" ? 0 : type % 3 + 1;
-    key.text = key.column = std::string_view(kind.name) == "pgdump" ? "t.a" : std::to_string(key.number);
+    key.number = IsDump(kind) ? 0 : type % 3 + 1;
+    key.text = key.column = IsDump(kind) ? "t.a" : std::to_string(key.number);
     key.rule.type = static_cast<ValueType>(type);
-    key.rule.typed = key.rule.descending = type % 2 == 0;
+    key.rule.typed = key.rule.descending = type % 2 == 0;  // dumps may give the other types
     spec.source.table->keys.push_back(key);
   }
   return spec;

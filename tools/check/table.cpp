@@ -1,8 +1,11 @@
 #include "check/table.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <utility>
 
 namespace check {
@@ -801,6 +804,349 @@ class DumpReader : public CopyReader {
   bool escapes_ = false, conforming_ = true;
 };
 
+// ---- INSERT statements ---------------------------------------------------------------------------------------------
+
+/// Reads the rows of INSERT statements in a dump. If the first of some statements that follow each other and begin with
+/// the same text has one row, a statement is a record; otherwise a row is. All other bytes are the header, which has a
+/// mark where a record stands.
+class InsertReader : public TableReader {
+ public:
+  InsertReader(const Table& table, Source source)
+      : TableReader(table, std::move(source)), mysql_(table.name == "mysqldump"), lite_(table.name == "sqlitedump") {}
+
+ protected:
+  bool Read(Row& row) override {
+    SetPlace(row);
+    while (records_.empty()) {
+      if (!ReadStatement()) {
+        RequireNamed();
+        return false;
+      }
+    }
+    row.bytes = std::move(records_.front().bytes);
+    row.block = block_;
+    keys_.clear();
+    columns_.clear();
+    for (const auto& [key, column] : found_) {
+      keys_.push_back(key);
+      columns_.push_back(column);
+    }
+    // Tables without keys have an order that the types of their columns give. It is not checked.
+    for (const std::string& value : records_.front().values) {
+      if (!found_.empty()) SetCell(value);
+    }
+    records_.erase(records_.begin());
+    return true;
+  }
+
+ private:
+  struct Record {
+    std::string bytes;
+    std::vector<std::string> values;  ///< the text of each value in the dump
+  };
+  /// What a byte of SQL is in.
+  struct Place {
+    char quote = '\0';     ///< the byte that closes the string or name; '*' in a comment, '-' up to the end of the line
+    bool escapes = false;  ///< a backslash makes the next byte literal
+    bool literal = false;  ///< the next byte is literal
+    char last = '\0', before = '\0';
+    int depth = 0;
+    std::string dollars;  ///< the text that closes a string of PostgreSQL between dollars
+  };
+
+  /// Advances `place` over the byte `text[at]`. Returns true if the byte is neither in quotes nor in a comment.
+  bool Step(Place& place, std::string_view text, std::size_t at) const {
+    const char c = text[at];
+    const char last = place.last, before = place.before;
+    place.before = last;
+    place.last = c;
+    if (!place.dollars.empty()) {
+      if (text.substr(0, at + 1).ends_with(place.dollars)) place.dollars.clear();
+      return false;
+    }
+    if (place.quote != '\0') {
+      if (place.literal) {
+        place.literal = false;
+      } else if (place.escapes && c == '\\') {
+        place.literal = true;
+      } else if (place.quote == '*' ? c == '/' && last == '*' : place.quote == '-' ? c == '\n' : c == place.quote) {
+        place.quote = '\0';
+        place.last = '\0';
+        // A string that goes on after a doubled quote keeps its kind.
+        place.literal = place.escapes && c == '\'' && at + 1 < text.size() && text[at + 1] == '\'';
+        if (place.literal) place.quote = '\'';
+      }
+      return false;
+    }
+    if (c == '\'' || c == '"' || (c == '`' && !postgres()) || (c == '[' && lite_)) {
+      const bool word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_';
+      const bool e = postgres() && (last == 'e' || last == 'E') && !word;
+      place.quote = c == '[' ? ']' : c;
+      place.escapes = (mysql_ && (c == '\'' || c == '"')) || (e && c == '\'');
+      return false;
+    }
+    if (c == '*' && last == '/') place.quote = '*';
+    if ((c == '-' && last == '-') || (c == '#' && mysql_)) place.quote = '-';
+    if (place.quote != '\0') place.escapes = false;
+    if (c == '$' && postgres()) {
+      const std::size_t end = text.find('$', at + 1);
+      if (end != text.npos && text.find_first_of(" \n", at) > end) place.dollars = text.substr(at, end + 1 - at);
+    }
+    return place.quote == '\0' && place.dollars.empty();
+  }
+  bool postgres() const { return !mysql_ && !lite_; }
+
+  static bool Begins(std::string_view text, std::string_view words) {
+    return Lowered(text.substr(0, words.size())) == words;
+  }
+
+  /// Reads a line of SQL, or an INSERT. Returns false at the end.
+  bool ReadStatement() {
+    std::string text;
+    if (!ReadLine(text)) return false;
+    if (table_.name == "sqldump" && !known_) Guess(text);
+    const bool starts = !open_ && (!delimiter_) && place_.quote == '\0' && place_.dollars.empty();
+    if (starts && (Begins(text, "insert") || Begins(text, "replace")) && ReadInsert(text)) return true;
+    last_head_.clear();
+    if (starts && Begins(text, "copy ") && text.find("stdin") != text.npos) Fail("rows of COPY: give --format pgdump");
+    if (mysql_ && Begins(text, "delimiter ")) {
+      delimiter_ = !text.starts_with("DELIMITER ;\n");
+    } else if (!delimiter_) {
+      if (starts) statement_.clear();
+      statement_ += text;
+      for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::string_view two = std::string_view(text).substr(at, 2);
+        if (!Step(place_, text, at) || std::isspace(static_cast<unsigned char>(text[at])) != 0) continue;
+        if (two == "--" || two == "/*") continue;
+        open_ = text[at] != ';' || (lite_ && IsTrigger() && Lowered(text) != "end;\n");
+      }
+      if (!open_) ReadTable();
+    }
+    header_ += text;
+    return true;
+  }
+  bool ReadLine(std::string& text) {
+    const std::size_t before = text.size();
+    if (!TakeLine(text, '\n') && text.size() == before) return false;
+    text += '\n';
+    return true;
+  }
+  bool IsTrigger() const {
+    const std::string words = Lowered(statement_.substr(0, 40));
+    return words.starts_with("create trigger") || words.starts_with("create temp trigger");
+  }
+  /// Finds out from the first lines of an sqldump which program has written it.
+  void Guess(const std::string& text) {
+    mysql_ = text.find('`') != text.npos || text.find("MySQL") != text.npos || text.find("MariaDB") != text.npos ||
+             text.starts_with("/*!");
+    lite_ = Begins(text, "pragma ") || Begins(text, "begin transaction");
+    known_ = mysql_ || lite_ || text.find("PostgreSQL") != text.npos;
+  }
+
+  /// Reads the rest of an INSERT. `text` is its first line. Returns false if it has no rows; `text` then is the line.
+  bool ReadInsert(std::string& text) {
+    Place place;
+    std::vector<std::pair<std::size_t, std::size_t>> rows;  // the offsets of "(" and after ")"
+    std::size_t values = text.npos, end = text.npos;
+    for (std::size_t at = 0; end == text.npos; ++at) {
+      if (at == text.size() && (values == text.npos || !ReadLine(text))) {
+        if (values == text.npos && rows.empty()) return false;
+        Fail("an INSERT does not end");
+      }
+      if (!Step(place, text, at)) continue;
+      const char c = text[at];
+      if (c == '(') {
+        if (place.depth++ == 0 && values != text.npos) rows.emplace_back(at, 0);
+      } else if (c == ')') {
+        if (--place.depth == 0 && values != text.npos) rows.back().second = at + 1;
+      } else if (c == ';' && place.depth == 0) {
+        end = at;
+      } else if (values == text.npos && place.depth == 0 && (c == 's' || c == 'S') && at > 6 &&
+                 Lowered(text.substr(at - 5, 6)) == "values") {
+        values = at + 1;
+      }
+    }
+    if (rows.empty()) return false;
+    const std::string head = text.substr(0, Before(text, values, rows[0].first));
+    const bool goes_on = head == last_head_ && (several_ || rows.size() == 1);
+    if (!goes_on) BeginPart(head, rows.size() > 1);
+    if (!several_) {
+      records_.push_back({text, Values(text.substr(rows[0].first, rows[0].second - rows[0].first))});
+      header_ += '\0';
+      return true;
+    }
+    // Rows after a clause such as ON CONFLICT (a) are none.
+    std::size_t at = head.size();
+    header_ += head;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t from = i == 0 ? at : Before(text, rows[i - 1].second + 1, rows[i].first);
+      if (i > 0) {
+        const std::string between = text.substr(rows[i - 1].second, from - rows[i - 1].second);
+        if (between.find(',') == between.npos) {
+          rows.resize(i);
+          break;
+        }
+        header_ += between;
+      }
+      const std::string row = text.substr(rows[i].first, rows[i].second - rows[i].first);
+      records_.push_back({text.substr(from, rows[i].first - from) + row, Values(row)});
+      header_ += '\0';
+    }
+    header_ += text.substr(rows.back().second);
+    return true;
+  }
+  /// Returns where a row begins: white space after a newline belongs to the row after it.
+  static std::size_t Before(const std::string& text, std::size_t from, std::size_t row) {
+    const std::size_t newline = text.find('\n', from);
+    return newline < row ? newline + 1 : row;
+  }
+
+  void BeginPart(const std::string& head, bool several) {
+    last_head_ = head;
+    several_ = several;
+    ++block_;
+    std::string_view rest = std::string_view(head).substr(std::min(Lowered(head).find("into") + 4, head.size()));
+    std::string schema, name;
+    std::vector<std::string> columns;
+    SkipSpace(rest);
+    TakeAnyName(rest, name);
+    while (TakeText(rest, ".")) {
+      schema = std::exchange(name, {});
+      TakeAnyName(rest, name);
+    }
+    SkipSpace(rest);
+    if (TakeText(rest, "(")) {
+      do {
+        SkipSpace(rest);
+        TakeAnyName(rest, columns.emplace_back());
+        SkipSpace(rest);
+      } while (TakeText(rest, ","));
+    } else if (const auto table = tables_.find(name); table != tables_.end()) {
+      columns = table->second;
+    }
+    found_.clear();
+    for (const Key& key : table_.keys) {
+      std::string_view text = key.column;
+      std::vector<std::string> parts(1);
+      while (TakeAnyName(text, parts.back()) && TakeText(text, ".")) parts.emplace_back();
+      if (!text.empty() || parts.size() < 2) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
+      if (parts[parts.size() - 2] != name || (parts.size() > 2 && parts[0] != schema)) continue;
+      const auto column = std::find(columns.begin(), columns.end(), parts.back());
+      if (column == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
+      found_.emplace_back(&key, static_cast<std::size_t>(column - columns.begin()));
+      named_.push_back(&key);
+    }
+  }
+  void RequireNamed() const {
+    for (const Key& key : table_.keys) {
+      if (std::find(named_.begin(), named_.end(), &key) != named_.end()) continue;
+      throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
+    }
+  }
+
+  /// Notes the columns of a CREATE TABLE.
+  void ReadTable() {
+    std::string_view rest = statement_;
+    if (!Begins(rest, "create table ")) return;
+    rest.remove_prefix(std::string_view("create table ").size());
+    if (Begins(rest, "if not exists ")) rest.remove_prefix(std::string_view("if not exists ").size());
+    std::string name;
+    TakeAnyName(rest, name);
+    while (TakeText(rest, ".")) TakeAnyName(rest, name);
+    SkipSpace(rest);
+    if (!rest.starts_with('(')) return;
+    std::vector<std::string> columns;
+    for (const std::string& item : Values(std::string(rest))) {
+      std::string_view words = item;
+      SkipSpace(words);
+      const bool quoted = !words.empty() && (words[0] == '"' || words[0] == '`' || words[0] == '[');
+      std::string column;
+      TakeAnyName(words, column);
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "key", "foreign", "check"};
+      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column)) != std::end(kOther);
+      if (quoted || !other) columns.push_back(column);
+    }
+    tables_[name] = columns;
+  }
+
+  static void SkipSpace(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  static bool TakeAnyName(std::string_view& text, std::string& name) {
+    name.clear();
+    if (text.starts_with('"') || text.starts_with('`')) return TakeQuoted(text, text[0], name);
+    if (text.starts_with('[')) {
+      const std::size_t end = std::min(text.find(']'), text.size() - 1);
+      name = text.substr(1, end - 1);
+      text.remove_prefix(end + 1);
+      return true;
+    }
+    name = text.substr(0, text.find_first_of(" \t.,()\";\r\n"));
+    text.remove_prefix(name.size());
+    return !name.empty();
+  }
+
+  /// Returns the texts between the commas of a text in brackets.
+  std::vector<std::string> Values(const std::string& text) const {
+    std::vector<std::string> values(1);
+    Place place;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const bool code = Step(place, text, at);
+      const int depth = place.depth;
+      if (code && (text[at] == '(' || text[at] == ')')) place.depth += text[at] == '(' ? 1 : -1;
+      if (place.depth == 0) break;
+      if (depth == 0) continue;
+      if (code && text[at] == ',' && depth == 1) {
+        values.emplace_back();
+      } else {
+        values.back() += text[at];
+      }
+    }
+    return values;
+  }
+
+  /// Adds the value of a literal to the cells.
+  void SetCell(std::string_view raw) {
+    Cell& cell = AddCell();
+    SkipSpace(raw);
+    raw = raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1);
+    cell.null = Lowered(raw) == "null";
+    const std::size_t quote = raw.find_first_of("'\"");
+    const bool e = postgres() && quote == 1 && (raw[0] == 'E' || raw[0] == 'e');
+    const bool prefixed = e || (mysql_ && raw.starts_with("_binary "));
+    if (cell.null || (quote != 0 && !prefixed)) {
+      cell.text = raw;
+      return;
+    }
+    for (std::size_t at = quote + 1; at < raw.size(); ++at) {
+      if (raw[at] == raw[quote]) {
+        if (++at == raw.size() || raw[at] != raw[quote]) return;
+      } else if (raw[at] == '\\' && (mysql_ || e) && ++at < raw.size()) {
+        constexpr std::string_view kLetters = "0bnrtZ", kMeanings{"\0\b\n\r\t\x1A", 6};
+        const std::size_t known = kLetters.find(raw[at]);
+        if (known != kLetters.npos) {
+          cell.text += kMeanings[known];
+          continue;
+        }
+      }
+      cell.text += raw[at];
+    }
+  }
+
+  bool mysql_, lite_;
+  bool known_ = false;  ///< the dialect of an sqldump is known
+  Place place_;         ///< in SQL that is no INSERT with rows
+  bool open_ = false, delimiter_ = false;
+  std::string statement_;
+  std::map<std::string, std::vector<std::string>> tables_;
+  std::string last_head_;
+  bool several_ = false;
+  std::uint64_t block_ = 0;
+  std::vector<std::pair<const Key*, std::size_t>> found_;
+  std::vector<const Key*> named_;
+  std::deque<Record> records_;
+};
+
 // ---- Paragraphs --------------------------------------------------------------------------------------------------
 
 /// Reads records of lines with blank lines between them.
@@ -923,11 +1269,14 @@ Table TableOf(const std::string& name) {
     table.kind = Kind::kCopyBinary;
   } else if (name == "pgdump") {
     table.kind = Kind::kDump;
+  } else if (name == "mysqldump" || name == "sqlitedump" || name == "sqldump") {
+    table.kind = Kind::kInserts;
   } else if (name == "paragraphs") {
     table.kind = Kind::kParagraphs;
   } else {
     throw BadRule(
-        "is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysql and paragraphs");
+        "is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysqldump, sqlitedump, "
+        "sqldump, mysql and paragraphs");
   }
   return table;
 }
@@ -1144,10 +1493,10 @@ void TableReader::Resolve(const std::vector<std::string>& names) {
 
 std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source source) {
   for (const Key& key : table.keys) {
-    const bool named = table.kind == Kind::kJson || table.kind == Kind::kDump || table.kind == Kind::kParagraphs ||
-                       table.header > 0;
+    const bool dump = table.kind == Kind::kDump || table.kind == Kind::kInserts;
+    const bool named = table.kind == Kind::kJson || dump || table.kind == Kind::kParagraphs || table.header > 0;
     if (key.number == 0 && !named) throw NoColumn("--key " + key.text + ": columns have no names there: give #1");
-    if (key.number > 0 && table.kind == Kind::kDump) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
+    if (key.number > 0 && dump) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
   }
   switch (table.kind) {
     case Kind::kCsv:
@@ -1160,6 +1509,8 @@ std::unique_ptr<TableReader> MakeReader(const Table& table, TableReader::Source 
       return std::make_unique<CopyBinaryReader>(table, std::move(source));
     case Kind::kDump:
       return std::make_unique<DumpReader>(table, std::move(source));
+    case Kind::kInserts:
+      return std::make_unique<InsertReader>(table, std::move(source));
     case Kind::kParagraphs:
       return std::make_unique<ParagraphReader>(table, std::move(source));
     default:

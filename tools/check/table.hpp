@@ -25,7 +25,7 @@ struct Key {
   Rule rule;
 };
 
-enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kParagraphs };
+enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kInserts, kParagraphs };
 
 struct Table {
   std::string name;  ///< the name of the format

@@ -154,11 +154,12 @@ void JoinParts(const Chunk& chunk, Write write) {
   std::vector<std::byte> joined;
   joined.reserve(kJoined);
   chunk.ForEachPart([&](std::span<const std::byte> part) {
-    if (joined.size() + part.size() > kJoined) {
+    const bool is_long = part.size() > kJoined / 2;
+    if (is_long || joined.size() + part.size() > kJoined) {
       write(std::span<const std::byte>(joined));
       joined.clear();
     }
-    if (part.size() > kJoined / 2) return write(part);
+    if (is_long) return write(part);
     joined.insert(joined.end(), part.begin(), part.end());
   });
   write(std::span<const std::byte>(joined));
