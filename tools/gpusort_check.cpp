@@ -1079,10 +1079,10 @@ const tool::ToolHelp kHelp = {
       "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
       "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
       "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. The types are\n"
-      "  those of gpusort: text nocase natural locale int decimal float bool date\n"
-      "  timestamp timestamp(FORMAT) amount ip uuid bytes-hex. A value that is not of\n"
-      "  its key's type is ordered as null, and counted. Without keys, all columns\n"
-      "  count, as text.\n"},
+      "  those of gpusort: text nocase natural locale int decimal float number bool\n"
+      "  date date(FORMAT) time timestamp timestamp(FORMAT) interval ip macaddr uuid\n"
+      "  bytes-hex bit severity enum(WORDS). A value that is not of its key's type is\n"
+      "  ordered as null, and counted. Without keys, all columns count, as text.\n"},
      {"Exit codes",
       "  0 in order, and with --against the same records\n"
       "  1 not in order, or not the same records\n"

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/did_you_mean.hpp"
@@ -52,11 +53,22 @@ std::size_t NameSize(std::string_view text) {
   return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
+/// The types that text in brackets follows: a format, or the words of an enum.
+constexpr std::string_view kBracketTypes[] = {"timestamp", "date", "enum"};
+
+/// Returns the name of the type if `text` begins with the type and a bracket. Otherwise returns an empty text.
+std::string_view BracketType(std::string_view text) {
+  for (const std::string_view name : kBracketTypes) {
+    if (text.starts_with(name) && text.substr(name.size()).starts_with('(')) return name;
+  }
+  return {};
+}
+
 /// Removes the text up to the next colon from the front of `text`, and returns it.
 std::string_view TakePart(std::string_view& text) {
   std::size_t size = std::min(text.find(':'), text.size());
-  if (text.starts_with("timestamp(")) {
-    // The format of a time may contain colons and brackets.
+  if (!BracketType(text).empty()) {
+    // The text in brackets may contain colons and brackets.
     for (std::size_t at = text.rfind(')'); at != std::string_view::npos;
          at = at == 0 ? at - 1 : text.rfind(')', at - 1)) {
       if (at + 1 != text.size() && text[at + 1] != ':') continue;
@@ -69,6 +81,34 @@ std::string_view TakePart(std::string_view& text) {
   return part;
 }
 
+/// Returns the words of an enum: texts between commas, or SQL strings in single quotes.
+std::vector<std::string> ParseLabels(std::string_view key, std::string_view text) {
+  std::vector<std::string> labels;
+  for (bool more = true; more;) {
+    std::string label;
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    if (text.starts_with('\'')) {
+      std::size_t at = 1;
+      for (; at < text.size() && (text[at] != '\'' || text.substr(at + 1).starts_with('\'')); ++at) {
+        label += text[at];
+        at += text[at] == '\'';
+      }
+      if (at >= text.size()) Fail(key, "a word of the enum has no closing quote");
+      text.remove_prefix(at + 1);
+      if (!text.empty() && text[0] != ',') Fail(key, "there is no comma after a word of the enum");
+    } else {
+      label = text.substr(0, text.find(','));
+      text.remove_prefix(label.size());
+    }
+    if (label.empty()) Fail(key, "a word of the enum is empty");
+    if (std::ranges::find(labels, label) != labels.end()) Fail(key, "the enum has " + QuoteWord(label) + " twice");
+    labels.push_back(std::move(label));
+    more = !text.empty();
+    if (more) text.remove_prefix(1);
+  }
+  return labels;
+}
+
 /// The words after the column of a key: a type, a direction and the place of nulls.
 class KeyWords {
  public:
@@ -77,14 +117,20 @@ class KeyWords {
 
   /// Adds a word. Returns false if the word is not known. Throws if a word of its kind was added before.
   bool Add(std::string_view word) {
-    const bool formatted = word.starts_with("timestamp(") && word.ends_with(')');
-    if (const std::optional<ValueType> type = formatted ? ValueType::kTimestamp : FindValueType(word)) {
+    const std::string_view bracketed = word.ends_with(')') ? BracketType(word) : std::string_view();
+    if (const std::optional<ValueType> type = FindValueType(bracketed.empty() ? word : bracketed)) {
       if (rule_.typed) Fail(key_, "a second type, " + QuoteWord(word));
       rule_.type = *type;
       rule_.typed = true;
-      if (!formatted) return true;
-      rule_.time_format = word.substr(10, word.size() - 11);
-      if (rule_.time_format.empty()) Fail(key_, "an empty time format");
+      std::string_view inside;
+      if (!bracketed.empty()) inside = word.substr(bracketed.size() + 1, word.size() - bracketed.size() - 2);
+      if (rule_.type == ValueType::kEnum) {
+        if (inside.empty()) Fail(key_, "an enum needs its words, the least first: enum(low,medium,high)");
+        rule_.labels = ParseLabels(key_, inside);
+      } else if (!bracketed.empty()) {
+        rule_.time_format = inside;
+        if (inside.empty()) Fail(key_, "an empty time format");
+      }
     } else if (word == "asc" || word == "desc") {
       if (directed_) Fail(key_, "a second direction, " + QuoteWord(word));
       rule_.descending = word == "desc";
@@ -120,19 +166,25 @@ void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
     if (words.Add(part)) continue;
     Fail(key, "unknown " + QuoteWord(part) + KeyWords::Nearest(part) + "; behind a column stand a type (" +
                   ValueTypeNames() +
-                  " or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
+                  ", date(FORMAT) or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
                   "colons goes in double quotes");
   }
 }
 
-/// Returns the text after the last colon of `text`. If `text` ends with timestamp(FORMAT), returns that. It must
-/// contain a %, so that a group of a regular expression is not taken for a FORMAT. Returns `text` itself if there is no
-/// such part.
+/// Returns the text after the last colon of `text`. If `text` ends with a type and its text in brackets, returns these.
+/// A FORMAT must contain a %, and the words of an enum a comma, so that no group of a regular expression is taken for
+/// them. Returns `text` itself if there is no such part.
 std::string_view LastPart(std::string_view text) {
-  const bool bracket = text.ends_with(')');
-  const std::size_t colon = bracket ? text.rfind(":timestamp(") : text.rfind(':');
-  if (colon == text.npos || (bracket && text.find('%', colon) == text.npos)) return text;
-  return text.substr(colon + 1);
+  if (!text.ends_with(')')) {
+    const std::size_t colon = text.rfind(':');
+    return colon == text.npos ? text : text.substr(colon + 1);
+  }
+  for (const std::string_view name : kBracketTypes) {
+    const std::size_t colon = text.rfind(":" + std::string(name) + "(");
+    if (colon == text.npos || text.find(name == "enum" ? ',' : '%', colon) == text.npos) continue;
+    return text.substr(colon + 1);
+  }
+  return text;
 }
 
 /// Returns the regular expression of the key ~RE. Removes the words at its end, such as a type, and adds them to

@@ -308,7 +308,8 @@ constexpr OptionRow kRows[] = {
     {.section = kTables, .name = "thousands", .argument = "CHAR", .marks = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.thousands = ParseTableByte(text); },
      .takes = kTakesDecimal,
-     .help = "CHAR may separate the digits of numbers", .about = "CHAR between the digits of numbers"},
+     .help = "CHAR may separate the digits of numbers; the type number takes the usual separators without this option",
+     .about = "CHAR between the digits of numbers"},
 
     {.section = kCompressed, .name = "decompress", .argument = "CODEC", .marks = kWithCheck | kSaysFormat,
      .set = [](Typed& to, Text text) { to.spec.source.codec = ParseCodec(text); },

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -64,6 +65,33 @@ bool PutAddress(std::string_view text, KeyBytes& out) {
   out.Put(kFirstDigit + address.prefix);
   if (host_size > 64) PutFixed<9>(low(host >> 64), out);
   if (host_size > 0) PutFixed<9>(low(host), out);
+  return true;
+}
+
+bool PutMacAddress(std::string_view text, KeyBytes& out) {
+  const std::size_t first = text.find_first_of(":-.");
+  const char separator = first == std::string_view::npos ? '\0' : text[first];
+  std::uint64_t address = 0;
+  std::size_t digits = 0, width = 0;
+  for (bool more = true; more;) {
+    const std::size_t end = separator == '\0' ? text.size() : std::min(text.find(separator), text.size());
+    const bool alone = end == 1 && separator != '.';
+    const std::size_t size = alone ? 2 : end;
+    if (width == 0) width = size;
+    if (size != width || size % 2 != 0 || size == 0 || digits + size > 16) return false;
+    if (alone) address <<= 4;
+    for (const char c : text.substr(0, end)) {
+      if (HexDigit(c) < 0) return false;
+      address = address << 4 | static_cast<unsigned>(HexDigit(c));
+    }
+    if (alone && separator == '\0') return false;
+    digits += size;
+    more = end < text.size();
+    text.remove_prefix(end + more);
+  }
+  if ((digits != 12 && digits != 16) || (separator == '.' && width != 4)) return false;
+  out.Put(digits == 12 ? kText : kText + 1);
+  PutFixed<9>(address, out);
   return true;
 }
 

@@ -236,7 +236,7 @@ bool PutSpecial(TextReader reader, KeyBytes& out) {
   return true;
 }
 
-// --- Amounts ------------------------------------------------------------------------------------------------------
+// --- Numbers as people write them ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -268,30 +268,151 @@ bool TakeUnitBehind(TextReader& reader) {
   return false;
 }
 
+bool TakeText(TextReader& reader, std::string_view text) {
+  if (!reader.rest().starts_with(text)) return false;
+  reader.at += text.size();
+  return true;
+}
+
+/// Takes a sign, also U+2212. Returns false if there is none.
+bool TakeAnySign(TextReader& reader, bool& negative) {
+  negative = TakeText(reader, "-") || TakeText(reader, "\u2212");
+  return negative || reader.Take('+');
+}
+
+/// Appends the digits before the decimal point to `plain`, without separators. Returns false if the groups that the
+/// separators divide have wrong sizes.
+bool TakeGroups(TextReader& reader, const ValueRule& rule, std::string& plain) {
+  const auto append = [&](std::size_t digits) {
+    plain.append(reader.at, digits);
+    reader.at += digits;
+  };
+  if (rule.thousands >= 0) {
+    const auto thousands = static_cast<char>(rule.thousands);
+    for (append(reader.digits()); !plain.empty() && reader.Is(thousands); append(reader.digits())) {
+      ++reader.at;
+      if (reader.digits() == 0) return false;
+    }
+    return true;
+  }
+  const std::string_view kSeparators[] = {
+      rule.decimal_point == ',' ? "." : ",", "'", "_", " ", "\u00A0", "\u2009", "\u2019", "\u202F"};
+  std::string_view separator;
+  std::size_t size = reader.digits();
+  bool pairs = false;  // a group of two digits occurred after the first one
+  append(size);
+  if (size == 0 || size > 3) return true;
+  for (const std::string_view known : kSeparators) {
+    TextReader after = reader;
+    if (TakeText(after, known) && after.digits() > 0) separator = known;
+  }
+  while (!separator.empty() && TakeText(reader, separator)) {
+    const std::size_t before = size;
+    size = reader.digits();
+    const bool pair = size == 2 && separator == ",";
+    if ((size != 3 && !pair) || (pair && before == 3) || (pairs && before == 3)) return false;
+    pairs |= pair;
+    append(size);
+  }
+  return size == 3 || separator.empty();
+}
+
+/// Takes a suffix, and sets the power of 1000 or 1024 that it stands for. Returns false if the text goes on with
+/// something else.
+bool TakeSuffix(TextReader& reader, bool currency, unsigned& power, bool& binary) {
+  constexpr std::string_view kLetters = "KMGTPE";
+  reader.SkipSpace();
+  if (reader.done()) return true;
+  if (currency && IsWord(reader.rest(), "b")) {
+    power = 3;
+    return true;
+  }
+  const std::size_t letter = kLetters.find(reader.Is('k') ? 'K' : *reader.at);
+  if (letter != std::string_view::npos) {
+    power = static_cast<unsigned>(letter) + 1;
+    ++reader.at;
+    binary = reader.Take('i');
+  }
+  reader.Take('B');
+  return reader.done();
+}
+
+/// Puts the key of `number` times 1024^power. Returns false and puts nothing if it has more than kMost digits.
+bool PutBinary(const Decimal& number, unsigned power, KeyBytes& out) {
+  constexpr std::int64_t kMost = 18;
+  unsigned __int128 value = 0;
+  std::int64_t digits = 0;
+  for (const char* at = number.first; number.first != nullptr && at <= number.last; ++at) {
+    if (!IsDigit(*at)) continue;
+    if (++digits > kMost) return false;
+    value = value * 10 + static_cast<unsigned>(*at - '0');
+  }
+  // The number is 0.DIGITS * 10^shift.
+  const std::int64_t shift = number.short_sum() - digits;
+  value <<= 10 * power;
+  std::string text;
+  for (; value > 0; value /= 10) text.insert(text.begin(), static_cast<char>('0' + static_cast<unsigned>(value % 10)));
+  if (text.empty()) text = "0";
+  text += "e" + std::to_string(shift);
+  Decimal product;
+  ReadDecimal({text.data(), text.data() + text.size()}, {}, false, product);
+  product.negative = number.negative;
+  PutDecimalText(product, out);
+  return true;
+}
+
 }  // namespace
 
-bool PutAmount(TextReader reader, const ValueRule& rule, KeyBytes& out) {
+bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out) {
   if (PutShort(reader, rule, false, out)) return true;
-  bool negative = false, sign = false;
-  if (reader.rest().size() > 1 && reader.Is('(') && reader.end[-1] == ')') {
-    negative = sign = true;
+  bool negative = false, currency = false;
+  bool sign = reader.rest().size() > 1 && reader.Is('(') && reader.end[-1] == ')';
+  if (sign) {
+    negative = true;
     reader = TextReader::Trimmed(reader.rest().substr(1, reader.rest().size() - 2));
   }
-  const auto take_sign = [&] {
-    if (sign || (!reader.Is('-') && !reader.Is('+'))) return;
-    sign = true;
-    negative = reader.TakeSign();
-  };
-  take_sign();
+  sign = sign || TakeAnySign(reader, negative);
+  bool percent = false;
   if (TakeCurrency(reader)) {
+    currency = true;
     reader.SkipSpace();
-    take_sign();
-  } else if (TakeUnitBehind(reader)) {
-    reader = TextReader::Trimmed(reader.rest());
+    sign = sign || TakeAnySign(reader, negative);
+  } else {
+    percent = reader.rest().ends_with('%');
+    if (TakeUnitBehind(reader)) {
+      currency = !percent;
+      reader = TextReader::Trimmed(reader.rest());
+    }
   }
+  std::string plain;
+  if (!TakeGroups(reader, rule, plain)) return false;
+  const auto append_digits = [&] {
+    plain.append(reader.at, reader.digits());
+    reader.at += reader.digits();
+  };
+  if (reader.Take(rule.decimal_point)) {
+    plain += '.';
+    append_digits();
+  }
+  TextReader exponent = reader;
+  if (exponent.Take('e') || exponent.Take('E')) {
+    const char* const begin = exponent.at;
+    exponent.TakeSign();
+    if (exponent.digits() > 0) {
+      plain.append("e").append(begin, exponent.at);
+      reader.at = exponent.at;
+      append_digits();
+    }
+  }
+  unsigned power = 0;
+  bool binary = false;
+  if (!reader.done() && (percent || !TakeSuffix(reader, currency, power, binary))) return false;
   Decimal number;
-  if (reader.Is('-') || reader.Is('+') || !ReadDecimal(reader, rule, false, number)) return false;
+  if (plain.empty() || !ReadDecimal({plain.data(), plain.data() + plain.size()}, {}, false, number)) return false;
   number.negative = negative;
+  if (power > 0 && !number.short_exponent()) return false;
+  if (binary) return PutBinary(number, power, out);
+  number.shift += 3 * power;
   PutDecimalText(number, out);
   return true;
 }

@@ -1,15 +1,16 @@
 #include "formats/pgcopy_binary_format.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <boost/container/small_vector.hpp>
 #include <cstring>
 #include <limits>
+#include <string>
 
 #include "base/text.hpp"
-
 
 namespace gpusort {
 namespace {
@@ -63,6 +64,42 @@ bool PutAddress(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWri
   char text[INET6_ADDRSTRLEN];
   ::inet_ntop(family == kV4 ? AF_INET : AF_INET6, p + kHeader, text, sizeof(text));
   return key.Put(std::string(text) + "/" + std::to_string(p[1]), out);
+}
+
+/// Puts the key of a time, in microseconds, or of a time with a zone, in seconds west of UTC.
+bool PutTime(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  constexpr std::int64_t kSecond = 1'000'000, kDay = 86400 * kSecond;
+  if (size != 8 && size != 12) return false;
+  const auto micros = Load<std::int64_t>(p);
+  const std::int32_t west = size == 12 ? Load<std::int32_t>(p + 8) : 0;
+  if (micros < 0 || micros > kDay) return false;
+  const std::int64_t seconds = micros / kSecond;
+  const auto clock = [](std::int64_t time) {
+    return fmt::format("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60);
+  };
+  std::string text = clock(seconds) + fmt::format(".{:06}", micros % kSecond);
+  if (size == 12) text += (west > 0 ? "-" : "+") + clock(std::abs(std::int64_t{west}));
+  return key.Put(text, out);
+}
+
+/// Puts the key of an interval: microseconds, days and months.
+bool PutInterval(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  if (size != 16) return false;
+  const auto micros = Load<std::int64_t>(p);
+  return key.Put(fmt::format("{} mons {} days {} s {} us", Load<std::int32_t>(p + 12), Load<std::int32_t>(p + 8),
+                             micros / kSecond, micros % kSecond),
+                 out);
+}
+
+/// Puts the key of a string of bits: their number, and the bits in bytes.
+bool PutBits(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
+  if (size < 4) return false;
+  const auto count = Load<std::int32_t>(p);
+  if (count < 0 || size - 4 != (static_cast<std::uint64_t>(count) + 7) / 8) return false;
+  std::string text;
+  for (std::int32_t i = 0; i < count; ++i) text += (p[4 + i / 8] >> (7 - i % 8) & 1) != 0 ? '1' : '0';
+  return key.Put(text, out);
 }
 
 bool PutUuid(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
@@ -234,7 +271,7 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
       if (size != 2 && size != 4 && size != 8) return false;
       key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
       return true;
-    case ValueType::kAmount:  // PostgreSQL's money: a number of cents
+    case ValueType::kNumber:  // PostgreSQL's money: a number of cents
       if (size != 8) return false;
       key.PutInt(Load<std::int64_t>(p), out);
       return true;
@@ -251,6 +288,7 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
       key.PutBool(*p != 0, out);
       return true;
     case ValueType::kDate:
+      if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
       return size == 4 && PutDate(key, Load<std::int32_t>(p), out);
     case ValueType::kTimestamp:
       // With a format, the value is read as text.
@@ -262,6 +300,17 @@ bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldW
       return PutAddress(key, p, size, out);
     case ValueType::kUuid:
       return PutUuid(key, p, size, out);
+    case ValueType::kTime:
+      return PutTime(key, p, size, out);
+    case ValueType::kInterval:
+      return PutInterval(key, p, size, out);
+    case ValueType::kMacAddress:
+      return (size == 6 || size == 8) && key.Put(HexOf(std::as_bytes(std::span(p, size))), out);
+    case ValueType::kBits:
+      return PutBits(key, p, size, out);
+    case ValueType::kSeverity:
+    case ValueType::kEnum:
+      return TableFormat::PutValue(number, field, out, tally);
   }
   return false;
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
-#include "base/gnu_quote.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/time_text.hpp"
 #include "formats/value_key.hpp"
@@ -148,27 +146,6 @@ std::vector<std::string> TimeFormatsOf(std::string_view text) {
   return formats;
 }
 
-/// Returns true if the digits before the decimal point stand in groups of three, or with commas as in India. Sets
-/// `any` if there is more than one group.
-bool IsGrouped(std::string_view text, char point, char thousands, bool& any) {
-  const std::size_t begin = std::min(text.find_first_of("0123456789"), text.size());
-  std::size_t end = begin;
-  while (end < text.size() && (IsDigit(text[end]) || text[end] == thousands)) ++end;
-  // There are no separators after the decimal point.
-  if (end < text.size() && text[end] == point && text.find(thousands, end) != std::string_view::npos) return false;
-  std::string_view groups = text.substr(begin, end - begin);
-  while (!groups.empty() && !IsDigit(groups.back())) groups.remove_suffix(1);
-  std::size_t at = groups.find(thousands);
-  if (at == std::string_view::npos) return true;
-  any = true;
-  if (at == 0 || at > 3) return false;
-  for (groups.remove_prefix(at + 1);; groups.remove_prefix(at + 1)) {
-    at = std::min(groups.find(thousands), groups.size());
-    if (at == groups.size()) return at == 3;
-    if (at != 3 && (at != 2 || thousands != ',')) return false;
-  }
-}
-
 bool ReadsAll(const ValueRule& rule, const std::vector<std::string>& samples) {
   const ValueKey key(rule);
   std::vector<std::byte> made;
@@ -208,34 +185,22 @@ std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, co
     if (std::all_of(samples.begin(), samples.end(), plain) && reads(type, '.', -1, "")) return found;
   }
   if (given.typed && reads(ValueType::kBool, '.', -1, "")) return found;
-  if (reads(ValueType::kAmount, given.decimal_point, given.thousands, "")) return found;
-  // Each pair is a decimal point and the byte between thousands. 0: there is no such byte.
-  constexpr std::pair<char, char> kWays[] = {{'.', ','}, {',', 0},    {',', '.'}, {',', ' '},
-                                             {'.', ' '}, {'.', '\''}, {'.', '_'}};
-  for (const ValueType type : {ValueType::kInt, ValueType::kDecimal, ValueType::kAmount}) {
-    for (const auto& [point, thousands] : kWays) {
-      // Whole numbers have no decimal point, but the options must name one that differs from the separator of
-      // thousands. 1,234 may also be a decimal.
-      const bool whole = type == ValueType::kInt;
-      if (whole ? (point == ',') != (thousands == '.') : !found.empty() && thousands != 0) continue;
-      bool any = thousands == 0;
-      const auto grouped = [&, point = point, thousands = thousands](const std::string& sample) {
-        return thousands == 0 || IsGrouped(sample, point, thousands, any);
-      };
-      if (!std::all_of(samples.begin(), samples.end(), grouped) || !any) continue;
-      std::string options = thousands == 0 ? "" : " --thousands " + QuoteShell({&thousands, 1});
-      if (point == ',') options += " --decimal-point ','";
-      reads(type, point, thousands == 0 ? -1 : static_cast<unsigned char>(thousands), std::move(options));
-      if (whole && !found.empty()) break;
-      if (found.size() == kMost) return found;
-    }
-    if (!found.empty() && type != ValueType::kInt) return found;
+  // 1,234 may be a whole number, or a decimal with a comma as its point.
+  const bool comma = given.decimal_point == '.' && given.thousands < 0 &&
+                     std::any_of(samples.begin(), samples.end(), [](const std::string& sample) {
+                       return sample.find(',') != std::string::npos || std::ranges::count(sample, '.') > 1;
+                     });
+  reads(ValueType::kNumber, given.decimal_point, given.thousands, "");
+  for (const ValueType type : {ValueType::kDecimal, ValueType::kNumber}) {
+    if (comma && reads(type, ',', -1, " --decimal-point ','")) break;
   }
+  if (!found.empty()) return found;
   const auto shorter = [](const std::string& a, const std::string& b) { return a.size() < b.size(); };
   for (const std::string& format : TimeFormatsOf(*std::min_element(samples.begin(), samples.end(), shorter))) {
     const auto fits = [&format](const std::string& sample) { return ParseInstantBy(format, sample).has_value(); };
     if (found.size() < kMost && std::all_of(samples.begin(), samples.end(), fits)) {
-      found.push_back({"timestamp(" + format + ")", ""});
+      const bool clock = format.find("%H") != std::string::npos || format.find("%I") != std::string::npos;
+      found.push_back({(clock ? "timestamp(" : "date(") + format + ")", ""});
     }
   }
   return found;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "base/text.hpp"
@@ -24,6 +26,44 @@ bool PutHex(std::string_view text, KeyBytes& out) {
   }
   EndContent(out);
   out.End();
+  return true;
+}
+
+bool PutBits(std::string_view text, KeyBytes& out) {
+  if (text.size() >= 3 && Lower(text[0]) == 'b' && text[1] == '\'' && text.back() == '\'') {
+    text = text.substr(2, text.size() - 3);
+  }
+  if (text.find_first_not_of("01") != std::string_view::npos) return false;
+  for (const char digit : text) out.Put(digit == '0' ? kFirstDigit + 1 : kFirstDigit + 2);
+  out.Put(kFirstDigit);
+  return true;
+}
+
+bool PutSeverity(std::string_view text, KeyBytes& out) {
+  // A blank stands before and after each word.
+  constexpr std::string_view kLevels[] = {" trace trc verbose verb vrb finest finer t v ",
+                                          " debug dbg debu fine debug1 debug2 debug3 debug4 debug5 d ",
+                                          " info inf information informational log i ",
+                                          " notice note n ",
+                                          " warn warning wrn w ",
+                                          " error err erro eror severe e ",
+                                          " crit critical fatal fata ftl c f ",
+                                          " alert a ",
+                                          " emerg emergency panic pani "};
+  TextReader reader{text.data(), text.data() + text.size()};
+  if (reader.rest().ends_with(':')) --reader.end;
+  constexpr std::string_view kBrackets[] = {"[]", "<>", "()"};
+  for (const std::string_view pair : kBrackets) {
+    if (reader.rest().size() < 3 || !reader.Is(pair[0]) || reader.end[-1] != pair[1]) continue;
+    ++reader.at;
+    --reader.end;
+  }
+  if (!std::ranges::all_of(reader.rest(), IsLetterOrDigit) || reader.done()) return false;
+  const std::string word = " " + LowerText(reader.rest()) + " ";
+  const auto has = [&](std::string_view words) { return words.find(word) != std::string_view::npos; };
+  const auto* const level = std::ranges::find_if(kLevels, has);
+  if (level == std::end(kLevels)) return false;
+  out.Put(kText + static_cast<unsigned>(level - std::begin(kLevels)));
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "formats/time_keys.hpp"
 
+#include "formats/clock_text.hpp"
+
 namespace gpusort::keys {
 namespace {
 
@@ -37,6 +39,48 @@ void PutInstant(const Instant& instant, KeyBytes& out) {
     pairs.Add(!instant.from_next ? digit : (i == last ? 10 : 9) - digit);
   }
   pairs.End();
+}
+
+namespace {
+
+/// Puts a time as the instant that is this long after 1970.
+void PutNanos(WideNanos time, KeyBytes& out) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const auto part = static_cast<std::int64_t>(time % kSecond);
+  Instant instant;
+  instant.seconds = static_cast<std::int64_t>(time / kSecond) - (part < 0);
+  std::int64_t rest = part < 0 ? part + kSecond : part;
+  char digits[9];
+  std::size_t size = sizeof(digits);
+  for (std::size_t i = size; i-- > 0; rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
+  while (size > 0 && digits[size - 1] == '0') --size;
+  instant.fraction = {digits, size};
+  PutInstant(instant, out);
+}
+
+}  // namespace
+
+bool PutTimeText(TextReader reader, KeyBytes& out) {
+  const std::optional<ClockTime> clock = ParseClock(reader.rest());
+  if (!clock) return false;
+  PutNanos(clock->time, out);
+  // Of two equal times in UTC, the one in the eastern zone comes first.
+  constexpr std::int64_t kDay = 86400;
+  out.Put(clock->east > 0 ? kText - 1 : clock->east == 0 ? kText : kText + 1);
+  if (clock->east != 0) PutFixed<3>(static_cast<std::uint64_t>(kDay - clock->east), out);
+  return true;
+}
+
+bool PutIntervalText(TextReader reader, KeyBytes& out) {
+  TextReader words = reader;
+  const bool negative = words.TakeSign();
+  if (IsWord(words.rest(), "infinity")) {
+    PutInfinite(negative ? -1 : 1, out);
+    return true;
+  }
+  const std::optional<WideNanos> time = ParseInterval(reader.rest());
+  if (time) PutNanos(*time, out);
+  return time.has_value();
 }
 
 }  // namespace gpusort::keys

@@ -1,4 +1,4 @@
-// Sort keys of days and points in time. ValueKey::Put describes the types.
+// Sort keys of days, points in time, times of day and intervals. ValueKey::Put describes the types.
 #pragma once
 
 #include <limits>
@@ -20,5 +20,9 @@ void PutDay(const Day& day, KeyBytes& out);
 /// Appends the key of the date in `text`. Returns false and appends nothing if `text` is no date.
 bool PutDayText(std::string_view text, KeyBytes& out);
 void PutInstant(const Instant& instant, KeyBytes& out);
+/// Returns false and puts nothing if the text is no time of day.
+bool PutTimeText(TextReader reader, KeyBytes& out);
+/// Returns false and puts nothing if the text is no interval and no infinity.
+bool PutIntervalText(TextReader reader, KeyBytes& out);
 
 }  // namespace gpusort::keys

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/gnu_quote.hpp"
+#include "formats/zone.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -252,6 +253,23 @@ constexpr std::string_view kFormatLetters = "YmdHMSybBaAejpIzZsf%";
 constexpr std::pair<char, std::string_view> kShortLetters[] = {{'T', "%H:%M:%S"}, {'D', "%m/%d/%y"}, {'F', "%Y-%m-%d"},
                                                                {'R', "%H:%M"},    {'n', " "},        {'t', " "}};
 
+/// Takes a name of the IANA database with a slash, which blanks may precede, or any name in brackets as in RFC 9557.
+/// Returns an empty text, and takes nothing, if there is neither.
+std::string_view TakeRegion(TextReader& reader) {
+  TextReader ahead = reader;
+  ahead.SkipSpace();
+  const bool bracket = ahead.Take('[');
+  const char* const begin = ahead.at;
+  const auto in_name = [](char c) {
+    return IsLetterOrDigit(c) || std::string_view("/_+-=").find(c) != std::string_view::npos;
+  };
+  while (!ahead.done() && in_name(*ahead.at)) ++ahead.at;
+  const std::string_view name(begin, static_cast<std::size_t>(ahead.at - begin));
+  if (name.empty() || (bracket ? !ahead.Take(']') : name.find('/') == std::string_view::npos)) return {};
+  reader.at = ahead.at;
+  return name;
+}
+
 }  // namespace
 
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset) {
@@ -334,8 +352,15 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   reader.SkipSpace();
   if (!TakeZone(reader, offset)) return std::nullopt;
   if (!offset) reader.at = behind;
+  const std::string_view region = reader.done() ? std::string_view() : TakeRegion(reader);
+  while (!region.empty() && reader.Is('[') && !TakeRegion(reader).empty()) {}  // [u-ca=gregory] and the like
   if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
-  return InstantOf(civil, clock, offset);
+  std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  if (region.empty() || offset || !instant) return instant;
+  if (!Zone::Exists(region)) return std::nullopt;
+  instant->seconds = Zone(std::string(region)).ToUtc(instant->seconds, true);
+  instant->zoned = true;
+  return instant;
 }
 
 std::string CheckedTimeFormat(std::string_view format) {

@@ -1,6 +1,7 @@
 // Parsers of days and instants: ISO 8601 and RFC 3339, the forms that PostgreSQL, MySQL and Apache write, seconds since
 // 1970, and formats in strptime's letters. The calendar is always the Gregorian one, as in ISO 8601 and PostgreSQL. A
-// day that does not exist is no value. No function allocates memory or depends on the locale. Start at ParseInstant.
+// day that does not exist is no value. No function depends on the locale, and only names of
+// zones with a slash or in brackets need memory. Start at ParseInstant.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,9 @@ std::optional<Day> ParseDay(std::string_view text);
 /// Parses an instant. Returns std::nullopt unless `text` has one of these forms:
 /// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss]. A
 ///   zone may follow: Z, a name of a zone in any case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
-///   midnight, and a second 60 is the next second.
+///   midnight, and a second 60 is the next second. A zone may also be a name of the IANA database: after a blank if the
+///   name has a slash, and any name in brackets. An offset before the brackets counts instead of the name. Of a local
+///   time that occurs twice, the second one counts.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
 ///   (15 to 17) or nanoseconds (18 and 19). So 20260101 alone is a second, not a day.

@@ -23,18 +23,31 @@ namespace {
 using keys::KeyBytes;
 
 using TypeName = std::pair<std::string_view, ValueType>;
-/// The names of the kTypes types. PostgreSQL's names of the same types follow.
+/// The names of the kTypes types, and after them other names of the same types, most of them PostgreSQL's.
 constexpr TypeName kTypeNames[] = {
-    {"text", ValueType::kText},           {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
-    {"locale", ValueType::kLocale},       {"int", ValueType::kInt},       {"decimal", ValueType::kDecimal},
-    {"float", ValueType::kFloat},         {"bool", ValueType::kBool},     {"date", ValueType::kDate},
-    {"timestamp", ValueType::kTimestamp}, {"ip", ValueType::kIp},         {"uuid", ValueType::kUuid},
-    {"bytes-hex", ValueType::kBytesHex},  {"amount", ValueType::kAmount}, {"int2", ValueType::kInt},
-    {"int4", ValueType::kInt},            {"int8", ValueType::kInt},      {"float4", ValueType::kFloat},
-    {"float8", ValueType::kFloat},        {"numeric", ValueType::kDecimal}, {"timestamptz", ValueType::kTimestamp},
-    {"bytea", ValueType::kBytesHex},      {"inet", ValueType::kIp},       {"cidr", ValueType::kIp},
-    {"money", ValueType::kAmount}};
-constexpr std::size_t kTypes = 14;
+    {"text", ValueType::kText}, {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
+    {"locale", ValueType::kLocale}, {"int", ValueType::kInt}, {"decimal", ValueType::kDecimal},
+    {"float", ValueType::kFloat}, {"number", ValueType::kNumber}, {"bool", ValueType::kBool},
+    {"date", ValueType::kDate}, {"time", ValueType::kTime}, {"timestamp", ValueType::kTimestamp},
+    {"interval", ValueType::kInterval}, {"ip", ValueType::kIp}, {"macaddr", ValueType::kMacAddress},
+    {"uuid", ValueType::kUuid}, {"bytes-hex", ValueType::kBytesHex}, {"bit", ValueType::kBits},
+    {"severity", ValueType::kSeverity}, {"enum", ValueType::kEnum}, {"json", ValueType::kText},
+    {"int2", ValueType::kInt}, {"int4", ValueType::kInt}, {"int8", ValueType::kInt}, {"float4", ValueType::kFloat},
+    {"float8", ValueType::kFloat}, {"numeric", ValueType::kDecimal}, {"amount", ValueType::kNumber},
+    {"money", ValueType::kNumber}, {"timetz", ValueType::kTime}, {"timestamptz", ValueType::kTimestamp},
+    {"inet", ValueType::kIp}, {"cidr", ValueType::kIp}, {"macaddr8", ValueType::kMacAddress},
+    {"bytea", ValueType::kBytesHex}, {"varbit", ValueType::kBits}};
+constexpr std::size_t kTypes = 20;
+
+constexpr std::int64_t kSecondsOfDay = 86400;
+
+/// Returns true if `format`, which CheckedTimeFormat() returned, has a letter for a part of a day.
+bool HasClock(std::string_view format) {
+  for (std::size_t at = format.find('%'); at != format.npos; at = format.find('%', at + 2)) {
+    if (std::string_view("HIMSpfszZ").find(format[at + 1]) != std::string_view::npos) return true;
+  }
+  return false;
+}
 
 /// Appends the key of a value whose type ignores white space around it. `text` must be without that white space.
 /// Timestamps are handled elsewhere. Returns false and appends nothing if the text is no value of the type.
@@ -44,20 +57,30 @@ bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
       return keys::PutNumber(text, rule, true, out);
     case ValueType::kDecimal:
       return keys::PutNumber(text, rule, false, out) || keys::PutSpecial(text, out);
-    case ValueType::kAmount:
-      return keys::PutAmount(text, rule, out);
+    case ValueType::kNumber:
+      return keys::PutLooseNumber(text, rule, out);
     case ValueType::kFloat:
       return keys::PutFloatText(text, rule, out);
     case ValueType::kBool:
       return keys::PutBoolText(text.rest(), out);
     case ValueType::kDate:
       return keys::PutDayText(text.rest(), out);
+    case ValueType::kTime:
+      return keys::PutTimeText(text, out);
+    case ValueType::kInterval:
+      return keys::PutIntervalText(text, out);
     case ValueType::kIp:
       return keys::PutAddress(text.rest(), out);
+    case ValueType::kMacAddress:
+      return keys::PutMacAddress(text.rest(), out);
     case ValueType::kUuid:
       return keys::PutUuid(text.rest(), out);
     case ValueType::kBytesHex:
       return keys::PutHex(text.rest(), out);
+    case ValueType::kBits:
+      return keys::PutBits(text.rest(), out);
+    case ValueType::kSeverity:
+      return keys::PutSeverity(text.rest(), out);
     default:
       return false;
   }
@@ -107,9 +130,19 @@ std::optional<ValueType> LooksLike(std::string_view text) {
 
 ValueKey::ValueKey(const ValueRule& rule)
     : rule_(rule), time_format_(CheckedTimeFormat(rule.time_format)), collates_(CollatesByLocale()) {
-  if (!rule.time_format.empty() && rule.type != ValueType::kTimestamp) {
-    throw Error(ErrorCode::kUsage, "only timestamps have a format: " + QuoteWord(rule.time_format));
+  const bool day = rule.type == ValueType::kDate;
+  if (!rule.time_format.empty() && !day && rule.type != ValueType::kTimestamp) {
+    throw Error(ErrorCode::kUsage, "only dates and timestamps have a format: " + QuoteWord(rule.time_format));
   }
+  if (day && HasClock(time_format_)) {
+    throw Error(ErrorCode::kUsage, "the format of a date has a time of day: " + QuoteWord(rule.time_format) +
+                                       "; say timestamp(" + rule.time_format + ")");
+  }
+  if (rule.type == ValueType::kEnum && rule.labels.empty()) {
+    throw Error(ErrorCode::kUsage, "an enum needs its words, the least first: enum(low,medium,high)");
+  }
+  for (const std::string& label : rule.labels) labels_.emplace_back(label, labels_.size());
+  std::ranges::sort(labels_);
   const auto needed = [](int c) { return c >= 0 && c < 128 && std::strchr("0123456789+-eE", c) != nullptr; };
   const int point = static_cast<unsigned char>(rule.decimal_point);
   if (needed(point) || needed(rule.thousands) || point == rule.thousands) {
@@ -130,6 +163,15 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     if (!instant) return false;
     keys::PutInstant(*instant, key);
     if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
+  } else if (rule_.type == ValueType::kEnum) {
+    const std::string_view word = TextReader::Trimmed(text).rest();
+    const auto found = std::ranges::lower_bound(labels_, word, {}, &std::pair<std::string, std::size_t>::first);
+    if (found == labels_.end() || found->first != word) return false;
+    keys::PutFixed<3>(found->second, key);
+  } else if (rule_.type == ValueType::kDate && !time_format_.empty()) {
+    const std::optional<Instant> instant = ParseInstantBy(time_format_, text);
+    if (!instant) return false;
+    keys::PutDay({0, instant->seconds / kSecondsOfDay - (instant->seconds % kSecondsOfDay < 0)}, key);
   } else if (!PutParsed(rule_, TextReader::Trimmed(text), key)) {
     return false;
   }

@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "formats/keyed_record.hpp"
 #include "formats/time_text.hpp"
@@ -30,8 +32,8 @@ std::optional<ValueType> LooksLike(std::string_view text);
 /// to `out`. After each call, out.reverse() is false.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for its type, or if its characters for
-  /// the decimal point and thousands are ambiguous.
+  /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for its type, if an enum has no words,
+  /// or if its characters for the decimal point and thousands are ambiguous.
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
@@ -42,16 +44,20 @@ class ValueKey {
   /// * int: an optional sign and digits. decimal: also a fraction and an exponent, exact at any length. -0 equals 0. As
   ///   in PostgreSQL, decimal accepts inf and infinity with or without a sign, and NaN, which is greater than all
   ///   numbers. `thousands` may stand between digits before the decimal point.
-  /// * amount: a finite decimal. A currency sign before or after the number and a % after the number are ignored. A
-  ///   number in brackets is negative.
+  /// * number: a finite decimal. See PutLooseNumber for what may stand around and inside the number.
   /// * float: the texts of decimal, rounded to binary64, in IEEE 754's totalOrder: -nan, -inf, ..., -0, 0, ..., inf,
   ///   nan.
   /// * bool: f, false, no, n, off, 0 are less than t, true, yes, y, on, 1. Letters of any case.
-  /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for timestamp(FORMAT).
+  /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for date(FORMAT) and timestamp(FORMAT).
+  /// * time: see ParseClock; by the time in UTC, then the zones from east to west, as PostgreSQL's timetz.
+  /// * interval: see ParseInterval; a month has 30 days and a day has 24 hours, as in PostgreSQL's order.
   /// * ip: as PostgreSQL's inet: v4 before v6 (also before ::ffff:1.2.3.4), then by the bits of the network, the length
   ///   of the prefix, and the bits of the host. An address without a prefix has the full length.
+  /// * macaddr: six or eight bytes in hexadecimal digits, by the bytes; all addresses of six bytes are less.
   /// * uuid: 32 hexadecimal digits, with optional hyphens after every four digits and optional braces.
   /// * bytes-hex: an even number of hexadecimal digits, optionally after \x or 0x.
+  /// * bit: digits 0 and 1, optionally as b'0101'; a shorter value comes before the values that begin with it.
+  /// * severity: the levels of logs, see PutSeverity. enum: one of the labels, by their order.
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   void PutNull(FieldWriter& out) const;
 
@@ -83,6 +89,7 @@ class ValueKey {
  private:
   const ValueRule rule_;
   std::string time_format_;  ///< the time format in the form that ParseInstantBy takes
+  std::vector<std::pair<std::string, std::size_t>> labels_;  ///< the words of an enum and their places, sorted
   bool collates_;            ///< true: in this locale, texts are not ordered by their bytes, so that strxfrm is needed
 };
 

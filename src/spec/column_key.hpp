@@ -24,7 +24,13 @@ enum class ValueType : std::uint8_t {
   kIp,         ///< IP addresses, version 4 before version 6
   kUuid,
   kBytesHex,  ///< bytes written as hexadecimal digits
-  kAmount,    ///< decimal numbers with a currency sign or %
+  kNumber,    ///< decimal numbers with separators of thousands, a currency sign, %, or a suffix such as K
+  kTime,      ///< times of day, or hours of any number
+  kInterval,  ///< lengths of time
+  kMacAddress,
+  kBits,      ///< strings of the digits 0 and 1
+  kSeverity,  ///< levels of logs, from trace to emerg
+  kEnum,      ///< the words of a list, in the order of the list
 };
 
 /// How the values of a column are read and ordered.
@@ -34,8 +40,9 @@ struct ValueRule {
   bool descending = false;
   /// True: null values come first; no value: they come last in ascending order, and first in descending order.
   std::optional<bool> nulls_first;
-  /// The FORMAT of the type timestamp(FORMAT), in the letters of strptime; empty: all known formats.
+  /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime; empty: all known formats.
   std::string time_format;
+  std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
   char decimal_point = '.';
   int thousands = -1;  ///< the byte between groups of digits, as in 1,000; -1: there is none
 

@@ -366,7 +366,7 @@ expect 1 check --format lines --unique --against lines kept
 says "'kept': line 2 (byte 2) is not that of a stable sort of the input, first of equal keys kept"
 
 # Usage errors, and files that are not tables.
-for words in "--format csv -k x two.csv" "--format csv -k #3 two.csv" "--format csv -k a:number two.csv" "--format jsonl -k #1 rows.jsonl" \
+for words in "--format csv -k x two.csv" "--format csv -k #3 two.csv" "--format csv -k a:numbr two.csv" "--format jsonl -k #1 rows.jsonl" \
   "--format pgcopy -k a rows.copy" "--format pgdump -k t.z dump.sql" "--format pgdump -k v.a dump.sql" "--format csv --no-header -k a two.csv" \
   "--format csv -k a:int:int two.csv" "--format csv -k a:timestamp(%Q) two.csv" "--format jsonl --delimiter ; -k a rows.jsonl" \
   "--format lines --null x lines" "--format lines -k 1,1 lines" "--type u8 --comment x lines" "--format xml lines"; do

@@ -88,7 +88,7 @@ printf 'd,e\n23.11.2026,\n24.11.2026,\n,\n' >dates.csv
 for job in '-o kept dates.csv' '-m -o kept dates.csv dates.csv' '-u -o kept dates.csv' '--top 2 -o kept dates.csv' '--check dates.csv' \
   '-o - dates.csv' '--split 2 dates.csv kept' '--resume-dir job -o kept dates.csv'; do
   expect 3 "$g" --format csv -k d:timestamp $job >sent
-  says "column 'd': none of its [24] values is of the type timestamp: '23.11.2026', '24.11.2026'; what reads them is :timestamp(%d.%m.%Y); --force-format"
+  says "column 'd': none of its [24] values is of the type timestamp: '23.11.2026', '24.11.2026'; what reads them is :date(%d.%m.%Y); --force-format"
   [ ! -s sent ] || fail "'$job' sent something"
   # A second try gives the same message.
   expect 3 "$g" --format csv -k d:timestamp $job >sent
@@ -250,11 +250,30 @@ column() {
 }
 column ip 0.0.0.0/0 10.0.0.0/7 10.0.0.0/8 10.0.0.1/8 10.255.0.0/8 10.0.0.0/16 10.0.0.0 10.0.0.1 10.1.0.0/16 10.1.2.0/24 ::/0 ::1 \
   2001:db8::/32 2001:db8::1/32 2001:db8::/64 2001:db8::1/64 2001:db8::/65 2001:db8:: 2001:db8::1
-column amount '($5.00)' '-$4' '$-3.5' -0.5% 0 '5 %' '€5.01' '£ 6' '7 ₽' '$1000'
+column number '−1,000' '($5.00)' '-$4' '$-3.5' -0.5% 0 '5 %' '€5.01' '£ 6' '7 ₽' '$1000' '1,500.5' '1.6K' '1.6 Ki' '₽ 12 345' '$1M' '1.5G'
 column money '$9' '$10'
 column timestamp '2026-11-23 10:00:00 CEST' '2026-11-23 10:00:00 cet' '2026-11-23 10:00:00Z' '2026-11-23 06:00:00 EST' '2026-11-23 04:00:00 pst'
 column 'timestamp(%H:%M %Z)' '12:00 MSK' '12:00 CEST' '12:00 CET' '12:00 GMT' '12:00 EST'
 column nocase _ a A_ ab B
+column 'date(%d.%m.%Y)' 31.12.1999 1.1.2000 02.01.2000
+column time -01:00:00 00:00 '1:00 am' '09:00 CET' 08:00 '12:00 PM' 24:00 100:00:00
+column interval '-1 day' '-1 day +02:03:00' -500ms 0 1.5 '1 day, 2:03:04' PT30H '1 mon' '+1-2 -3 +4:05:06' infinity
+column macaddr 00:00:00:00:00:01 08-00-2b-01-02-03 0800.2b01.0204 08002b010205 ff:ff:ff:ff:ff:ff 0:0:0:0:0:0:0:1
+column bit 0 00 01 "b'010'" 1 11
+column severity trace D INFO '[notice]' WARNING: err FATAL alert panic
+column "enum(low,mid high,'a,b')" low 'mid high' 'a,b'
+expect 2 "$g" -k 'v:date(%d.%m.%Y %H)' in.tsv got
+says 'say timestamp(%d.%m.%Y %H)'
+for key in enum 'enum()' "enum('a)" 'enum(a,,b)' 'enum(a,a)' "enum('a'b,c)"; do expect 2 "$g" -k "v:$key" in.tsv got; done
+printf 'v\n01/02/2026\n02/03/2026\n' >days.csv
+expect 3 "$g" -k v:date days.csv got
+says 'what reads them is :date(%m/%d/%Y), or :date(%d/%m/%Y)'
+printf 'x low\ny high\nz low\n' >in.txt
+printf 'y high\nx low\nz low\n' >want.txt
+for key in '2:enum(high,low)' '~ (.*):enum(high,low)' '2:enum(low,high):desc'; do
+  expect 0 "$g" -t ' ' -k "$key" in.txt got
+  same got want.txt
+done
 expect 3 "$g" -k v:timestamp --format tsv <(printf 'v\n2026-11-23 10:00:00 NIX\n') got
 
 # --- Headers of COPY, and names as a dump writes them ----------------------------------------------------------------

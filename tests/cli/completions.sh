@@ -126,7 +126,7 @@ table.csv -kmy@<table.csv><-kmy name>
 my\ table.csv -k sa@<my table.csv><-k><say "hi">
 'my table.csv' -k '"a:@<my table.csv><-k><"a:b">
 table.csv -k \"a:@<table.csv><-k><"a:b">
-table.csv -k name:ti@<table.csv><-k><name:timestamp>
+table.csv -k name:times@<table.csv><-k><name:timestamp>
 table.csv -k 'my name':timestamp:des@<table.csv><-k><my name:timestamp:desc>
 --progress=al@<--progress=always>
 --progress al@<--progress><always>
@@ -224,7 +224,7 @@ if command -v fish >/dev/null; then
   is "$(offered "gpusort 'my table.csv' -k 'my")" 'my name|'
   is "$(offered 'gpusort my\ table.csv --key=my')" '--key=my name|'
   is "$(offered 'gpusort table.csv -k \"a')" '"a:b"|'
-  is "$(offered 'gpusort table.csv -k name:ti')" 'name:timestamp|'
+  is "$(offered 'gpusort table.csv -k name:times')" 'name:timestamp|'
   is "$(offered 'gpusort --progress al')" 'always|'
   is "$(offered 'gpusort --log-lev')" '--log-level=|'
   is "$(offered './bin/gpusort --temp-dir fol')" 'folder/|'

@@ -69,7 +69,7 @@ INSERT INTO t SELECT id,
        ELSE draw('{::1,2001:db8::ff,255.255.255.255,0.0.0.0,fe80::1,::ffff:1.2.3.4}', random())::inet END,
   CASE WHEN random() < 0.9 THEN substr(decode(md5(random()::text), 'hex'), 1, (random() * 4)::int) END,
   draw(array['', 'a', 'A', E'a\tb', E'a\nb', 'a"b', 'a,b', '"', 'it''s', E'a\\b', E'\\', E'a\r\nb', E'\r', E'\\N',
-             E'\\.', 'N', 'NULL', ' a ', 'é', '字', E'\u0001', E'\b\f\v', 'a10', 'a9'], random())
+             E'\\.', 'N', 'NULL', ' a ', 'é', '字', E'\u0001', E'\b\f\v', 'a10', 'a9', '_', 'A_', 'Z', 'z'], random())
   FROM generate_series(1, 1500) AS id;
 CREATE TABLE got (LIKE t);
 ALTER TABLE got ADD pos bigserial;
@@ -173,9 +173,13 @@ check_zones() {
   sql <<'SQL'
 CREATE TABLE zones (name text);
 \copy zones FROM 'zones'
+INSERT INTO zones VALUES ('Europe/Berlin'), ('America/New_York'), ('Asia/Kathmandu'), ('Australia/Lord_Howe');
 SELECT setseed(0.25);
 CREATE TABLE z AS SELECT row_number() OVER () AS id, '2020-05-05 00:00:00'::timestamp + random() * interval '3 days' || ' ' || name AS text,
   ((random() - 0.5) * 10 ^ (random() * 9))::numeric::money AS m FROM zones, generate_series(1, 5);
+-- Hours that occur twice and hours that are left out.
+INSERT INTO z SELECT 10000 + row_number() OVER (), day + g * interval '10 min' || ' Europe/Berlin', 0::money
+  FROM generate_series(0, 30) g, unnest('{2026-10-25 00:00,2026-03-29 00:00}'::timestamp[]) day;
 \copy (SELECT * FROM z ORDER BY id) TO 'z.copy' WITH (HEADER)
 \copy (SELECT * FROM z ORDER BY id) TO 'z.csv' WITH (FORMAT csv, HEADER)
 \copy (SELECT * FROM z ORDER BY id) TO 'z.binary' WITH (FORMAT binary)
@@ -187,11 +191,62 @@ SQL
     expect 0 "$bin/gpusort" --format $format --header 1 --strict -k text:timestamp "$file" sorted
     same by-time <(tail -n +2 sorted | cut -d "$([ $format = csv ] && echo , || printf '\t')" -f 1)
     expect 0 "$bin/gpusort_check" --format $format --header 1 -k text:timestamp --against "$file" sorted >/dev/null
-    expect 0 "$bin/gpusort" --format $format --header 1 --strict --thousands , -k m:money:desc "$file" sorted
+    expect 0 "$bin/gpusort" --format $format --header 1 --strict -k m:money:desc "$file" sorted
     same by-money <(tail -n +2 sorted | cut -d "$([ $format = csv ] && echo , || printf '\t')" -f 1)
   done
   expect 0 "$bin/gpusort" --format pgcopy-binary --strict -k '#3:money:desc' z.binary sorted
   expect 0 "$bin/gpusort_check" --format pgcopy-binary -k '#3:money:desc' --against z.binary sorted >/dev/null
+}
+
+# Types that databases have besides numbers and texts, in the notations that the server writes.
+check_types() {
+  sql <<'SQL'
+SELECT setseed(0.75);
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'very, very happy', 'it''s');
+CREATE TABLE v AS SELECT id, draw('{00:00,24:00,12:30:00.5,23:59:59.999999,09:00}', random())::time AS ti,
+  draw('{00:00+00,02:00+02,10:00-05:30,15:30+00,24:00-15:59:59,23:30+15:59,12:00:00.25+01}', random())::timetz AS tz,
+  CASE WHEN random() < 0.5 THEN make_interval((random() * 4 - 2)::int, (random() * 4 - 2)::int, 0, (random() * 4 - 2)::int,
+         (random() * 40 - 20)::int, 0, random() * 9 - 5)
+       ELSE draw('{0,30 days,1 mon,-1 mon,24:00:00,1 day,-00:00:00.000001,-1 day +23:59:59,178000000 years}', random())::interval END AS iv,
+  ('08:00:2b:01:02:' || lpad(to_hex((random() * 255)::int), 2, '0'))::macaddr AS mac,
+  draw('{08:00:2b:01:02:03,00:00:00:00:00:00:00:00,ff:00:2b:01:02:03:04:05,08:00:2b:ff:fe:01:02:04}', random())::macaddr8 AS mac8,
+  draw('{0,1,00,01,10,11111111,111111110,011111111}', random())::varbit AS bi, draw(enum_range(NULL::mood)::text[], random())::mood AS mo,
+  draw('{10.0.0.0/8,10.0.0.0/9,10.0.0.0/32,::/0,192.168.0.0/16,2001:db8::/32}', random())::cidr AS ci,
+  ((random() - 0.5) * 10 ^ (random() * 9))::numeric::money AS m, draw('{"{\"a\": 1}","[]","1","null"}', random())::json AS js
+  FROM generate_series(1, 400) AS id;
+CREATE TABLE vgot (LIKE v);
+ALTER TABLE vgot ADD pos bigserial;
+SQL
+  local columns=(id ti tz iv mac mac8 bi mo ci m js) pair key column words style format
+  local types=(ti:time tz:timetz:desc iv:interval iv:interval:desc mac:macaddr mac8:macaddr8 bi:bit bi:varbit:desc ci:cidr
+    "mo:enum(sad,ok,'very, very happy','it''s')" m:money:desc js:json)
+  for style in postgres postgres_verbose iso_8601 sql_standard; do
+    PGOPTIONS="-c intervalstyle=$style" sql -c "\\copy (SELECT * FROM v ORDER BY id) TO 'v.$style'"
+    expect 0 "$bin/gpusort" --format pgcopy --strict -k '#4:interval' "v.$style" sorted
+    same <(sql -c 'SELECT id FROM v ORDER BY iv, id') <(cut -f 1 sorted)
+    expect 0 "$bin/gpusort_check" --format pgcopy -k '#4:interval' --stable --against "v.$style" sorted >/dev/null
+  done
+  sql -c "\\copy (SELECT * FROM v ORDER BY id) TO 'v.binary' WITH (FORMAT binary)"
+  for pair in "${types[@]}"; do
+    column=${pair%%:*}
+    words=$column
+    case $column in js) words='js::text COLLATE "C"' ;; esac
+    case $pair in *:desc) words+=' DESC' ;; esac
+    for key in "${!columns[@]}"; do [ "${columns[key]}" != "$column" ] || break; done
+    key="#$((key + 1)):${pair#*:}"
+    expect 0 "$bin/gpusort" --format pgcopy --strict -k "$key" v.postgres sorted
+    sql -c "SELECT id FROM v ORDER BY $words, id" >want
+    same want <(cut -f 1 sorted)
+    expect 0 "$bin/gpusort_check" --format pgcopy -k "$key" --stable --against v.postgres sorted >/dev/null
+    expect 0 "$bin/gpusort" --format pgcopy-binary --strict -k "$key" v.binary sorted
+    expect 0 "$bin/gpusort_check" --format pgcopy-binary -k "$key" --stable --against v.binary sorted >/dev/null
+    same want <(sql <<SQL
+TRUNCATE vgot RESTART IDENTITY;
+\\copy vgot ($(IFS=,; echo "${columns[*]}")) FROM 'sorted' WITH (FORMAT binary)
+SELECT id FROM vgot ORDER BY pos
+SQL
+    )
+  done
 }
 
 check_broken_files() {
@@ -342,6 +397,7 @@ check_copy pgcopy-csv 'FORMAT csv'
 check_copy pgcopy-binary 'FORMAT binary'
 check_dump
 check_zones
+check_types
 check_broken_files
 nothing_left
 echo "databases: ok"

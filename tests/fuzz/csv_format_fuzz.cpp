@@ -36,7 +36,7 @@ JobSpec OptionsOf(unsigned code) {
   spec.source.table->header = code / 16 % 3;
   spec.source.table->nulls = {"\\N"};
   spec.source.table->strict = code / 64 % 2 != 0;
-  for (unsigned type = 0; code >= 128 && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
+  for (unsigned type = 0; code >= 128 && type <= static_cast<unsigned>(ValueType::kSeverity); ++type) {
     ColumnKey key;
     key.number = type % 4 + 1;
     key.text = key.column = std::to_string(key.number);

@@ -37,7 +37,7 @@ JobSpec OptionsOf(const Kind& kind, bool keys) {
   spec.source.table->name = kind.name;
   spec.source.table->delimiter = '\t';
   spec.source.table->quote = kind.quote;
-  for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
+  for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kSeverity); ++type) {
     ColumnKey key;
     key.number = IsDump(kind) ? 0 : type % 3 + 1;
     key.text = key.column = IsDump(kind) ? "t.a" : std::to_string(key.number);

@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   const std::string other = text.substr(0, text.find(';'));
   const std::string value = other.size() == text.size() ? text : text.substr(other.size() + 1);
   ValueRule rule;
-  rule.type = static_cast<ValueType>(bytes[0] % (static_cast<unsigned>(ValueType::kBytesHex) + 1));
+  rule.type = static_cast<ValueType>(bytes[0] % (static_cast<unsigned>(ValueType::kEnum) + 1));
+  if (rule.type == ValueType::kEnum) rule.labels = {"a", "b"};
   if ((bytes[1] & 1) != 0) {
     rule.decimal_point = ',';
     rule.thousands = '.';
@@ -66,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   }
   try {
     rule = {};
-    rule.type = ValueType::kTimestamp;
+    rule.type = (bytes[1] & 2) != 0 ? ValueType::kDate : ValueType::kTimestamp;
     rule.time_format = other;
     CheckValues(rule, value, text);
   } catch (const Error& error) {

@@ -1281,6 +1281,26 @@ Table TableOf(const std::string& name) {
   return table;
 }
 
+/// Returns the words between the commas. A word may stand in single quotes, which are doubled inside.
+std::vector<std::string> LabelsOf(std::string_view text) {
+  std::vector<std::string> labels;
+  while (true) {
+    std::string label;
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (text.starts_with('\'')) {
+      if (!TakeQuoted(text, '\'', label)) throw BadRule("a word has no closing quote");
+    } else {
+      label = text.substr(0, text.find(','));
+      text.remove_prefix(label.size());
+    }
+    if (label.empty() || std::ranges::find(labels, label) != labels.end())
+      throw BadRule("a word is empty or twice there");
+    labels.push_back(std::move(label));
+    if (text.empty()) return labels;
+    if (!TakeText(text, ",")) throw BadRule("there is something behind a word");
+  }
+}
+
 Key ReadKey(const std::string& text, char point, int thousands) {
   Key key;
   key.text = text;
@@ -1314,18 +1334,28 @@ Key ReadKey(const std::string& text, char point, int thousands) {
   while (!rest.empty()) {
     if (!TakeText(rest, ":")) throw BadRule("there is something behind the closing quote of its name");
     std::string_view part = rest.substr(0, rest.find(':'));
-    constexpr std::string_view kFormat = "timestamp(";
-    if (rest.starts_with(kFormat)) {
-      // A format may contain colons and brackets, so it ends at the last bracket that ends a part.
+    const std::string_view bracket = rest.substr(0, rest.find('(') + 1);
+    if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(") {
+      // Colons and brackets may stand inside: the part goes to the last bracket that ends a part.
       std::size_t end = rest.rfind("):");
       if (rest.ends_with(')')) end = rest.size() - 1;
       if (end == rest.npos) throw BadRule("its time format has no end");
       part = rest.substr(0, end + 1);
       typed = once(typed, "types");
-      key.rule.type = Type::kTimestamp;
-      key.rule.time_format = part.substr(kFormat.size(), end - kFormat.size());
-      if (key.rule.time_format.empty()) throw BadRule("its time format is empty");
-      CheckTimeFormat(key.rule.time_format);
+      const std::string_view inside = part.substr(bracket.size(), end - bracket.size());
+      if (inside.empty()) throw BadRule("there is nothing in its brackets");
+      if (bracket == "enum(") {
+        key.rule.type = Type::kEnum;
+        key.rule.labels = LabelsOf(inside);
+      } else {
+        key.rule.type = bracket == "date(" ? Type::kDate : Type::kTimestamp;
+        key.rule.time_format = inside;
+        CheckTimeFormat(key.rule.time_format);
+        for (std::size_t at = inside.find('%'); at != inside.npos; at = inside.find('%', at + 2)) {
+          const bool clock = std::string_view("HIMSpfsRTzZ").find(inside[at + 1]) != std::string_view::npos;
+          if (clock && key.rule.type == Type::kDate) throw BadRule("the format of a date has a time of day");
+        }
+      }
     } else if (part == "asc" || part == "desc") {
       directed = once(directed, "directions");
       key.rule.descending = part == "desc";

@@ -11,8 +11,12 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <utility>
+
+#include "check/written_values.hpp"
+#include "check/zone_file.hpp"
 
 namespace check {
 namespace {
@@ -129,49 +133,6 @@ Value ReadNumber(const Rule& rule, std::string_view text) {
   if (!IsInfinity(text)) return Null{};
   number.kind = negative ? Number::kMinusInfinity : Number::kInfinity;
   return number;
-}
-
-/// Reads a number with a currency sign or a %, which are ignored. A number in brackets is negative.
-Value ReadAmount(const Rule& rule, std::string_view text) {
-  static constexpr std::string_view kSigns[] = {"$", "\xC2\xA2", "\xC2\xA3", "\xC2\xA4", "\xC2\xA5"};
-  std::string number;
-  bool brackets = false;
-  if (text.size() > 1 && text.front() == '(' && text.back() == ')') {
-    text = Trim(text.substr(1, text.size() - 2));
-    brackets = true;
-  }
-  const auto currency = [](std::string_view at) -> std::size_t {
-    for (const std::string_view sign : kSigns) {
-      if (at.starts_with(sign)) return sign.size();
-    }
-    const std::string_view three = at.substr(0, 3);
-    return three >= "\u20A0" && three <= "\u20CF" ? 3 : 0;
-  };
-  std::string sign;
-  const auto take_sign = [&] {
-    if (sign.empty() && !brackets && !text.empty() && (text[0] == '-' || text[0] == '+')) {
-      sign = text[0];
-      text.remove_prefix(1);
-    }
-  };
-  take_sign();
-  if (const std::size_t size = currency(text); size > 0) {
-    text.remove_prefix(size);
-    TakeBlanks(text);
-    take_sign();
-  } else if (text.ends_with('%')) {
-    text = Trim(text.substr(0, text.size() - 1));
-  } else {
-    for (std::size_t at = text.size() < 3 ? 0 : text.size() - 3; at < text.size(); ++at) {
-      if (currency(text.substr(at)) != text.size() - at) continue;
-      text = Trim(text.substr(0, at));
-      break;
-    }
-  }
-  if (text.empty() || text[0] == '-' || text[0] == '+') return Null{};
-  const Value value = ReadNumber(rule, (brackets ? "-" : sign) + std::string(text));
-  const auto* const read = std::get_if<Number>(&value);
-  return read == nullptr || read->kind != Number::kFinite ? Value(Null{}) : value;
 }
 
 Value ReadFloat(const Rule& rule, std::string_view text) {
@@ -387,6 +348,16 @@ Value ReadLogInstant(std::string_view text) {
   return MakeValue(date, time);
 }
 
+/// Takes a name of the IANA database with a slash, perhaps after blanks, or any name in brackets. Empty: there is none.
+std::string TakeRegion(std::string_view& text) {
+  static const std::regex pattern("\\s*(?:\\[([A-Za-z0-9/_+=-]+)\\]|([A-Za-z0-9_+=-]*/[A-Za-z0-9/_+=-]*))");
+  std::cmatch match;
+  const char* const end = text.data() + text.size();
+  if (!std::regex_search(text.data(), end, match, pattern, std::regex_constants::match_continuous)) return {};
+  text.remove_prefix(static_cast<std::size_t>(match.length()));
+  return match[1].str() + match[2].str();
+}
+
 Value ReadInstant(std::string_view text) {
   if (const auto infinite = ReadInfinity(text)) return *infinite;
   // A number of seconds since 1970, perhaps with a fraction. From 11 digits on it counts milliseconds, from 15 on
@@ -419,8 +390,16 @@ Value ReadInstant(std::string_view text) {
   TakeBlanks(zone);
   if (!TakeZone(zone, time.east, zoned)) return Null{};
   if (zoned) text = zone;
+  const std::string region = TakeRegion(text);
+  while (!region.empty() && text.starts_with('[') && !TakeRegion(text).empty()) {}
   if (!TakeChrist(text, date) || !text.empty()) return Null{};
-  return MakeValue(date, time);
+  Value value = MakeValue(date, time);
+  auto* const instant = std::get_if<Instant>(&value);
+  if (region.empty() || zoned || instant == nullptr) return value;
+  const std::optional<std::int64_t> utc = UtcIn(region, instant->count);
+  if (!utc) return Null{};
+  instant->count = *utc;
+  return value;
 }
 
 /// Replaces letters that stand for several other letters.
@@ -561,6 +540,13 @@ Value ReadInstantBy(const std::string& format, std::string_view text) {
   bool zoned = false;
   Value value = TakeInstant(format, text, zoned);
   return text.empty() ? value : Null{};
+}
+
+/// The format has no time of day.
+Value ReadDayBy(const std::string& format, std::string_view text) {
+  Value value = ReadInstantBy(format, text);
+  if (auto* const instant = std::get_if<Instant>(&value)) instant->count /= kDaySeconds;
+  return value;
 }
 
 std::strong_ordering CompareInstants(const Instant& a, const Instant& b) {
@@ -749,6 +735,23 @@ Value ReadMicros(std::int64_t micros) {
   return MakeInstant((micros - part) / kSecond + kEpoch, std::to_string(kSecond + part).substr(1));
 }
 
+/// Microseconds, and perhaps the seconds that the zone is west of UTC.
+Value ReadBinaryTime(const Rule& rule, std::string_view bytes) {
+  if (bytes.size() != 8 && bytes.size() != 12) return Null{};
+  const auto micros = Load<std::int64_t>(bytes);
+  if (micros < 0 || micros > kDaySeconds * 1000000) return Null{};
+  const auto two = [](std::int64_t number) { return std::to_string(100 + number).substr(1); };
+  const auto clock = [&](std::int64_t time) {
+    return two(time / 3600) + ":" + two(time / 60 % 60) + ":" + two(time % 60);
+  };
+  std::string text = clock(micros / 1000000) + "." + std::to_string(1000000 + micros % 1000000).substr(1);
+  if (bytes.size() == 12) {
+    const auto west = Load<std::int32_t>(bytes.substr(8));
+    text += (west > 0 ? "-" : "+") + clock(std::abs(west));
+  }
+  return ReadValue(rule, text);
+}
+
 Value ReadDays(std::int32_t days) {
   constexpr std::int32_t kEpoch = 10957;  // 2000
   if (InfinityOf(days) != 0) return Instant{InfinityOf(days), 0, {}};
@@ -799,30 +802,40 @@ std::string NaturalIdentity(std::string_view text) {
 
 Type TypeOf(std::string_view name) {
   static constexpr std::pair<std::string_view, Type> kNames[] = {{"text", Type::kText},
+                                                                 {"json", Type::kText},
                                                                  {"nocase", Type::kNoCase},
                                                                  {"natural", Type::kNatural},
                                                                  {"locale", Type::kLocale},
                                                                  {"int", Type::kInt},
-                                                                 {"decimal", Type::kDecimal},
-                                                                 {"float", Type::kFloat},
-                                                                 {"bool", Type::kBool},
-                                                                 {"date", Type::kDate},
-                                                                 {"timestamp", Type::kTimestamp},
-                                                                 {"ip", Type::kIp},
-                                                                 {"uuid", Type::kUuid},
-                                                                 {"bytes-hex", Type::kBytesHex},
                                                                  {"int2", Type::kInt},
                                                                  {"int4", Type::kInt},
                                                                  {"int8", Type::kInt},
+                                                                 {"decimal", Type::kDecimal},
+                                                                 {"numeric", Type::kDecimal},
+                                                                 {"float", Type::kFloat},
                                                                  {"float4", Type::kFloat},
                                                                  {"float8", Type::kFloat},
-                                                                 {"numeric", Type::kDecimal},
+                                                                 {"number", Type::kNumber},
+                                                                 {"amount", Type::kNumber},
+                                                                 {"money", Type::kNumber},
+                                                                 {"bool", Type::kBool},
+                                                                 {"date", Type::kDate},
+                                                                 {"time", Type::kTime},
+                                                                 {"timetz", Type::kTime},
+                                                                 {"timestamp", Type::kTimestamp},
                                                                  {"timestamptz", Type::kTimestamp},
-                                                                 {"bytea", Type::kBytesHex},
+                                                                 {"interval", Type::kInterval},
+                                                                 {"ip", Type::kIp},
                                                                  {"inet", Type::kIp},
                                                                  {"cidr", Type::kIp},
-                                                                 {"amount", Type::kAmount},
-                                                                 {"money", Type::kAmount}};
+                                                                 {"macaddr", Type::kMacAddress},
+                                                                 {"macaddr8", Type::kMacAddress},
+                                                                 {"uuid", Type::kUuid},
+                                                                 {"bytes-hex", Type::kBytesHex},
+                                                                 {"bytea", Type::kBytesHex},
+                                                                 {"bit", Type::kBits},
+                                                                 {"varbit", Type::kBits},
+                                                                 {"severity", Type::kSeverity}};
   for (const auto& [known, type] : kNames) {
     if (known == name) return type;
   }
@@ -856,14 +869,12 @@ Value ReadValue(const Rule& rule, std::string_view text) {
     case Type::kInt:
     case Type::kDecimal:
       return ReadNumber(rule, trimmed);
-    case Type::kAmount:
-      return ReadAmount(rule, trimmed);
     case Type::kFloat:
       return ReadFloat(rule, trimmed);
     case Type::kBool:
       return ReadBool(trimmed);
     case Type::kDate:
-      return ReadDay(trimmed);
+      return rule.time_format.empty() ? ReadDay(trimmed) : ReadDayBy(PlainFormat(rule.time_format), trimmed);
     case Type::kTimestamp:
       return rule.time_format.empty() ? ReadInstant(trimmed) : ReadInstantBy(PlainFormat(rule.time_format), trimmed);
     case Type::kIp:
@@ -872,8 +883,14 @@ Value ReadValue(const Rule& rule, std::string_view text) {
       return ReadUuid(trimmed);
     case Type::kBytesHex:
       return ReadHex(trimmed);
+    case Type::kEnum: {
+      const auto found = std::ranges::find(rule.labels, trimmed);
+      if (found == rule.labels.end()) return Null{};
+      return std::to_string(1000000 + (found - rule.labels.begin()));
+    }
+    default:
+      return ReadWrittenValue(rule, trimmed);
   }
-  return Null{};
 }
 
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
@@ -884,7 +901,7 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
       if (size == 4) return ReadValue(rule, std::to_string(Load<std::int32_t>(bytes)));
       if (size == 8) return ReadValue(rule, std::to_string(Load<std::int64_t>(bytes)));
       return Null{};
-    case Type::kAmount:  // the number counts cents
+    case Type::kNumber:  // the number counts cents
       if (size == 8) return ReadNumber(rule, std::to_string(Load<std::int64_t>(bytes)));
       return Null{};
     case Type::kDecimal:
@@ -899,6 +916,7 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
       if (size != 1) return Null{};
       return std::string(bytes[0] != 0 ? "1" : "0");
     case Type::kDate:
+      if (!rule.time_format.empty()) return ReadValue(rule, bytes);
       if (size != 4) return Null{};
       return ReadDays(Load<std::int32_t>(bytes));
     case Type::kTimestamp:
@@ -910,6 +928,36 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
     case Type::kUuid:
       if (size != 16) return Null{};
       return std::string(bytes);
+    case Type::kTime:
+      return ReadBinaryTime(rule, bytes);
+    case Type::kInterval: {
+      if (size != 16) return Null{};
+      const auto micros = Load<std::int64_t>(bytes);
+      return ReadValue(rule, std::to_string(Load<std::int32_t>(bytes.substr(12))) + " mons " +
+                                 std::to_string(Load<std::int32_t>(bytes.substr(8))) + " days " +
+                                 std::to_string(micros / 1000) + " ms " + std::to_string(micros % 1000) + " us");
+    }
+    case Type::kMacAddress: {
+      if (size != 6 && size != 8) return Null{};
+      std::string digits;
+      for (const char byte : bytes) {
+        for (const int half : {byte >> 4 & 15, byte & 15}) digits += "0123456789abcdef"[half];
+      }
+      return ReadValue(rule, digits);
+    }
+    case Type::kBits: {
+      if (size < 4) return Null{};
+      std::string bits;
+      for (const char byte : bytes.substr(4)) {
+        for (int bit = 7; bit >= 0; --bit) bits += (byte >> bit & 1) != 0 ? '1' : '0';
+      }
+      const std::size_t count = Load<std::uint32_t>(bytes);
+      if (count > bits.size() || bits.size() - count > 7) return Null{};
+      return bits.substr(0, count);
+    }
+    case Type::kSeverity:
+    case Type::kEnum:
+      return ReadValue(rule, bytes);
     case Type::kNoCase:
       return Folded(bytes);
     case Type::kLocale:
@@ -930,7 +978,7 @@ std::strong_ordering CompareValues(const Rule& rule, const Value& a, const Value
         return CompareNatural(std::get<std::string>(a), std::get<std::string>(b));
       case Type::kInt:
       case Type::kDecimal:
-      case Type::kAmount:
+      case Type::kNumber:
         return CompareNumbers(std::get<Number>(a), std::get<Number>(b));
       case Type::kFloat:
         return std::strong_order(std::get<double>(a), std::get<double>(b));

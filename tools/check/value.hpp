@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace check {
 
@@ -27,14 +28,21 @@ enum class Type {
   kIp,
   kUuid,
   kBytesHex,
-  kAmount
+  kNumber,
+  kTime,
+  kInterval,
+  kMacAddress,
+  kBits,
+  kSeverity,
+  kEnum
 };
 
 struct Rule {
   Type type = Type::kText;
   bool descending = false;
   std::optional<bool> nulls_first;  ///< whether nulls come first; not set: only in descending order
-  std::string time_format;          ///< the FORMAT of the type timestamp(FORMAT)
+  std::string time_format;          ///< the FORMAT of the types timestamp(FORMAT) and date(FORMAT)
+  std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
   char point = '.';
   int thousands = -1;  ///< the character between groups of digits; -1: none
 };

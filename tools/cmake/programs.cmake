@@ -44,7 +44,8 @@ foreach(tool gpusort_gen gpusort_check)
 endforeach()
 target_sources(gpusort_gen PRIVATE tools/gen/logs.cpp)
 target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/logs.cpp tools/check/sequence.cpp
-               tools/check/table.cpp tools/check/value.cpp)
+               tools/check/table.cpp tools/check/value.cpp tools/check/written_values.cpp
+               tools/check/zone_file.cpp)
 # This file defines names that other files also define, so it cannot be part of a unity build.
 set_source_files_properties(tools/check/logs.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 

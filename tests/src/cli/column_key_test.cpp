@@ -92,12 +92,22 @@ TEST(ParseColumnKey, SaysWhatIsWrong) {
       {"a:timestamp()", "an empty time format"},
       {"a:timestamp(%F", "unknown 'timestamp(%F'"},
       {"a:timestamp(%F)x", "unknown 'timestamp(%F)x'"},
-      {"a:date(%F)", "unknown 'date(%F)'"}};
+      {"a:int(%F)", "unknown 'int(%F)'"},
+      {"a:date()", "an empty time format"},
+      {"a:enum", "an enum needs its words"},
+      {"a:enum()", "an enum needs its words"},
+      {"a:enum(x,,y)", "is empty"},
+      {"a:enum(x,)", "is empty"},
+      {"a:enum(x,y,x)", "has 'x' twice"}};
   for (const auto& [text, why] : cases) {
     const std::string complaint = Complaint(text);
     EXPECT_NE(complaint.find(why), std::string::npos) << text << ": " << complaint;
     EXPECT_NE(complaint.find("'" + text + "'"), std::string::npos) << complaint;
   }
+  EXPECT_NE(Complaint("a:enum(x,'y)").find("has no closing quote"), std::string::npos);
+  EXPECT_NE(Complaint("a:enum('x'y)").find("there is no comma"), std::string::npos);
+  EXPECT_EQ(ParseColumnKey("a:enum(x, 'it''s, y', z w):desc").rule.labels, (std::vector<std::string>{"x", "it's, y", "z w"}));
+  EXPECT_EQ(ParseColumnKey("a:date(%d.%m.%Y):desc").rule.time_format, "%d.%m.%Y");
   EXPECT_NE(Complaint("a:b").find("text, nocase, natural"), std::string::npos);
   EXPECT_NE(Complaint("a:b").find("double quotes"), std::string::npos);
 }

@@ -151,7 +151,8 @@ TEST(Completion, HasTheTypesOfKeysBehindTheirColons) {
   EXPECT_EQ(Candidates({"a.csv", "-k", "x:de"}), (Words{"x:decimal", "x:desc"}));
   EXPECT_EQ(Candidates({"a.csv", "-k", "x:int:de"}), Words{"x:int:desc"});
   EXPECT_EQ(Candidates({"--format=csv", "-k", "\"x:de\":desc:n"}),
-            (Words{"\"x:de\":desc:nocase", "\"x:de\":desc:natural", "\"x:de\":desc:nulls-first", "\"x:de\":desc:nulls-last"}));
+            (Words{"\"x:de\":desc:nocase", "\"x:de\":desc:natural", "\"x:de\":desc:number",
+                   "\"x:de\":desc:nulls-first", "\"x:de\":desc:nulls-last"}));
   EXPECT_EQ(Candidates({"a.csv", "-k", "\"x:de"}), Words{});
 }
 

@@ -31,10 +31,11 @@ namespace {
 using namespace std::string_literals;
 using Texts = std::vector<std::string>;
 
-constexpr ValueType kAllTypes[] = {ValueType::kText,    ValueType::kNoCase,    ValueType::kNatural, ValueType::kLocale,
-                                   ValueType::kInt,     ValueType::kDecimal,   ValueType::kFloat,   ValueType::kBool,
-                                   ValueType::kDate,    ValueType::kTimestamp, ValueType::kIp,      ValueType::kUuid,
-                                   ValueType::kBytesHex, ValueType::kAmount};
+constexpr ValueType kAllTypes[] = {
+    ValueType::kText,     ValueType::kNoCase,     ValueType::kNatural,  ValueType::kLocale,   ValueType::kInt,
+    ValueType::kDecimal,  ValueType::kFloat,      ValueType::kBool,     ValueType::kDate,     ValueType::kTimestamp,
+    ValueType::kIp,       ValueType::kUuid,       ValueType::kBytesHex, ValueType::kNumber,   ValueType::kTime,
+    ValueType::kInterval, ValueType::kMacAddress, ValueType::kBits,     ValueType::kSeverity, ValueType::kEnum};
 
 template <typename T>
 int Sign(const T& a, const T& b) {
@@ -45,6 +46,7 @@ ValueRule Rule(ValueType type, bool descending = false) {
   ValueRule rule;
   rule.type = type;
   rule.descending = descending;
+  if (type == ValueType::kEnum) rule.labels = {"low", "mid high", "high"};
   return rule;
 }
 
@@ -736,12 +738,263 @@ RC_GTEST_PROP(ValueKey, AddressesOrderByFamilyNetworkPrefixAndHost, ()) {
 }
 
 TEST(ValueKey, AmountsHaveASignThatCountsForNothing) {
-  ExpectChain(ValueType::kAmount, {{"($1000)", "-$1000", "$-1000", "$ -1e3", "(1000.00 %)"},
+  ExpectChain(ValueType::kNumber, {{"($1000)", "-$1000", "$-1000", "$ -1e3", "(1000.00 %)"},
                                    {"-0.5%", "-.5", "-0.50 \u20AC"},
                                    {"0", "$0", "-$0", "0%"},
                                    {"\u00A35.01", "5.01\u00A2", " 5.01 % ", "+5.01"},
                                    {"\u20B910", "$10", "10 \u20BD"}});
-  ExpectNone(ValueType::kAmount, {"", "$", "%", "()", "$$5", "5%%", "$5%", "5 km", "--5", "-$-5", "(-5)", "inf", "$inf", "\u20505", "\u20D05"});
+  ExpectNone(ValueType::kNumber, {"", "$", "%", "()", "$$5", "5%%", "$5%", "5 km", "--5", "-$-5", "(-5)", "inf", "$inf",
+                                  "\u20505", "\u20D05"});
+}
+
+TEST(ValueKey, NumbersHaveSeparatorsAndSuffixes) {
+  const Texts none = {"1,23",       "1,2345",        "1234,567",  ",123",  "1,,234",    "12,34",
+                      "123,45,678", "1,23,456,789",  "1,234 567", "1 23",  "1.234.567", "5KB%",
+                      "5m",         "5Kb",           "5KiK",      "K",     "%K",        "1,234,",
+                      "1'23",       "\u22121\u2212", "1e5e5",     "5 B B", "5b",        "1.5 \u22122"};
+  ExpectNone(ValueType::kNumber, none);
+  ExpectChain(ValueType::kNumber, {{"-1,234.5", "\u22121234.5", "(1,234.50)", "-$1,234.5", "$-1,234.5", "-1_234.5",
+                                    "-1\u2019"
+                                    "234.5"},
+                                   {"0", "-0", "0K", "0 KiB", "(0)"},
+                                   {"999", "999B", "999 B"},
+                                   {"1000", "1K", "1k", "1 kB", "1e3", "0.001M", "1,000", "1 000",
+                                    "1\u00A0"
+                                    "000",
+                                    "1\u202F"
+                                    "000",
+                                    "1'000", "$1K"},
+                                   {"1024", "1Ki", "1KiB", "1 KiB", "1,024"},
+                                   {"1536", "1.5Ki"},
+                                   {"1234567", "1,234,567", "12,34,567", "1_234_567.00", "1.234567M"},
+                                   {"1500000000", "1.5G", "$1.5B", "$1.5b", "1.5b \u20AC"},
+                                   {"1610612736", "1.5Gi"},
+                                   {"1152921504606846976",
+                                    "1E"
+                                    "i",
+                                    "1024Pi"},
+                                   {"1e19", "10E", "10000P", "0.01E21"}});
+  ValueRule comma = Rule(ValueType::kNumber);
+  comma.decimal_point = ',';
+  EXPECT_EQ(Key(comma, "1.234,5"), Key(ValueType::kNumber, "1234.5"));
+  EXPECT_EQ(Key(comma, "1 234,5"), Key(ValueType::kNumber, "1234.5"));
+  EXPECT_EQ(Key(comma, "1,234.5"), "");
+  ValueRule given = Rule(ValueType::kNumber);
+  given.thousands = ',';
+  EXPECT_EQ(Key(given, "1,2,3"), Key(ValueType::kNumber, "123"));
+  EXPECT_EQ(Key(given, "1 234"), "");
+}
+
+RC_GTEST_PROP(ValueKey, NumbersAreDecimalsInOtherClothes, (std::int32_t number, std::uint16_t part)) {
+  const std::string plain = std::to_string(number) + "." + std::to_string(part);
+  std::string grouped = plain;
+  const std::string separator = *rc::gen::element<std::string>(",", "_", "'", "\u202F");
+  for (auto at = static_cast<int>(grouped.find('.')); at > 3 + (number < 0); at -= 3) grouped.insert(at - 3, separator);
+  RC_ASSERT(Key(ValueType::kNumber, grouped) == Key(ValueType::kDecimal, plain));
+  RC_ASSERT(Key(ValueType::kNumber, "$" + grouped) == Key(ValueType::kDecimal, plain));
+  RC_ASSERT(Key(ValueType::kNumber, grouped + "M") == Key(ValueType::kDecimal, plain + "e6"));
+  const std::string digits = std::to_string(part);
+  const __int128 product = __int128{1048576} * std::stoll(std::to_string(number) + digits);
+  RC_ASSERT(Key(ValueType::kNumber, grouped + " MiB") ==
+            Key(ValueType::kDecimal, Number128(product) + "e-" + std::to_string(digits.size())));
+}
+
+RC_GTEST_PROP(ValueKey, TimesOrderAsPostgresOrdersThem, ()) {
+  using Time = std::tuple<std::int64_t, std::int64_t>;  // microseconds since midnight in the zone, seconds east
+  const auto any = [] {
+    return Time{*rc::gen::inRange<std::int64_t>(0, 1440) * 60'000'000 + *rc::gen::element(0, 1, 500'000, 59'999'999),
+                *rc::gen::element(0, 3600, -3600, 5400, 5401, -57599)};
+  };
+  const auto text = [](const Time& time) {
+    const auto& [micros, east] = time;
+    char buffer[64];
+    std::snprintf(buffer, sizeof(buffer), "%02d:%02d:%02d.%06d", static_cast<int>(micros / 3'600'000'000),
+                  static_cast<int>(micros / 60'000'000 % 60), static_cast<int>(micros / 1'000'000 % 60),
+                  static_cast<int>(micros % 1'000'000));
+    std::string made = buffer;
+    if (east == 0) return made + *rc::gen::element<std::string>("", "Z", " UTC", "+00");
+    const int zone = static_cast<int>(std::abs(east));
+    std::snprintf(buffer, sizeof(buffer), "%c%02d:%02d:%02d", east < 0 ? '-' : '+', zone / 3600, zone / 60 % 60,
+                  zone % 60);
+    return made + buffer;
+  };
+  const auto order = [](const Time& time) {
+    const auto& [micros, east] = time;
+    return std::tuple(micros - east * 1'000'000, -east);
+  };
+  const Time a = any();
+  Time b = any();
+  if (*rc::gen::arbitrary<bool>()) b = {std::get<0>(a) + (std::get<1>(b) - std::get<1>(a)) * 1'000'000, std::get<1>(b)};
+  RC_PRE(std::get<0>(b) >= 0);
+  RC_ASSERT(KeyOrder(ValueType::kTime, text(a), text(b)) == Sign(order(a), order(b)));
+}
+
+TEST(ValueKey, InstantsHaveZonesOfTheDatabase) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    EXPECT_EQ(Key(ValueType::kTimestamp, a), Key(ValueType::kTimestamp, b)) << a << " = " << b;
+  };
+  same("2026-07-01 12:00 Europe/Berlin", "2026-07-01 10:00Z");
+  same("2026-01-01T12:00:00.5[Europe/Berlin]", "2026-01-01 11:00:00.5Z");
+  same("2026-01-01T12:00+05:30[Europe/Berlin]", "2026-01-01 12:00+05:30");
+  same("2026-01-01T12:00Z[Europe/London][u-ca=gregory]", "2026-01-01 12:00Z");
+  same("2026-01-01T12:00[UTC]", "2026-01-01 12:00Z");
+  same("2026-10-25 02:30 Europe/Berlin", "2026-10-25 01:30Z");  // the second time
+  same("2026-03-29 02:30 Europe/Berlin", "2026-03-29 01:30Z");  // left out
+  ExpectNone(ValueType::kTimestamp, {"2026-01-01 12:00 Europe/Nowhere", "2026-01-01 12:00 Berlin", "2026-01-01 12:00[Europe/Berlin",
+                                     "2026-01-01 12:00[]", "2026-01-01 12:00 ../x", "2026-01-01 12:00 Europe/Berlin x"});
+  bool lacks_zone = false;
+  EXPECT_NE(Key(Rule(ValueType::kTimestamp), "2026-07-01 12:00 Europe/Berlin", &lacks_zone), "");
+  EXPECT_FALSE(lacks_zone);
+}
+
+TEST(ValueKey, TimesHaveManyForms) {
+  ExpectChain(ValueType::kTime, {{"-838:59:59"},
+                                 {"-0:00:01", "-00:00:01.000"},
+                                 {"0:00", "00:00:00", "12:00 AM", "12:00:00am", "00:00Z"},
+                                 {"00:00:00.000000001"},
+                                 {"1:05", "01:05:00", "1:05 am", "01:04:60"},
+                                 {"09:00+01", "09:00 CET"},
+                                 {"08:00", "8:00:00", "08:00:00,0",
+                                  "8:00 a"
+                                  "m"},
+                                 {"07:00-01:00"},
+                                 {"12:00", "12:00 PM"},
+                                 {"24:00"},
+                                 {"838:59:59"}});
+  ExpectNone(ValueType::kTime,
+             {"", "10", "10:", "10:0", "10:60", "10:00:61", "10:00:0", "10:00:00.", "10:00 xm", "13:00 PM", "0:30 PM",
+              "-1:00 PM", "10:00+24", "10:00 NIX", "10:00:00.1234567890", "10:00:00 x", "12345678901:00"});
+}
+
+RC_GTEST_PROP(ValueKey, IntervalsOrderAsPostgresOrdersThem, ()) {
+  struct Interval {
+    int months, days;
+    std::int64_t micros;
+    __int128 sum() const { return (__int128{months} * 30 + days) * 86'400'000'000 + micros; }
+  };
+  const auto any = [] {
+    return Interval{*rc::gen::element(0, 0, 1, -1, 14, -25), *rc::gen::element(0, 0, 1, -1, 30, -360),
+                    *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-200'000'000'000, 200'000'000'000),
+                                    rc::gen::element<std::int64_t>(0, 1, -1, 86'400'000'000, -86'400'000'000))};
+  };
+  const auto text = [](const Interval& interval) {
+    const std::int64_t size = std::abs(interval.micros);
+    char clock[64], seconds[32];
+    std::snprintf(clock, sizeof(clock), "%s%02d:%02d:%02d.%06d", interval.micros < 0 ? "-" : "+",
+                  static_cast<int>(size / 3'600'000'000), static_cast<int>(size / 60'000'000 % 60),
+                  static_cast<int>(size / 1'000'000 % 60), static_cast<int>(size % 1'000'000));
+    std::snprintf(seconds, sizeof(seconds), "%s%d.%06d", interval.micros < 0 ? "-" : "",
+                  static_cast<int>(size / 1'000'000), static_cast<int>(size % 1'000'000));
+    const std::string months = std::to_string(interval.months), days = std::to_string(interval.days);
+    const std::string year = std::to_string(interval.months / 12), month = std::to_string(interval.months % 12);
+    return *rc::gen::element<std::string>(
+        months + " mons " + days + " days " + clock, year + " years " + month + " mon " + days + " day " + clock,
+        "P" + months + "M" + days + "DT" + seconds + "S", "@ " + days + "d " + seconds + " secs " + months + " months");
+  };
+  const Interval a = any(), b = any();
+  RC_ASSERT(KeyOrder(ValueType::kInterval, text(a), text(b)) == Sign(a.sum(), b.sum()));
+}
+
+TEST(ValueKey, IntervalsHaveManyForms) {
+  ExpectChain(ValueType::kInterval, {{"-infinity"},
+                                     {"-178000000 years"},
+                                     {"-1-2 -3 -4:05:06", "-1-2 3 4:05:06",
+                                      "@ 1 year 2 mons 3 days 4 hours 5 mins 6 secs ago", "-P1Y2M3DT4H5M6S"},
+                                     {"-3 4:05:06", "-3 days -4:05:06", "3 days 4:05:06 ago"},
+                                     {"-3 days 4:05:06", "-3 days +04:05:06"},
+                                     {"-0.5", "-500ms", "PT-0.5S", "-00:00:00.5"},
+                                     {"0", "@ 0", "00:00:00", "P0D", "PT0S", "0:00"},
+                                     {"1ns", "0.000000001"},
+                                     {"1us", "1\u00B5s", "1\u03BCs", "1000 nanoseconds"},
+                                     {"1.5s", "1.5", "1500 ms", "PT1.5S", "PT1,5S", "1 sec 500 msecs"},
+                                     {"90 minutes", "1h30m", "1:30", "01:30:00", "1 hr 30 min", "PT1H30M", "1.5h"},
+                                     {"1 day, 2:03:04", "1d 2h 3m 4s", "1 2:03:04", "26:03:04"},
+                                     {"1 week", "P1W", "7 days", "1w"},
+                                     {"1 mon", "0-1", "30 days", "P1M", "P30D", "720 h"},
+                                     {"1 year", "1-0", "360 days", "12 mons", "P1Y", "1y"},
+                                     {"+1-2 -3 +4:05:06", "1 year 2 mons -3 days +04:05:06", "P1Y2M-3DT4H5M6S"},
+                                     {"infinity", "+Infinity"}});
+  ExpectNone(ValueType::kInterval, {"",
+                                    "-",
+                                    "@",
+                                    "P",
+                                    "PT",
+                                    "P1",
+                                    "P1H",
+                                    "PT1D",
+                                    "P1DT",
+                                    "1 2",
+                                    "1 x",
+                                    "days",
+                                    "1-12",
+                                    "1-2-3",
+                                    "1:60",
+                                    "4:05 5:06",
+                                    "1 day 2",
+                                    "1 day 1-2",
+                                    "ago",
+                                    "1 ago",
+                                    "1 day ago ago",
+                                    "1.1234567890 s",
+                                    "1 day 2:3",
+                                    "1000000000000000000 years",
+                                    "1..5 s",
+                                    "5,"});
+}
+
+TEST(ValueKey, MacAddressesHaveManyForms) {
+  ExpectChain(ValueType::kMacAddress,
+              {{"00:00:00:00:00:00", "0:0:0:0:0:0"},
+               {"08:00:2b:01:02:03", "08-00-2B-01-02-03", "08002b:010203", "08002b-010203", "0800.2b01.0203",
+                "0800-2b01-0203", "08002b010203", "8:0:2b:1:2:3"},
+               {"ff:ff:ff:ff:ff:ff"},
+               {"00:00:00:00:00:00:00:00"},
+               {"08:00:2b:01:02:03:04:05", "0800.2b01.0203.0405", "08002b01:02030405", "08002b0102030405"},
+               {"ff:ff:ff:ff:ff:ff:ff:ff"}});
+  ExpectNone(ValueType::kMacAddress,
+             {"", ":", "08:00:2b:01:02", "08:00:2b:01:02:03:04", "08:00-2b:01:02:03", "08:00:2b:01:02:0g",
+              "08002b01020", "08:00:2b:01:02:", ":08:00:2b:01:02", "080:02b:010:203", "08.00.2b.01.02.03",
+              "08:00:2b:01:02:03:04:05:06", "0:0:0:0:0:000", std::string(400, '0')});
+}
+
+RC_GTEST_PROP(ValueKey, BitsOrderAsTexts, ()) {
+  const auto any = [] { return *rc::gen::scale(0.2, rc::gen::container<std::string>(rc::gen::element('0', '1'))); };
+  const std::string a = any(), b = *rc::gen::arbitrary<bool>() ? any() : a + any();
+  RC_ASSERT(KeyOrder(ValueType::kBits, a, "b'" + b + "'") == Sign(a, b));
+}
+
+TEST(ValueKey, SeveritiesAndEnums) {
+  ExpectChain(ValueType::kSeverity, {{"trace", "TRACE", "V", "finest", "t"},
+                                     {"debug", "D", "DEBUG5", "dbg"},
+                                     {"info", "INFO", "[INFO]", "LOG", "information", "<info>", "INFO:"},
+                                     {"notice", "NOTE", "n"},
+                                     {"warn", "WARNING", "W", "[warn]:"},
+                                     {"error", "ERR", "Severe", "E"},
+                                     {"crit", "FATAL", "critical", "C"},
+                                     {"alert", "A"},
+                                     {"emerg", "PANIC", "emergency"}});
+  ExpectNone(ValueType::kSeverity,
+             {"", "30", "warnin", "war", "[]", "[info", "info]", ":", "in fo", "\xff", "info error"});
+  ExpectChain(ValueType::kEnum, {{"low", " low "}, {"mid high"}, {"high"}});
+  ExpectNone(ValueType::kEnum, {"", "Low", "mid", "lowest"});
+  ValueRule rule;
+  rule.type = ValueType::kEnum;
+  EXPECT_THROW(ValueKey{rule}, Error);
+}
+
+TEST(ValueKey, DatesHaveFormats) {
+  ValueRule rule = Rule(ValueType::kDate);
+  rule.time_format = "%d.%m.%Y";
+  EXPECT_EQ(Key(rule, "31.12.2026"), Key(ValueType::kDate, "2026-12-31"));
+  EXPECT_EQ(Key(rule, " 1.2.1969 "), Key(ValueType::kDate, "1969-02-01"));
+  for (const std::string none : {"2026-12-31", "31.13.2026", "30.02.2026", "31.12.2026 10:00"})
+    EXPECT_EQ(Key(rule, none), "");
+  rule.time_format = "%b %e, %Y";
+  EXPECT_EQ(Key(rule, "Feb 3, 2000"), Key(ValueType::kDate, "2000-02-03"));
+  for (const std::string clock : {"%d.%m.%Y %H", "%s", "%F %T", "%d%z"}) {
+    rule.time_format = clock;
+    EXPECT_THROW(ValueKey{rule}, Error) << clock;
+  }
 }
 
 TEST(ValueKey, AddressesHaveManyForms) {
@@ -881,8 +1134,20 @@ Texts Samples(ValueType type) {
       return {"0", "-1", "1", "12", "123", "-123456789012345678901234567890"};
     case ValueType::kDecimal:
       return {"0", "-1", "1.5", "1.50000000001", "1e999999999999999999999", "-1e-77", "inf", "nan"};
-    case ValueType::kAmount:
+    case ValueType::kNumber:
       return {"0", "-$1", "1.5 %", "(1e-77)", "$1e999999999999999999999"};
+    case ValueType::kTime:
+      return {"10:00", "10:00:00.5", "10:00+02", "10:00-11:30", "-1:00", "838:59:59"};
+    case ValueType::kInterval:
+      return {"0", "1 day", "-1 day", "00:00:00.5", "infinity", "-infinity", "10000 years"};
+    case ValueType::kMacAddress:
+      return {"08:00:2b:01:02:03", "08:00:2b:01:02:03:04:05", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff:ff:ff"};
+    case ValueType::kBits:
+      return {"0", "1", "00", "01", "111111111"};
+    case ValueType::kSeverity:
+      return {"trace", "warn", "emerg"};
+    case ValueType::kEnum:
+      return {"low", "mid high", "high"};
     case ValueType::kFloat:
       return {"0", "-0", "1.5", "-1e-77", "inf", "nan"};
     case ValueType::kBool:
@@ -930,8 +1195,10 @@ RC_GTEST_PROP(ValueKey, KeysOfSeveralColumnsOrderAsTheColumns, ()) {
 }
 
 TEST(ValueKey, NumbersAndTimesNeedNoEscape) {
-  for (const ValueType type : {ValueType::kInt, ValueType::kDecimal, ValueType::kFloat, ValueType::kBool,
-                               ValueType::kDate, ValueType::kTimestamp, ValueType::kIp}) {
+  for (const ValueType type :
+       {ValueType::kInt, ValueType::kDecimal, ValueType::kFloat, ValueType::kBool, ValueType::kDate,
+        ValueType::kTimestamp, ValueType::kIp, ValueType::kNumber, ValueType::kTime, ValueType::kInterval,
+        ValueType::kMacAddress, ValueType::kBits, ValueType::kSeverity, ValueType::kEnum}) {
     for (const bool descending : {false, true}) {
       for (const std::string& text : Samples(type)) {
         EXPECT_EQ(Key(Rule(type, descending), text).find_first_of("\2\x09"), std::string::npos) << text;
@@ -981,6 +1248,11 @@ TEST(ValueKey, NumericsHaveEnds) {
 
 TEST(ValueKey, HasANameForEachType) {
   for (const ValueType type : kAllTypes) EXPECT_EQ(FindValueType(ValueTypeName(type)), type);
+  const std::pair<const char*, ValueType> others[] = {
+      {"json", ValueType::kText},   {"amount", ValueType::kNumber},       {"money", ValueType::kNumber},
+      {"timetz", ValueType::kTime}, {"macaddr8", ValueType::kMacAddress}, {"varbit", ValueType::kBits}};
+  for (const auto& [name, type] : others) EXPECT_EQ(FindValueType(name), type);
+  EXPECT_EQ(FindValueType("jsonb"), std::nullopt);  // its order is not that of its text
   EXPECT_EQ(FindValueType("int "), std::nullopt);
   EXPECT_TRUE(ValueTypeNames().starts_with("text, nocase, "));
 }

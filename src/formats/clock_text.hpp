@@ -1,0 +1,35 @@
+// Parsers of times of day and of lengths of time, in the notations of databases, ISO 8601 and programs. No function
+// depends on the locale. Start at ParseClock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gpusort {
+
+__extension__ using WideNanos = __int128;
+
+/// A time of day with a zone.
+struct ClockTime {
+  WideNanos time = 0;   ///< since midnight in UTC; negative or more than a day in many zones
+  std::int64_t east = 0;  ///< the zone: seconds east of UTC; 0 if the text has no zone
+};
+
+/// Parses h:mm[:ss[.fraction]] with any number of hours and an optional sign, as MySQL's TIME has them. AM or PM may
+/// follow the time, and a zone as in TakeZone may follow. A second 60 is the next second. The fraction has at most nine
+/// digits. Returns std::nullopt for any other text.
+std::optional<ClockTime> ParseClock(std::string_view text);
+
+/// Parses a length of time. A year has 12 months, a month 30 days, and a day 24 hours, as in PostgreSQL's order.
+/// Returns std::nullopt unless `text` has one of these forms:
+/// * Numbers with units, and h:mm[:ss[.fraction]], each with its own sign: 1 year -2 mons 3 days 04:05:06, 1h30m,
+///   250ms, @ 1 day 2 hours ago. A comma may follow a unit. The units are years, months, weeks, days, hours, minutes,
+///   seconds, milliseconds, microseconds and nanoseconds, with the usual abbreviations; m is a minute.
+/// * ISO 8601: P1Y2M3DT4H5M6.7S, P2W, -PT1H.
+/// * The SQL standard: +1-2 -3 +4:05:06 for years and months, days, and hours. A sign at the front counts for all parts
+///   that have no sign of their own.
+/// * A number alone: seconds.
+std::optional<WideNanos> ParseInterval(std::string_view text);
+
+}  // namespace gpusort
