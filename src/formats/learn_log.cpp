@@ -806,8 +806,8 @@ class Learner {
   /// Returns what is alike in the texts before times: the kind of the first byte, and the punctuation at the end of the
   /// last word, or that word.
   static std::string LikenessOf(std::string_view before) {
-    if (before.empty()) return {};
     before = before.substr(0, before.find_last_not_of(" \t") + 1);
+    if (before.empty()) return {};
     const char first = before[0], last = before.back();
     std::string likeness{IsDigit(first) ? '0' : IsLetterOrDigit(first) ? 'a' : first};
     if (!IsLetterOrDigit(last)) return likeness += last;
