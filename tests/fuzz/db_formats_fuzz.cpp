@@ -36,6 +36,7 @@ JobSpec OptionsOf(const Kind& kind, bool keys) {
   spec.source.table.emplace();
   spec.source.table->name = kind.name;
   spec.source.table->delimiter = '\t';
+  if (IsDump(kind)) spec.source.table->header = 0;
   spec.source.table->quote = kind.quote;
   for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kSeverity); ++type) {
     ColumnKey key;
