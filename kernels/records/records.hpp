@@ -79,12 +79,14 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
 
 /// Returns the part of a record that is read and written, which is the record without the encoded keys before it.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
+#if !GPUSORT_ON_DEVICE
   // Most keys end within the first 16 bytes.
   if (layout.keys == 2 && record.size() >= 16) {
     const std::uint32_t found = detail::EqualMask16(AsBytes(record.data()), kKeyEnd);
     const std::uint32_t second = found & (found - 1);
     if (second != 0) return record.subspan(static_cast<std::size_t>(__builtin_ctz(second)) + 1);
   }
+#endif
   for (std::uint32_t key = 0; key < layout.keys; ++key) {
     const std::byte* const end = detail::FindDelimiter(record.data(), record.data() + record.size(), kKeyEnd);
     if (end == nullptr) throw WrongResult("a record lost its key");
