@@ -108,7 +108,7 @@ SqlDialect DialectOfFormat(const std::string& name) {
 
 void SetDialect(SqlDialect dialect, DumpPlace& place) {
   place.dialect = dialect;
-  place.text.escapes = dialect == SqlDialect::kMysql;
+  place.text.escapes = place.text.escapes_before = dialect == SqlDialect::kMysql;
 }
 
 /// Follows the settings that decide what a backslash in a string means.
@@ -116,11 +116,27 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   if (dialect == SqlDialect::kPostgres) {
     constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
     if (line.starts_with(kSetting)) text.escapes = line.substr(kSetting.size()).starts_with("off");
-  } else if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || IsWord(line.substr(0, 3), "set"))) {
+    return;
+  }
+  constexpr std::string_view kMode = "sql_mode";
+  if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || IsWord(line.substr(0, 3), "set"))) {
     const std::string lower = LowerText(line);
-    const std::size_t mode = lower.rfind("sql_mode");
-    const std::size_t value = mode == lower.npos ? mode : lower.find('\'', mode);
-    if (value != lower.npos) text.escapes = lower.find("no_backslash_escapes", value) == lower.npos;
+    // The last assignment of the line counts. A variable, such as @saved_sql_mode, has the value from before.
+    for (std::size_t at = lower.rfind(kMode); at != lower.npos; at = at == 0 ? lower.npos : lower.rfind(kMode, at - 1)) {
+      if (at > 0 && (lower[at - 1] == '@' || IsSqlWordByte(lower[at - 1]))) continue;
+      std::string_view value = std::string_view(lower).substr(at + kMode.size());
+      SkipSqlBlanks(value);
+      if (!TakeSqlText(value, "=")) continue;
+      SkipSqlBlanks(value);
+      const bool before = text.escapes;
+      if (value.starts_with('@')) {
+        text.escapes = text.escapes_before;
+      } else {
+        text.escapes = value.find("no_backslash_escapes") == value.npos;
+      }
+      text.escapes_before = before;
+      return;
+    }
   }
 }
 
@@ -268,9 +284,10 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   SqlText text = place.text;
   if (dialect == SqlDialect::kUnknown) {
     dialect = DialectOfLine(line);
-    text.escapes = dialect == SqlDialect::kMysql;
+    text.escapes = text.escapes_before = dialect == SqlDialect::kMysql;
   }
   const bool postgres = dialect == SqlDialect::kPostgres;
+  if (line.starts_with("/*M!999999\\-")) return;  // a comment of mariadb-dump, which no semicolon ends
   std::string statement, create;
   bool insert = false;
   SqlTarget copy;
@@ -403,7 +420,9 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
     if (same) table = list->table.get();
   }
   if (table != nullptr && target.columns.empty()) {
-    for (const SqlTable::Column& column : table->columns) target.columns.push_back(column.name);
+    for (const SqlTable::Column& column : table->columns) {
+      if (!column.generated) target.columns.push_back(column.name);
+    }
   }
   part->schema_name = target.schema;
   part->table_name = target.table;
@@ -482,7 +501,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   const auto put = [&](const std::string& text) { out << text.size() << ' ' << text << ' '; };
   out << state.mode << ' ' << state.count << ' ' << state.row << ' ' << unsigned(place.dialect) << ' ';
   const SqlText& text = place.text;
-  out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.open << ' ' << text.trigger << ' '
+  out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.escapes_before << ' ' << text.open << ' ' << text.trigger << ' '
       << text.end << ' ';
   put(text.tag);
   put(text.delimiter);
@@ -547,6 +566,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   place.text.in = static_cast<SqlText::In>(number());
   place.text.depth = static_cast<unsigned>(number());
   place.text.escapes = number() != 0;
+  place.text.escapes_before = number() != 0;
   place.text.open = number() != 0;
   place.text.trigger = number() != 0;
   place.text.end = static_cast<unsigned>(number());
@@ -665,11 +685,22 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       case kAfterFirstRow:
       case kAfterLaterRow: {
         const AfterRow after = ParseAfterRow(p, end);
+        if (after.is == AfterRow::kUnknown) {
+          throw BadRecord(marks.At(after.stop),
+                          "a comment, a backslash or a dollar sign stands between a row of an INSERT and the end of the "
+                          "statement, where such text is not read");
+        }
         if (!after.sure) {
           if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
           throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
         }
         const bool several = after.is == AfterRow::kComma;
+        if (const InsertPart& part = *PlaceOf(state).part;
+            several && state.mode == kAfterFirstRow && part.decided && !part.several) {
+          throw BadRecord(marks.At(p),
+                          "an INSERT with several rows follows one with a single row, and their rows are not sorted "
+                          "together: write the dump with one row a statement (mysqldump --skip-extended-insert)");
+        }
         if (state.mode == kAfterFirstRow) DecidePart(several, Text(p, after.stop), state);
         ++state.row;
         if (several) {
@@ -755,6 +786,10 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
     const bool insert = state.mode > kAfterInsert;
     throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(place.table) +
                                      (insert ? ", in an INSERT" : ""));
+  }
+  if (place.text.in != SqlText::kNothing || !place.create.empty()) {
+    throw BadRecord(open.size(), place.create.empty() ? "the dump ends inside a string, a quoted name or a comment"
+                                                      : "the dump ends inside a CREATE TABLE");
   }
   const bool empty = !place.any && open.empty();
   if (place.seen.empty() && !empty && !force_) {
@@ -866,6 +901,10 @@ void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter
 
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
                                      Scratch& scratch, FieldWriter& out, KeyTally& tally) const {
+  const DumpPlace& before = PlaceOf(state);
+  if (!insert.goes_on && before.part && before.part->table == insert.target.name()) {
+    tally.parted_inserts.Note(Text(begin, begin + insert.size));
+  }
   BeginInsert(insert, Text(begin, begin + insert.size), state);
   const Byte* const head_end = begin + insert.size;
   if (const InsertPart& part = *PlaceOf(state).part; part.decided && part.several) {
@@ -946,7 +985,9 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   const std::string_view line = text.substr(0, size);
   const SqlText& place = PlaceOf(state).text;
   scratch.left_out = strip_ && place.in == SqlText::kNothing && IsVolatile(line);
-  if (place.between() && gpusort::BeginsInsert(line)) {
+  std::string_view words = line;
+  SkipSqlBlanks(words);
+  if (place.between() && gpusort::BeginsInsert(words)) {
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
   if (!ends_rows) TakeLine(line, 0, state);

@@ -419,7 +419,15 @@ AfterRow ParseAfterRow(const Byte* p, const Byte* end) {
   const bool comma = p != end && *p == ',';
   while (p != end && *p != ';' && !comma) {
     const bool quote = *p == '\'' || *p == '"' || *p == '`';
-    p = quote ? SkipQuoted(p + 1, end, *p, false) : p + 1;
+    const Byte* const next = quote ? SkipQuoted(p + 1, end, *p, false) : p + 1;
+    const bool comment = (*p == '-' || *p == '/') && next != end && *next == (*p == '-' ? '-' : '*');
+    if (comment || *p == '#' || *p == '$' || *p == '\\' || (quote && std::find(p, next, Byte{'\\'}) != next)) {
+      after.is = AfterRow::kUnknown;
+      after.stop = p;
+      after.sure = true;
+      return after;
+    }
+    p = next;
   }
   if (p == end) return after;
   after.is = comma ? AfterRow::kComma : AfterRow::kEnd;
@@ -784,7 +792,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     std::string type;
     bool in_type = !constraint;
     unsigned depth = 0;
-    bool primary = false;
+    bool primary = false, generated = false;
     while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
       if (depth == 0 && tokens.Take("primary")) {
         in_type = false;
@@ -796,13 +804,15 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         table->primary = TakeNames(tokens);
         continue;
       }
+      const bool as = depth == 0 && tokens.Is("as");
       in_type = in_type && tokens.is() != Tokens::kName && std::ranges::count(kEndsType, tokens.text()) == 0;
       if (in_type && tokens.is() == Tokens::kWord && depth == 0) type += (type.empty() ? "" : " ") + tokens.text();
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       tokens.Next();
+      generated |= as && tokens.Is("(");
     }
     if (!constraint) {
-      table->columns.push_back({name, TypeOfWords(type, dialect)});
+      table->columns.push_back({name, TypeOfWords(type, dialect), generated});
       if (primary) table->primary = {name};
     }
     tokens.Take(",");

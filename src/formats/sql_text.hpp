@@ -24,6 +24,7 @@ struct SqlText {
   std::string tag;       ///< with kDollar: the $...$ that ends the string
   std::string delimiter; ///< MySQL: the text that ends a statement, after a line DELIMITER; empty: a semicolon
   bool escapes = false;  ///< a backslash in '...' changes the meaning of the next byte
+  bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
   bool open = false;     ///< a statement goes on
   bool trigger = false;  ///< the statement is a CREATE TRIGGER of SQLite, which has semicolons inside
   unsigned end = 0;      ///< of "; END", with which a trigger ends: the number of tokens that were read last
@@ -70,7 +71,8 @@ bool BeginsInsert(std::string_view text);
 
 /// The text after a row of INSERT.
 struct AfterRow {
-  enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
+  /// kUnknown: the text has a comment, a backslash or a dollar sign at `stop`, and is not read.
+  enum Is : std::uint8_t { kUnfinished, kComma, kEnd, kUnknown } is = kUnfinished;
   /// The end of the text between the row and the next row (kComma), or the end of the statement, with its newline.
   const Byte* stop = nullptr;
   bool sure = false;      ///< more bytes would not change `stop`
@@ -111,6 +113,7 @@ struct SqlTable {
   struct Column {
     std::string name;
     ValueType type = ValueType::kText;
+    bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
   };
   std::string schema, table;
   std::vector<Column> columns;

@@ -433,6 +433,12 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
         Counted(tally.other_form_lines.count, "line"), QuoteWord(tally.other_form_lines.first)));
   }
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
+  if (tally.parted_inserts.count > 0) {
+    lines.push_back(fmt::format("{} after other lines or with other columns, the first is {}: the rows of a table were "
+                                "sorted before and after that place, not across it",
+                                Counted(tally.parted_inserts.count, "INSERT statement"),
+                                QuoteWord(tally.parted_inserts.first)));
+  }
   if (tally.left_inserts.count > 0) {
     lines.push_back(fmt::format("{} without rows that are known, the first is {}: left in place",
                                 Counted(tally.left_inserts.count, "INSERT statement"),

@@ -306,7 +306,8 @@ Inserts AnyInserts(const std::string& format) {
     for (std::size_t i = 0; i < rows; ++i) {
       tuples.push_back("(" + AnyLiteral(format) + "," + AnyLiteral(format) + ")");
     }
-    const bool goes_on = after && head == last_head && (several_part || rows == 1);
+    const bool goes_on = after && head == last_head;
+    if (goes_on && !several_part && rows > 1) continue;  // is refused
     if (end == " ;\n" && (goes_on ? several_part : rows > 1)) continue;  // a part must end in one way
     if (!goes_on) {
       several_part = rows > 1;
