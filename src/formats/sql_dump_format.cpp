@@ -120,11 +120,12 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   }
   constexpr std::string_view kMode = "sql_mode";
   if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || IsWord(line.substr(0, 3), "set"))) {
-    const std::string lower = LowerText(line);
+    const std::string copy = LowerText(line);
+    const std::string_view lower = copy;
     // The last assignment of the line counts. A variable, such as @saved_sql_mode, has the value from before.
-    for (std::size_t at = lower.rfind(kMode); at != lower.npos; at = at == 0 ? lower.npos : lower.rfind(kMode, at - 1)) {
+    for (std::size_t end = lower.size(), at = 0; (at = lower.substr(0, end).rfind(kMode)) != lower.npos; end = at) {
       if (at > 0 && (lower[at - 1] == '@' || IsSqlWordByte(lower[at - 1]))) continue;
-      std::string_view value = std::string_view(lower).substr(at + kMode.size());
+      std::string_view value = lower.substr(at + kMode.size());
       SkipSqlBlanks(value);
       if (!TakeSqlText(value, "=")) continue;
       SkipSqlBlanks(value);
@@ -501,8 +502,8 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   const auto put = [&](const std::string& text) { out << text.size() << ' ' << text << ' '; };
   out << state.mode << ' ' << state.count << ' ' << state.row << ' ' << unsigned(place.dialect) << ' ';
   const SqlText& text = place.text;
-  out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.escapes_before << ' ' << text.open << ' ' << text.trigger << ' '
-      << text.end << ' ';
+  out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.escapes_before << ' ' << text.open
+      << ' ' << text.trigger << ' ' << text.end << ' ';
   put(text.tag);
   put(text.delimiter);
   put(place.table);
@@ -687,8 +688,8 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
         const AfterRow after = ParseAfterRow(p, end);
         if (after.is == AfterRow::kUnknown) {
           throw BadRecord(marks.At(after.stop),
-                          "a comment, a backslash or a dollar sign stands between a row of an INSERT and the end of the "
-                          "statement, where such text is not read");
+                          "a comment, a backslash or a dollar sign stands between a row of an INSERT and the end "
+                          "of the statement, where such text is not read");
         }
         if (!after.sure) {
           if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
