@@ -10,15 +10,15 @@ namespace gpusort {
 
 __extension__ using WideNanos = __int128;
 
-/// A time of day with a zone.
+/// A time of day, or a number of hours, and its time zone.
 struct ClockTime {
-  WideNanos time = 0;   ///< since midnight in UTC; negative or more than a day in many zones
-  std::int64_t east = 0;  ///< the zone: seconds east of UTC; 0 if the text has no zone
+  WideNanos time = 0;   ///< nanoseconds since midnight in UTC; with a zone it can be negative or more than a day
+  std::int64_t east = 0;  ///< the zone's distance from UTC in seconds, positive in the east; 0 if the text has no zone
 };
 
-/// Parses h:mm[:ss[.fraction]] with any number of hours and an optional sign, as MySQL's TIME has them. AM or PM may
-/// follow the time, and a zone as in TakeZone may follow. A second 60 is the next second. The fraction has at most nine
-/// digits. Returns std::nullopt for any other text.
+/// Parses a time of day or a number of hours: h:mm[:ss[.fraction]] with any number of hours and an optional sign, as
+/// MySQL's TIME has them. AM or PM may follow, and then a zone that TakeZone() reads. A second 60 is the next second.
+/// The fraction has at most nine digits. Returns std::nullopt for any other text.
 std::optional<ClockTime> ParseClock(std::string_view text);
 
 /// Parses a length of time. A year has 12 months, a month 30 days, and a day 24 hours, as in PostgreSQL's order.

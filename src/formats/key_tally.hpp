@@ -77,7 +77,8 @@ struct KeyTally {
   Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
   Lines parted_inserts;    ///< the beginnings of INSERT statements that follow other SQL after rows of the same table
-  Lines left_inserts;      ///< lines that begin an INSERT statement of a dump that has no rows to sort
+  /// Lines of a dump that begin an INSERT statement without rows to sort, such as INSERT ... SELECT.
+  Lines left_inserts;
   /// The name of an input and the order of day and month that its lines show; empty: no such input.
   std::string log_note;
   Seen other_width;               ///< records whose number of columns differs from the header's

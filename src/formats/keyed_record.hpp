@@ -21,8 +21,9 @@ namespace gpusort {
 /// KeyScheme uses the other bits for its purposes.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// The marks in the two lowest bits of the first byte, for formats in which some text between rows keeps its place
-/// (runs/gap_filler.hpp). A record is a gap, a row that ends with the usual text between rows, or a row without it.
+/// Marks in the two lowest bits of the first byte of a keyed record. They are used by formats in which the text between
+/// two rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a record of its own, a gap. A
+/// row ends with the text that most rows have after them (kRowMark), or does not (kBareRowMark).
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kMarks = 3;
 
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a

@@ -18,14 +18,14 @@ bool IsDecimal(TextReader reader);
 bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out);
 /// Appends the key of an infinity or NaN, as it sorts among decimals.
 bool PutSpecial(TextReader reader, KeyBytes& out);
-/// Puts the key of a finite decimal as people and reports write it:
+/// Appends the key of a finite decimal number that is written as people and reports write it:
 /// * A currency sign before or after the number, and a % after it, are ignored. $2, 2% and 2 are equal.
 /// * A number in brackets is negative. U+2212 is a minus sign.
 /// * Without a `thousands` byte in `rule`, groups of three digits may be divided by one kind of separator: a comma (a
-///   point if the decimal point is a comma), an apostrophe, an underscore or a space. The groups before the last one
-///   may have two digits with commas, as in India. 1,23 is no number.
-/// * A suffix K, M, G, T, P or E multiplies by a power of 1000, and Ki, Mi and so on by a power of 1024. A k may be
-///   small. A B may follow. After a currency sign, B alone is 10^9; otherwise it is ignored.
+///   point if the decimal point is a comma), an apostrophe, an underscore or a space. With commas, the groups before
+///   the last one may have two digits, as in India. 1,23 is no number.
+/// * A suffix K, M, G, T, P or E multiplies by a power of 1000, and Ki, Mi and so on by a power of 1024. K may also be
+///   a small letter. A B may follow and is ignored. After a currency sign, B alone multiplies by 10^9.
 bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out);
 bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out);
 /// Appends the key of a numeric of PostgreSQL. The parameters are as in ValueKey::PutDecimal.

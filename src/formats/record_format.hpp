@@ -43,7 +43,8 @@ struct ScanState {
   std::uint64_t count = 0;
   std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
   std::shared_ptr<const DumpPlace> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
-  std::uint64_t row = 0, lexer = 0;  ///< only for dumps: the number of rows in this part so far; the state in a row
+  /// Only for dumps: the number of rows so far in this part of the dump, and the state inside a row.
+  std::uint64_t row = 0, lexer = 0;
   LogPlace log{};                         ///< only for logs
 };
 
@@ -147,7 +148,8 @@ class RecordFormat {
   /// Returns a state with which a single record can be read without the records before it. Returns ScanState{} for
   /// formats that cannot do this. `fronts` are the states at the beginnings of all inputs.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
-  /// Returns true if keyed records may be marked as gaps, which runs/gap_filler.hpp puts in their places.
+  /// Returns true if some keyed records are gaps: text between rows that must get back to its place
+  /// (runs/gap_filler.hpp).
   virtual bool has_gaps() const { return false; }
   /// Returns why a record has not ended yet in the given state, for the error "record too long". Returns an empty text
   /// if there is no special reason.

@@ -1,11 +1,11 @@
-// The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. The rows of each COPY block, and the rows of INSERT
-// statements that follow each other and insert into one table, are sorted. All else stays in place. This is one sort,
-// because every key begins with the number of the part of the dump: rows, or the SQL before or after them.
+// The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. The rows of each COPY block are sorted, and so are
+// the rows of consecutive INSERT statements for one table. Everything else stays in place. This is a single sort,
+// because every key begins with the number of a part of the dump: rows, or the SQL before or after them.
 //
-// Records of SQL are lines, and records of COPY blocks are those of pgcopy. An INSERT with one row is a record. Of an
-// INSERT with several rows, each row is a record with the comma after it, and the text between the last row of a
-// statement and the first row of the next one is a gap: a record whose key is its place among the rows, and which
-// keeps that place in the output (runs/gap_filler.hpp).
+// Outside of rows, a record is a line. In a COPY block, a record is a row, as in pgcopy. An INSERT with one row is a
+// record. In an INSERT with several rows, each row is a record, together with the comma after it. The text between the
+// last row of a statement and the first row of the next one is a record, too, called a gap. The key of a gap is its
+// place among the rows, and it keeps that place in the output (runs/gap_filler.hpp).
 //
 // A key names its table: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in place. Start at Scan.
 #pragma once
@@ -44,17 +44,20 @@ class SqlDumpFormat : public CopyFormat {
 
  private:
   struct Name {
-    std::string schema, table, column;  ///< `schema` is empty if the user gave none
+    std::string schema, table, column;  ///< empty `schema`: the key names only table and column
   };
   struct Marks;
   Name ParseName(const ColumnKey& key) const;
   enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
-  /// Returns the kind of the statement that `text` begins with. For kCopy, sets `copy` to its table and columns.
+  /// Returns the kind of the SQL statement at the beginning of `text`. For kCopy, sets `copy` to the statement's table
+  /// and columns.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
   const DumpPlace& PlaceOf(const ScanState& state) const;
-  /// Returns a copy of the place, which the caller may change until the next call of a function with `state`.
+  /// Replaces the place in `state` by a copy, and returns the copy. The caller may change it until the next call of a
+  /// function with `state`.
   DumpPlace& Change(ScanState& state) const;
-  /// Advances `state` over one line of SQL. Throws BadRecord at offset `at` for a COPY that cannot be parsed.
+  /// Updates `state` for one line of SQL. Throws BadRecord at offset `at` if the line completes a COPY statement that
+  /// cannot be parsed.
   void TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   /// Finds the columns of the keys in a table of `place`. Throws Error(kUsage) if a column is missing.
   KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
@@ -64,16 +67,18 @@ class SqlDumpFormat : public CopyFormat {
   /// The beginning of an INSERT with rows.
   struct Insert {
     InsertHead::Is is = InsertHead::kNone;
-    std::size_t size = 0;   ///< of the head
-    bool goes_on = false;   ///< the rows belong to the part of the statement before
+    std::size_t size = 0;   ///< the size of the text before the first row, in bytes
+    bool goes_on = false;   ///< true: the rows are sorted together with those of the statement before
     SqlTarget target;
   };
-  /// Looks for an INSERT at the front of `text`, which must be the front of a line. Throws BadRecord if the dialect is
-  /// not known.
+  /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line. Throws BadRecord if it is not
+  /// known from which database the dump is.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Begins the statement. A new part is not decided.
+  /// Begins a statement with rows. If its rows are a new part of the dump, it is decided later whether each row or each
+  /// statement is a record.
   void BeginInsert(const Insert& insert, std::string_view head, ScanState& state) const;
-  /// Decides whether the statements of the part have several rows, when the first row of a statement was read.
+  /// Decides if each row or each statement is a record in this part of the dump. Call this when the first row of a
+  /// statement was read. `several` is true if another row follows it, and `separator` is the text between the two.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   void EndInsert(std::string_view tail, std::uint64_t at, ScanState& state) const;
   std::shared_ptr<const InsertPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
@@ -90,15 +95,17 @@ class SqlDumpFormat : public CopyFormat {
                   FieldWriter& out, KeyTally& tally) const;
 
   const std::string input_;  ///< the name of the dump, for error messages
-  const bool force_;         ///< true: a statement that cannot be parsed counts as other SQL and is no error
-  const bool check_;         ///< true: the job checks the order of the rows, so that gaps are left out
+  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL, instead of an error.
+  const bool force_;
+  const bool check_;         ///< true: the job only checks the order of the rows, so gaps are ignored
   const char* const no_gaps_;  ///< the task or option that cannot move gaps, for a message; empty: none
   const bool strip_;         ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;  ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
-  /// The orders of columns whose type CREATE TABLE gives, by ValueType. Empty: the type is not used so.
+  /// The orders of columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
   std::vector<std::unique_ptr<const ValueKey>> of_type_;
-  std::vector<std::vector<std::unique_ptr<const ValueKey>>> of_key_;  ///< the same for each key without a type
+  /// The same orders for each key of the user that has no type.
+  std::vector<std::vector<std::unique_ptr<const ValueKey>>> of_key_;
 };
 
 }  // namespace gpusort

@@ -16,42 +16,43 @@ namespace gpusort {
 
 enum class SqlDialect : std::uint8_t { kUnknown, kPostgres, kMysql, kSqlite };
 
-/// The state of a parser of SQL at the beginning of a line.
+/// The lexical state of SQL at the beginning of a line.
 struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kBacktick, kBracket, kDollar, kComment };
-  In in = kNothing;      ///< the string, quoted name or comment around the line
-  unsigned depth = 0;    ///< the number of comments around the line, one in another
-  std::string tag;       ///< with kDollar: the $...$ that ends the string
-  std::string delimiter; ///< MySQL: the text that ends a statement, after a line DELIMITER; empty: a semicolon
-  bool escapes = false;  ///< a backslash in '...' changes the meaning of the next byte
+  In in = kNothing;      ///< the string, quoted name or comment that the line begins in
+  unsigned depth = 0;    ///< how deep comments are nested there
+  std::string tag;       ///< with kDollar: the text $...$ that ends the string
+  std::string delimiter; ///< MySQL: the text that ends a statement, if a line DELIMITER has set it; empty: a semicolon
+  bool escapes = false;  ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
-  bool open = false;     ///< a statement goes on
-  bool trigger = false;  ///< the statement is a CREATE TRIGGER of SQLite, which has semicolons inside
-  unsigned end = 0;      ///< of "; END", with which a trigger ends: the number of tokens that were read last
+  bool open = false;     ///< true: a statement has begun and not ended
+  bool trigger = false;  ///< true: the statement is a CREATE TRIGGER of SQLite, which contains semicolons
+  unsigned end = 0;      ///< a trigger ends with "; END": how many of these tokens were just read
 
-  /// Returns true if a statement can begin.
+  /// Returns true if the line can begin a statement.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Advances `text` over a line, or over the rest of a line.
+/// Updates `text` for a line, or for the rest of a line.
 void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
 
-/// Returns the dialect that a line at the beginning of a dump shows, or kUnknown.
+/// Returns the database that a line near the beginning of a dump shows, or kUnknown.
 SqlDialect DialectOfLine(std::string_view line);
 
 inline constexpr std::string_view kSqlBlanks = " \t\r\n\v\f";
 bool IsSqlWordByte(char c);
-/// The following functions take a token off the front of `text`, and return false if there is no such token.
+/// Each of the following functions removes a token from the front of `text`, or returns false if there is no such
+/// token.
 bool TakeSqlText(std::string_view& text, std::string_view what);
-/// Takes a name: in quotes of any dialect, or all bytes up to one of `stops`.
+/// Removes a name from the front of `text`: a name in quotes of any database, or all bytes up to one of `stops`.
 bool TakeSqlName(std::string_view& text, std::string_view stops, std::string& name);
-/// Takes `word`, given in lower case, in any case.
+/// Removes `word` from the front of `text`, where it may have any case. `word` must be in lower case.
 bool TakeSqlWord(std::string_view& text, std::string_view word);
-/// Takes white space and comments that begin with "--".
+/// Removes white space, and comments that begin with "--", from the front of `text`.
 void SkipSqlBlanks(std::string_view& text);
 
-/// The name and the columns of a table, as a COPY or an INSERT gives them.
+/// The table and the columns that a COPY or INSERT statement names.
 struct SqlTarget {
   std::string schema, table;
   std::vector<std::string> columns;
@@ -61,51 +62,53 @@ struct SqlTarget {
 /// The beginning of an INSERT or REPLACE, up to its first row.
 struct InsertHead {
   enum Is : std::uint8_t { kNone, kUnfinished, kRows } is = kNone;
-  std::size_t size = 0;  ///< the bytes before the row; white space after a newline belongs to the row
+  std::size_t size = 0;  ///< the number of bytes before the first row; white space after a newline belongs to the row
   SqlTarget target;
 };
-/// Parses an INSERT at the beginning of `text`. kUnfinished: `text` ends too early.
+/// Parses an INSERT at the beginning of `text`. The result is kUnfinished if `text` ends too early to tell.
 InsertHead ParseInsertHead(std::string_view text);
 /// Returns true if `text` begins with the word INSERT or REPLACE.
 bool BeginsInsert(std::string_view text);
 
-/// The text after a row of INSERT.
+/// The text after a row of an INSERT statement.
 struct AfterRow {
   /// kUnknown: the text has a comment, a backslash or a dollar sign at `stop`, and is not read.
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd, kUnknown } is = kUnfinished;
-  /// The end of the text between the row and the next row (kComma), or the end of the statement, with its newline.
+  /// With kComma: the end of the text between this row and the next one. With kEnd: the end of the statement, with its
+  /// newline.
   const Byte* stop = nullptr;
-  bool sure = false;      ///< more bytes would not change `stop`
-  std::string_view tail;  ///< with kEnd: the text before the semicolon
+  bool sure = false;      ///< true: further bytes could not change `stop`
+  std::string_view tail;  ///< with kEnd: the text between the row and the semicolon
 };
-/// Parses the text after a row. Returns kUnfinished if [p, end) has no comma and no semicolon.
+/// Parses the text [p, end) after a row. Returns kUnfinished if it has no comma and no semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end);
 
-/// Finds the end of a row of INSERT: "(" to the matching ")". A row may be given in parts.
+/// Finds the end of a row of an INSERT statement: the ")" that matches the first "(". The row may be given in parts.
 struct RowLexer {
   enum In : std::uint8_t { kCode, kString, kEscape, kEscapedByte, kAfterEscape,
                          kName, kNameEscaped, kNameEscapedByte, kBacktick, kBracket };
   In in = kCode;
-  bool escape_string = false;  ///< with kAfterEscape and the like: the string is E'...' of PostgreSQL
+  bool escape_string = false;  ///< with kAfterEscape and similar states: the string is an E'...' of PostgreSQL
   std::uint32_t depth = 0;  ///< the number of open brackets
-  char last[2] = {0, 0};       ///< the two bytes before the part
+  char last[2] = {0, 0};       ///< the last two bytes of the part before
 
-  /// Returns the end of the row, or `end` with `depth` > 0 if the row goes on. Returns null if a comment or a string
-  /// between dollars begins at `bad`.
+  /// Reads a part [p, end) of a row. Returns the end of the row, or `end` with `depth` > 0 if the row goes on. Returns
+  /// null and sets `bad` if a comment or a string between dollars begins at `bad`.
   const Byte* Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad);
 };
 
-/// Returns the end of the value at `p`: a comma or the bracket that closes the row. [p, end) must hold a whole row that
-/// RowLexer accepts.
+/// Returns the end of the value that begins at `p`: the comma or the bracket after it. [p, end) must contain the rest
+/// of a row that RowLexer accepts.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
-/// A value of an INSERT.
+/// A value of a row of an INSERT statement.
 struct SqlValue {
   bool null = false;
-  bool hex = false;       ///< the value is X'...' or 0x..., and `text` is the hexadecimal digits
-  std::string_view text;  ///< refers to the value or to the scratch
+  bool hex = false;       ///< true: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits
+  std::string_view text;  ///< lies in the parsed text or in the buffer `scratch`
 };
-/// Returns the value of the literal `raw`. An expression that is no literal is a value of its text.
+/// Reads the SQL literal `raw`. An expression that is no literal becomes a value with the text of the expression.
+/// `scratch` is a buffer.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
 /// A table, as CREATE TABLE describes it.

@@ -12,11 +12,12 @@ inline constexpr unsigned kFalse = 96, kTrue = 160;
 
 bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
-/// Puts the key of a string of the digits 0 and 1, which may stand between b' and '.
+/// Appends the key of a string of the digits 0 and 1. The digits may be written as b'0101'. Returns false and appends
+/// nothing if `text` is no such string.
 bool PutBits(std::string_view text, KeyBytes& out);
-/// Puts the key of a level of logs, in any case: trace < debug < info < notice < warn < error < crit < alert < emerg.
-/// The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms count as one of
-/// these, also in brackets and with a colon after them: fatal is crit, and panic is emerg.
+/// Appends the key of a level of logs, in any case: trace < debug < info < notice < warn < error < crit < alert <
+/// emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms count as one
+/// of these, also in brackets and with a colon after them: fatal counts as crit, and panic as emerg.
 bool PutSeverity(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);

@@ -20,9 +20,11 @@ void PutDay(const Day& day, KeyBytes& out);
 /// Appends the key of the date in `text`. Returns false and appends nothing if `text` is no date.
 bool PutDayText(std::string_view text, KeyBytes& out);
 void PutInstant(const Instant& instant, KeyBytes& out);
-/// Returns false and puts nothing if the text is no time of day.
+/// Appends the key of the time of day that `reader` holds. Returns false and appends nothing if the text is no time of
+/// day.
 bool PutTimeText(TextReader reader, KeyBytes& out);
-/// Returns false and puts nothing if the text is no interval and no infinity.
+/// Appends the key of the length of time that `reader` holds. Returns false and appends nothing if the text is neither
+/// an interval nor an infinity.
 bool PutIntervalText(TextReader reader, KeyBytes& out);
 
 }  // namespace gpusort::keys
