@@ -100,7 +100,9 @@ class OutputFile;
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  kRewriteIfSeen,     ///< as kReplaceOrRewrite, and rewrites in place if a user could see that the file was replaced
+  /// As kReplaceOrRewrite, but also rewrites in place if the file has other names, attributes or another owner, which a
+  /// new file would lose.
+  kRewriteIfSeen,
   kKeep,              ///< throws if the file exists, at the start or at the end of the job
 };
 

@@ -55,7 +55,8 @@ class OutputFile {
   /// was called for. Throws Error(kUsage) if `name` is not a file of this user. Call this first, and never for an
   /// output in place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk. After TakeUp the destructor then leaves these bytes there.
+  /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
+  /// of an earlier process, the destructor then leaves these bytes there.
   void Keep(std::uint64_t bytes);
   /// Empties the file and frees its space, including the bytes that Keep was called for.
   void Release() {

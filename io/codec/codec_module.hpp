@@ -44,7 +44,7 @@ class MemberDecoder {
 class MemberEncoder {
  public:
   virtual ~MemberEncoder() = default;
-  /// Replaces the content of `out` with one member that expands to `in`.
+  /// Compresses `in` and replaces the content of `out` with the result, one member of a compressed file.
   virtual void Encode(std::span<const std::byte> in, std::vector<char>& out) = 0;
 };
 

@@ -135,8 +135,8 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Runs a RowMergeSort on one host thread, in a loop instead of many threads. Yang's figures for the host are of this
-/// sort.
+/// Runs a RowMergeSort on one host thread, in a loop instead of many threads. The host
+/// times of Yang's paper were measured with this sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

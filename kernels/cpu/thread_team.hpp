@@ -102,7 +102,7 @@ class ThreadTeam {
   mutable std::mutex mutex_;
   std::condition_variable work_;   ///< signals a new call or the end of the team
   std::condition_variable place_;  ///< signals that a thread has returned from a call
-  std::vector<Call*> calls_;       ///< the calls that more threads may join, oldest first
+  std::vector<Call*> calls_;       ///< the parallel loops that more threads can still help with, oldest first
   unsigned running_ = 0;           ///< the number of threads inside calls of all callers
   bool started_ = false, ending_ = false;
   Threads threads_;

@@ -373,8 +373,8 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // `frames` is a stack of parts that must still be divided, the leftmost on top. `stack` has their runs in this
-    // order.
+    // `frames` is a stack of parts that must still be divided, with the leftmost part on top. `stack` has the runs of
+    // all these parts, in the same order.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

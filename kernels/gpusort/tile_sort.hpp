@@ -273,8 +273,8 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns the thread's share of a merge by networks. A run has the items of run_threads threads. Runs with odd numbers
-/// descend.
+/// Returns which items the thread handles when two runs are merged by a sorting network. A run consists of the items of
+/// `run_threads` threads. Runs with odd numbers are in descending order.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);

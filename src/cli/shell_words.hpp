@@ -19,7 +19,7 @@ struct Completions {
     std::string about;  ///< the meaning of the word in one line; may be empty
   };
   std::vector<Word> words;
-  Names names = Names::kNone;  ///< what names the shell also offers for the word, or for its part after "="
+  Names names = Names::kNone;  ///< the kind of names, such as files, that the shell offers for the word
 };
 
 /// A function that returns the possible completions of words[current]. words[0] is the name of the program. Options

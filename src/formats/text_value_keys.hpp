@@ -21,9 +21,8 @@ bool PutBits(std::string_view text, KeyBytes& out);
 bool PutSeverity(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
-/// Appends the key of a text that is ordered as sort -V orders versions. It has two steps, as detail::PutVersion does:
-/// the text without its suffix, and then the suffix alone. The second step needs no more, because texts that agree up
-/// to their suffixes can differ only in the suffixes.
+/// Appends the key of a text that is ordered as sort -V orders versions. The key has two parts, as that
+/// of detail::PutVersion: the text without its suffix, and then the suffix.
 void PutNatural(std::string_view text, KeyBytes& out);
 /// Appends the weights of strxfrm. NULs divide `text` into parts. The weights of two parts are separated by a byte that
 /// is smaller than all weights.

@@ -39,7 +39,8 @@ struct Ordered {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu` is true if a GPU may compare the records. Keys that only save time are not made then.
+  /// `gpu` is true if a GPU may compare the records. Then no keys are made for orders in which records can be compared
+  /// without them.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:

@@ -19,7 +19,7 @@ namespace gpusort {
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
 /// Sorts into `output`, which the caller has opened with `files`. `fronts` are streams of which the caller has already
-/// read the first bytes. Returns after the output is proved and published.
+/// read the first bytes. Returns after the output was checked and has its final name.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 

@@ -1,4 +1,5 @@
-// The result of a sort whose output is published. Used by the program and by the tasks of a larger job.
+// The result of a sort whose output is complete and has its final name. The program gpusort and gpusort_task, which
+// sorts a piece of a larger job, use it.
 #pragma once
 
 #include <cstddef>

@@ -53,8 +53,8 @@ class Journal {
   /// Drops the checkpoint of the output, so that the output is merged from its beginning.
   void ForgetMerge();
   void DropRuns();
-  /// Notes that the output has its name. If `keep` is false, removes the job's files, and then the folder if it is
-  /// empty.
+  /// Records that the output is complete and was renamed to its final name. If `keep` is false, removes the job's
+  /// files, and then the folder if it is empty.
   void Finish(bool keep);
 
   /// Returns how far the job is, as text for people: DescribeProgress() of the manifest. Any thread may call this.

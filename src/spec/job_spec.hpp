@@ -59,8 +59,8 @@ struct Source {
   bool format_guessed = false;        ///< true: lines were chosen before the name of any input was known
   bool force_format = false;          ///< true: inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
-  std::string lines_because;          ///< the option or key that implies lines; may be empty
-  std::string column_form;            ///< the keys, rewritten as keys of columns, for a warning
+  std::string lines_because;          ///< the option or key that means that records are lines, or empty
+  std::string column_form;            ///< for a warning: how the same keys are written for columns of CSV
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides

@@ -26,7 +26,8 @@ class JobRecord {
   /// Returns the object that takes the samples. Returns null before Begin(), after Leave(), and if the job has neither
   /// --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Stops the samples. `plan` is the text of --explain. `stats` are the figures of the sort, which may have failed.
+  /// Stops the thread that samples the job's progress. `plan` is the text of --explain. `stats` are the
+  /// figures of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
   /// Writes the files, and prints the summary if the job succeeded. Later calls do nothing. Throws Error(kIo) or

@@ -62,7 +62,8 @@ class Trace {
   /// Adds a slice of the calling thread. If the ring of the thread is full, writes it to the file first. If there is no
   /// ring for the thread, drops the slice and counts it in dropped().
   void Add(const TraceSlice& slice) noexcept;
-  /// Returns a copy of `name` that lives as long as this object and can be the name of slices. Takes a lock.
+  /// Returns a copy of `name` that lives as long as this object. Slices, the events of the trace with a duration, can
+  /// refer to it. Takes a lock.
   const char* Name(const std::string& name);
   /// Returns true if a ring is half full. Drain() should then be called.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
