@@ -185,7 +185,8 @@ class Tasks:
     def scanned(self) -> bool:
         """Returns whether only the bytes before a slice tell where its records begin. Its slices are scanned first."""
         kinds = self.inputs + [words[-1] for name, words in self.options if name == "format"]
-        pattern = re.compile(r"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|pgdump|mysqldump|sqlitedump|sqldump|mysql|paragraphs)$")
+        dumps = "pgdump|mysqldump|sqlitedump|sqldump"
+        pattern = re.compile(rf"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|{dumps}|mysql|paragraphs)$")
         return self.slices > 1 and any(pattern.search(name) for name in kinds)
 
     def slice(self, command: str, k: int | str, place: str) -> list[str]:

@@ -85,6 +85,8 @@ RC_GTEST_PROP(GapFiller, KeepsTheStatements, ()) {
            (several || statements[end].rows.size() == 1)) {
       ++end;
     }
+    // Several rows after a single row would be refused.
+    if (end < statements.size() && statements[end].table == statements[i].table) statements[end].before = "SELECT 1;\n";
     std::vector<std::string> rows;
     for (std::size_t k = i; k < end; ++k) rows.insert(rows.end(), statements[k].rows.begin(), statements[k].rows.end());
     const auto value = [](const std::string& row) {
