@@ -609,10 +609,6 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
   if (json != found.end() && !json->first.member.empty() && 50 * json->second.count() >= lines.size()) {
     accept(json->first);
   }
-  // If as many lines have one time as another, the time at a known place counts before one that may stand anywhere.
-  const auto word_of = [](const Shape& shape) {
-    return shape.form != nullptr && shape.form->floats ? kMostWords + 1 : shape.word;
-  };
   for (;;) {
     const Shape* best = nullptr;
     std::size_t most = 0;
@@ -628,8 +624,7 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
       if (!shape.member.empty() || 50 * count < lines.size() || count == 0) continue;
       const bool epoch = shape.form != nullptr && shape.form->take == Epoch;
       const bool earlier =
-          best != nullptr && count == most &&
-          (best_epoch > epoch || (best_epoch == epoch && word_of(shape) < word_of(*best)));
+          best != nullptr && count == most && (best_epoch > epoch || (best_epoch == epoch && shape.word < best->word));
       if (count > most || earlier) std::tie(best, most, best_epoch) = std::tuple(&shape, count, epoch);
     }
     if (best == nullptr) break;
