@@ -97,8 +97,9 @@ class Resume : public ::testing::Test {
   void StopInMerge(const Kind& kind) {
     ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge && !Kept().publishing; }));
   }
-  /// Fails all syncs from the n-th on, with a smaller n in each attempt, until `found` is true. Each series of attempts
-  /// begins after the last sync of a whole job, because the number of syncs depends on threads, disk and chance.
+  /// Fails all syncs from the n-th on, with a smaller n in each attempt, until `found` is true. A series of attempts
+  /// begins with an n that no job reaches. The number of syncs depends on threads, disk and chance, so the first n grows
+  /// until a job does not reach it.
   template <typename Found>
   bool StopAtSync(const std::vector<std::string>& args, Found found) {
     const Bytes input = ReadFile(folder_ / "in.u64");
@@ -110,12 +111,18 @@ class Resume : public ::testing::Test {
     };
     FaultyFileSystem whole;
     EXPECT_EQ(CodeOn(whole, args), 0);
-    const std::uint64_t syncs = whole.Count(Call::kSync);
-    for (std::uint64_t attempt = 0; attempt < 1000; ++attempt) {
+    std::uint64_t first = whole.Count(Call::kSync) + 4, n = first;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
       begin_anew();
       FaultyFileSystem faulty;
-      faulty.FailFrom(Call::kSync, std::max<std::uint64_t>(1, syncs + 4 - attempt % (syncs + 4)), EIO);
-      if (CodeOn(faulty, args) == 4 && found()) return true;
+      faulty.FailFrom(Call::kSync, n, EIO);
+      const int code = CodeOn(faulty, args);
+      if (code == 4 && found()) return true;
+      if (code != 0 && n == first) {
+        n = first += 4;
+      } else {
+        n = n > 1 ? n - 1 : first;
+      }
     }
     begin_anew();
     return false;
