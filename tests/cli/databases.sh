@@ -5,33 +5,9 @@
 # Servers run in a scratch folder and listen on a socket there. DuckDB, if python3 has it, orders the same texts for
 # comparison.
 . "$2/tests/cli/common.sh.inc"
-pg=$(find /usr/lib/postgresql/*/bin /usr/local/pgsql/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1) || true
-maria=$(command -v mariadbd || true)
-maria_process=
-stop_servers() {
-  [ ! -e "$work/pg/data/postmaster.pid" ] ||
-    as_postgres "$pg/pg_ctl" -D "$work/pg/data" -m immediate stop >/dev/null 2>&1 || true
-  [ -z "$maria_process" ] || kill "$maria_process" 2>/dev/null || true
-}
-trap 'stop_servers; chmod -R u+rwx "$work" 2>/dev/null || true; rm -rf "$work"' EXIT
-# PostgreSQL's server does not run as root.
-as_postgres() {
-  if [ "$(id -u)" = 0 ]; then (cd /; runuser -u postgres -- "$@"); else "$@"; fi
-}
+. "$2/tests/cli/servers.sh.inc"
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
-
-sql() { "$pg/psql" -X -q -A -t -h "$work/pg" -U postgres -v ON_ERROR_STOP=1 -d "${database:-postgres}" "$@"; }
-start_postgres() {
-  chmod 711 "$work"
-  mkdir "$work/pg"
-  [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
-  as_postgres "$pg/initdb" -D "$work/pg/data" -U postgres -A trust --locale=C -E UTF8 --no-sync >initdb.log 2>&1 ||
-    fail "initdb: $(tail -n 3 initdb.log)"
-  as_postgres "$pg/pg_ctl" -D "$work/pg/data" -w -t 500 -l "$work/pg/log" \
-    -o "-c listen_addresses='' -c unix_socket_directories='$work/pg' -c fsync=off -c timezone=UTC" start >/dev/null ||
-    fail "PostgreSQL does not start"
-}
 
 make_table() {
   sql <<'SQL'
@@ -341,19 +317,9 @@ PYTHON
 
 # --- MariaDB ------------------------------------------------------------------------------------------------------
 
-maria_sql() { mariadb --no-defaults --socket="$work/maria/socket" --user="$(id -un)" --batch --skip-column-names "$@"; }
 check_mariadb() {
-  mkdir "$work/maria"
-  mariadb-install-db --no-defaults --datadir="$work/maria/data" --auth-root-authentication-method=normal \
-    --user="$(id -un)" >maria.log 2>&1 || fail "mariadb-install-db: $(tail -n 3 maria.log)"
-  "$maria" --no-defaults --datadir="$work/maria/data" --socket="$work/maria/socket" --skip-networking \
-    --secure-file-priv='' --skip-grant-tables --user="$(id -un)" >>maria.log 2>&1 &
-  maria_process=$!
   local quoted fields
-  until maria_sql -e 'SELECT 1' >/dev/null 2>&1; do
-    kill -0 "$maria_process" 2>/dev/null || fail "MariaDB: $(tail -n 3 maria.log)"
-    sleep 0.2
-  done
+  start_mariadb --secure-file-priv='' --skip-grant-tables
   maria_sql <<'SQL' || fail "MariaDB takes no table"
 CREATE DATABASE x; USE x;
 CREATE TABLE t (id int, i int, n decimal(30, 10), s varbinary(20));
