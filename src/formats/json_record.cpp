@@ -83,14 +83,6 @@ int Hex4(const char* digits) {
   return HexDigit(digits[0]) << 12 | HexDigit(digits[1]) << 8 | HexDigit(digits[2]) << 4 | HexDigit(digits[3]);
 }
 
-char* PutUtf8(std::uint32_t c, char* out) {
-  constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
-  unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;  // bytes after the first
-  *out++ = static_cast<char>(kLead[more] | c >> 6 * more);
-  while (more-- > 0) *out++ = static_cast<char>(0x80 | (c >> 6 * more & 0x3f));
-  return out;
-}
-
 /// Writes the content of a string without its escapes to `out`, and returns the end. It is never longer than `raw`,
 /// which must be valid.
 char* Unescape(std::string_view raw, char* out) {

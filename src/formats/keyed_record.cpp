@@ -4,6 +4,21 @@
 
 namespace gpusort {
 
+std::string FieldWriter::Unescape(RecordSpan record) {
+  std::string key;
+  for (std::size_t i = 2; i < record.size(); ++i) {
+    const auto byte = static_cast<unsigned>(record[i]);
+    if (byte == kKeyEnd) break;
+    if (byte != kLow && byte != kNearNewline) {
+      key += static_cast<char>(byte);
+      continue;
+    }
+    if (++i == record.size()) break;
+    key += static_cast<char>(static_cast<unsigned>(record[i]) - kLow + (byte == kLow ? 0 : kNearNewline));
+  }
+  return key;
+}
+
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out) {
   using Code = BodyUnescaper;
   constexpr std::byte kNewline{'\n'};

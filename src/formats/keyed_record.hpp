@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/lines/bytes.hpp"
@@ -77,12 +78,13 @@ class FieldWriter {
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    constexpr unsigned kLow = 2, kNearNewline = 9;
     // The escapes of NUL, kKeyEnd and kLow begin with kLow, those of kNearNewline and newline with kNearNewline.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
+  /// Returns the key of `record`, a keyed record that begins with a byte of flags and kKeyEnd, without escapes.
+  static std::string Unescape(RecordSpan record);
   /// The bytes that PutWords() writes for one byte of a text: already escaped, and complemented if the order is
   /// reversed.
   struct Word {
@@ -122,6 +124,8 @@ class FieldWriter {
   }
 
  private:
+  static constexpr unsigned kLow = 2, kNearNewline = 9;
+
   void PutRaw(unsigned byte) {
     if (!full()) out_.push_back(static_cast<std::byte>(byte));
   }

@@ -23,7 +23,6 @@ constexpr std::size_t kMostLines = 400;
 constexpr std::size_t kMostFront = RecordFormat::kFrontBytes;
 constexpr std::size_t kMostSearched = 400;  ///< the bytes of a line that are searched
 constexpr unsigned kMostColumns = 40;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 using LineSet = std::bitset<kMostLines>;
 

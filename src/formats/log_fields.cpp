@@ -155,7 +155,7 @@ std::optional<std::string_view> FindClient(std::string_view line) {
 
 /// Returns the priority <N> at the front of a line of syslog. Sets `rest` to the line after it.
 std::optional<std::string_view> TakePriority(std::string_view& rest) {
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   const std::size_t end = rest.substr(0, 5).find('>');
   if (!rest.starts_with('<') || end == rest.npos || !IsNumber(rest.substr(1, end - 1))) return std::nullopt;
   const std::string_view number = rest.substr(1, end - 1);
@@ -361,7 +361,7 @@ void LogKeys::ReadSyslog(std::string_view rest, bool always) {
       found_[kPid] = OrNull(NextWord(rest));
       NextWord(rest);  // the kind of the message
       rest = SkipStructuredData(rest);
-      if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+      if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
       found_[kMessage] = rest;
       return;
     }

@@ -39,8 +39,8 @@ std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t f
   return text.npos;
 }
 
-/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line. If `later` is true, the
-/// first possible place is left out.
+/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line. If `later` is true,
+/// the first possible place is left out.
 const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts, bool later = false) {
   if (!shape.lead.empty()) {
     const std::string_view text = reader.rest().substr(0, kMostBefore);
@@ -120,7 +120,7 @@ void SkipColours(TextReader& reader) {
 }
 
 void SkipFront(TextReader& reader) {
-  if (reader.Is('\xEF') && reader.rest().starts_with("\xEF\xBB\xBF")) reader.at += 3;
+  if (reader.Is(kByteOrderMark[0]) && reader.rest().starts_with(kByteOrderMark)) reader.at += kByteOrderMark.size();
   if (reader.Is('\x1b')) SkipColours(reader);
   if (!reader.Is('<')) return;
   TextReader priority{reader.at + 1, reader.end};
@@ -134,7 +134,7 @@ void SkipFront(TextReader& reader) {
 
 std::string_view JsonObjectOf(std::string_view line) {
   std::string_view object = line;
-  if (object.starts_with("\xEF\xBB\xBF")) object.remove_prefix(3);
+  if (object.starts_with(kByteOrderMark)) object.remove_prefix(kByteOrderMark.size());
   if (object.starts_with("[{") || object.starts_with(",{")) object.remove_prefix(1);
   if (!object.starts_with('{')) return line;
   while (!object.ends_with('}') && !object.empty() &&

@@ -288,7 +288,6 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     text.escapes = text.escapes_before = dialect == SqlDialect::kMysql;
   }
   const bool postgres = dialect == SqlDialect::kPostgres;
-  if (line.starts_with("/*M!999999\\-")) return;  // a comment of mariadb-dump, which no semicolon ends
   std::string statement, create;
   bool insert = false;
   SqlTarget copy;

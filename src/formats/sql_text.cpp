@@ -49,8 +49,10 @@ std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool e
 bool TakeConditional(std::string_view& text) {
   std::string_view rest = text;
   if (!TakeSqlText(rest, "/*!") && !TakeSqlText(rest, "/*M!")) return false;
-  while (!rest.empty() && IsDigit(rest[0])) rest.remove_prefix(1);
-  text = rest;
+  const std::string_view version = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  // No server has this version. mariadb-dump begins with such a comment: "/*M!999999\\- enable the sandbox mode */".
+  if (version == "999999") return false;
+  text = rest.substr(version.size());
   return true;
 }
 
@@ -482,16 +484,9 @@ const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool es
 
 namespace {
 
-/// Appends the character `code` as UTF-8.
-void AppendCharacter(unsigned code, std::string& text) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
-  } else {
-    text += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
-             static_cast<char>(0x80 | (code & 0x3F))};
-  }
+void AppendCharacter(std::uint32_t code, std::string& text) {
+  char bytes[4];
+  text.append(bytes, PutUtf8(code, bytes));
 }
 
 /// Takes up to `most` digits and returns their number.

@@ -318,9 +318,8 @@ bool TableFormat::IsNull(std::string_view unquoted) const {
 }
 
 std::optional<std::uint64_t> TableFormat::ByteOrderMark(RecordSpan front, bool all) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
-  if (front.size() < kMark.size()) return all ? std::optional<std::uint64_t>(0) : std::nullopt;
-  return std::memcmp(front.data(), kMark.data(), kMark.size()) == 0 ? kMark.size() : 0;
+  if (front.size() < kByteOrderMark.size()) return all ? std::optional<std::uint64_t>(0) : std::nullopt;
+  return std::memcmp(front.data(), kByteOrderMark.data(), kByteOrderMark.size()) == 0 ? kByteOrderMark.size() : 0;
 }
 
 void KeyColumns::Add(std::uint64_t column, std::size_t key) {

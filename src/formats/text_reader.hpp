@@ -10,6 +10,8 @@
 
 namespace gpusort {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< of UTF-8
+
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 inline bool IsBlankChar(char c) { return c == ' ' || c == '\t'; }
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -24,6 +26,14 @@ inline constexpr auto kHexDigits = [] {
 }();
 /// Returns the value of a hexadecimal digit, or -1 for any other byte.
 inline int HexDigit(char c) { return kHexDigits[static_cast<unsigned char>(c)]; }
+/// Writes the character `code` as UTF-8 to `out`, which has room for four bytes. Returns the end.
+inline char* PutUtf8(std::uint32_t code, char* out) {
+  constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+  unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  *out++ = static_cast<char>(kLead[more] | code >> 6 * more);
+  while (more-- > 0) *out++ = static_cast<char>(0x80 | (code >> 6 * more & 0x3f));
+  return out;
+}
 inline std::string LowerText(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), Lower);

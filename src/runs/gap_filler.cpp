@@ -13,23 +13,6 @@ namespace {
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-/// Returns the key field of a keyed record without escapes. See FieldWriter::Escape.
-std::string KeyOf(RecordSpan record) {
-  constexpr unsigned kLow = 2, kNearNewline = 9;
-  std::string key;
-  for (std::size_t i = 2; i < record.size(); ++i) {
-    const auto byte = static_cast<unsigned>(record[i]);
-    if (byte == kKeyEnd) break;
-    if (byte != kLow && byte != kNearNewline) {
-      key += static_cast<char>(byte);
-      continue;
-    }
-    if (++i == record.size()) break;
-    key += static_cast<char>(static_cast<unsigned>(record[i]) - kLow + (byte == kLow ? 0 : kNearNewline));
-  }
-  return key;
-}
-
 void PutNumber(std::uint64_t number, std::string& out) {
   for (; number >= 0x80; number >>= 7) out += static_cast<char>(0x80 | (number & 0x7F));
   out += static_cast<char>(number);
@@ -56,7 +39,7 @@ std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout&
     if (stripped.runs.empty() || stripped.runs.back().is != is) stripped.runs.push_back({is, 0});
     ++stripped.runs.back().count;
     std::string* const gap = is == Run::kGaps ? &stripped.gaps.emplace_back().text : nullptr;
-    if (gap != nullptr) stripped.gaps.back().key = KeyOf(record);
+    if (gap != nullptr) stripped.gaps.back().key = FieldWriter::Unescape(record);
     const auto put = [&](RecordSpan bytes) {
       if (gap != nullptr) {
         gap->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

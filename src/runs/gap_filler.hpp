@@ -52,7 +52,8 @@ struct GapEdit {
 /// functions.
 class GapFiller {
  public:
-  /// `most_bytes` is the limit on memory for the gaps of one part of the dump, in bytes.
+  /// `most_bytes` is the limit on memory in bytes, for the places of the gaps of one part of the dump and all different
+  /// texts of gaps.
   explicit GapFiller(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// Returns the changes to the bytes that `records` describes. Call this in the order of the output. The texts of the

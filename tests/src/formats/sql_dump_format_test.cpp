@@ -110,22 +110,29 @@ RC_GTEST_PROP(SqlDumpFormat, FindsTheRowsOfTables, ()) {
   }
 }
 
-RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyState, ()) {
-  std::string rest = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n") + AnyDump().text;
-  JobSpec spec = DumpOptions({TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)});
-  spec.source.force_format = true;  // old strings may hide a COPY
-  const SqlDumpFormat format(spec);
-  const CutInput cut = CutRecords(format, rest, rest.size());
-  CutInput again;
-  ScanState state;
+// Reads the records one by one. The state before each of them is saved and loaded. `state` is the state at the end.
+CutInput CutWithSavedStates(const SqlDumpFormat& format, std::string rest, ScanState& state) {
+  CutInput cut;
   while (!rest.empty()) {
     state = format.LoadState(format.SaveState(state));
     ScanState scan = state;
     const std::string record = rest.substr(0, format.Scan(Span(rest), scan).first);
     RC_ASSERT(!record.empty());
-    KeyPiece(format, Span(record), state, again);
+    KeyPiece(format, Span(record), state, cut);
     rest.erase(0, record.size());
   }
+  return cut;
+}
+
+RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyState, ()) {
+  const std::string setting = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n");
+  const std::string rest = setting + AnyDump().text;
+  JobSpec spec = DumpOptions({TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)});
+  spec.source.force_format = true;  // old strings may hide a COPY
+  const SqlDumpFormat format(spec);
+  const CutInput cut = CutRecords(format, rest, rest.size());
+  ScanState state;
+  CutInput again = CutWithSavedStates(format, rest, state);
   try {
     format.Finish({}, format.LoadState(format.SaveState(state)));
   } catch (const Error& error) {
@@ -447,21 +454,13 @@ TEST(SqlDumpFormat, StripsVolatileLines) {
 
 RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyStateOfInserts, ()) {
   const std::string name = *rc::gen::element<std::string>("mysqldump", "pgdump", "sqlitedump");
-  std::string rest = AnyInserts(name).text;
+  const std::string rest = AnyInserts(name).text;
   JobSpec spec = DumpOptions({}, name);
   spec.source.force_format = true;
   const SqlDumpFormat format(spec);
   const CutInput cut = CutRecords(format, rest, std::max<std::size_t>(1, rest.size()));
-  CutInput again;
   ScanState state;
-  while (!rest.empty()) {
-    state = format.LoadState(format.SaveState(state));
-    ScanState scan = state;
-    const std::string piece = rest.substr(0, format.Scan(Span(rest), scan).first);
-    RC_ASSERT(!piece.empty());
-    KeyPiece(format, Span(piece), state, again);
-    rest.erase(0, piece.size());
-  }
+  const CutInput again = CutWithSavedStates(format, rest, state);
   RC_ASSERT(again.records == cut.records);
 }
 
