@@ -30,8 +30,8 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// The bytes of the piece with the largest offset among pieces of at most 4 KiB. If its last bytes are only the
-  /// padding of a direct write, Cover() computes the checksum of the piece without the padding.
+  /// A copy of the bytes of one piece, the piece with the largest offset among those of at most 4 KiB. If its last
+  /// bytes are only the padding of a direct write, Cover() computes its checksum again, without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -59,7 +59,7 @@ class ThreadTeam {
   struct Call {
     const std::function<void(unsigned)>& run;
     const unsigned most;
-    unsigned joined, inside;  ///< the number of threads that have joined so far, and of threads that are inside now
+    unsigned joined, inside;  ///< how many threads have called `run` so far, and how many are in `run` now
     std::exception_ptr error;
   };
 
@@ -101,9 +101,9 @@ class ThreadTeam {
   const unsigned size_;
   mutable std::mutex mutex_;
   std::condition_variable work_;   ///< signals a new call or the end of the team
-  std::condition_variable place_;  ///< signals that a thread has returned from a call
+  std::condition_variable place_;  ///< signals that a thread has returned from `run`
   std::vector<Call*> calls_;       ///< the parallel loops that more threads can still help with, oldest first
-  unsigned running_ = 0;           ///< the number of threads inside calls of all callers
+  unsigned running_ = 0;           ///< the number of threads that are in Run(), including the callers
   bool started_ = false, ending_ = false;
   Threads threads_;
 };

@@ -245,8 +245,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for sorted runs. Run r ends at byte ends[r]. If the first and the last key of a
-/// run begin with the same bytes, all keys of the run do. If the text is not made of sorted runs, because the input was
+/// Finds out, as InspectLinesKernel does, whether the lines are in order and how many leading bytes are equal in all
+/// encoded keys. The text must consist of sorted runs, and run r ends at byte ends[r]. If the first and the last key of
+/// a run begin with the same bytes, all keys of the run do. If the runs are not sorted, because the input was
 /// rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
@@ -287,9 +288,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after a round of the sort, and where the groups of equal lines begin. heads[j] is the
-/// place of the round's line j if that line differs from line j - 1, and 0 otherwise. If `active` is null, all lines
-/// take part in the round.
+/// Stores the order of the lines after a round of the sort, and where the groups of equal lines begin. `heads` has a
+/// number for each line of the round, in sorted order: the place of the line if it differs from the line before it,
+/// otherwise 0. If `active` is null, all lines take part in the round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,

@@ -8,8 +8,8 @@
 namespace gpusort {
 
 /// Returns a text such as "; did you mean X or Y?". X and Y are the words of `known` that begin with `typed`. If there
-/// are none, they are the words with the fewest typing errors. Ignores case. Returns "" if no word is similar, or more
-/// than three are.
+/// are none, they are the words with the fewest typing errors. Ignores case. Returns "" if no word is similar, or if
+/// more than three words are.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known);
 /// Returns a list of at most 20 of the names, in quotes. The names that are most similar to `typed` come first.
 std::string NearestFirst(std::string_view typed, std::vector<std::string> names);

@@ -15,7 +15,7 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of a log line in JSON. EncodeName escapes strings, so that programs can restore their bytes.
+/// A member of a log line in JSON. Its strings are escaped by EncodeName().
 struct LogField {
   const char* name;
   std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
@@ -50,7 +50,7 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints a warning of --debug to standard error, whatever the log level is. A text line begins with "gpusort: ".
+/// Prints a warning of --debug to standard error, at every log level. A text line begins with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);

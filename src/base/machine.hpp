@@ -24,7 +24,7 @@ struct MemoryFacts {
 
 struct CoreFacts {
   unsigned cores = 1;
-  std::string limited_by{};  ///< why `cores` is less than the number of cores of the machine; empty: it is not
+  std::string limited_by{};  ///< the cause if `cores` is less than the number of cores of the machine; otherwise empty
 };
 
 /// A function that returns the text of a small file, or std::nullopt if the file does not exist. Tests pass fakes.
@@ -57,9 +57,8 @@ struct MemoryChoice {
 /// is reduced, because the kernel would kill the job.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Returns how many cores a process may use: `cores`, or fewer if a quota of its control groups (versions 1 and 2)
-/// allows fewer, or if Slurm, PBS, LSF or Grid Engine has granted fewer. With more threads, the kernel would often
-/// pause them.
+/// Returns how many cores a process may use. This is `cores`, or less if a quota of the control groups (versions 1 and
+/// 2), Slurm, PBS, LSF or Grid Engine allows fewer. With more threads than that, the kernel would often pause them.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
 /// Returns how many cores this process may use, including the restriction by its CPU mask.
 CoreFacts FindCores();

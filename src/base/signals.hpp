@@ -3,9 +3,9 @@
 // the job has not ended 0.35 s later, for example because a system call hangs, the process ends by that signal. A
 // second signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. Temporary files have no names, so they
 // vanish with the process; an unfinished output that has a name is removed here. A job with --resume-dir has more time
-// and ends with exit code 75. For other jobs, SIGUSR1 asks for a line of progress. Only the main thread receives these
-// signals (kernels/thread.hpp), and it blocks them while it renames the output. A job on a GPU takes up to 1 s to end,
-// because the driver has to release the device.
+// and ends with exit code 75. SIGUSR1 stops a job with --resume-dir; any other job then prints a line of progress. Only
+// the main thread receives these signals (kernels/thread.hpp), and it blocks them while it renames the output. A job on
+// a GPU takes up to 1 s to end, because the driver has to release the device.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,8 @@ void ReleaseUserSignal();
 bool HandleSignals(CancelFlag& cancel);
 /// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// Call this if a later process can continue the job. If it must stop, it then has 9 s and ends with exit code 75.
+/// Call this if a later process can continue the job. After a signal, the job then has 9 s to stop, and the process
+/// ends with exit code 75.
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();

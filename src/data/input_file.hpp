@@ -53,8 +53,8 @@ class InputFile {
 
   /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if it has grown.
   void VerifyUnchanged() const;
-  /// Call this after `error`, which a changed file can cause. If the file was changed in any way since it was opened,
-  /// throws Error(kBadInput) with the message of `error`.
+  /// Call this after an operation has failed with `error`, because a changed file can cause such an error. If the file
+  /// was changed in any way since it was opened, throws Error(kBadInput) with the message of `error`.
   void BlameChange(const Error& error) const;
 
  private:

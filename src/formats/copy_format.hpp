@@ -43,8 +43,8 @@ class CopyFormat : public TableFormat {
     kQuoteReturn,
   };
   /// Scans the bytes [p, end) for the ends of records. `mode` is the state at `p`, and is replaced by the state after
-  /// the scanned bytes. Adds the ends, as offsets from `begin`, to `ends`. Stops at `end` or after the line that ends
-  /// the data, and returns that place.
+  /// the scanned bytes. Adds the ends, as offsets from `begin`, to `ends`. Returns `end`, or the end of the line that
+  /// ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Writes the sort keys of the record that begins at `begin`, and returns the end of the record. `wanted` lists the
   /// key columns. If `wanted` is empty, every column is a key and is written by PutWhole().
@@ -64,8 +64,8 @@ class CopyFormat : public TableFormat {
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends the bytes that an escape sequence stands for to `text`. The caller passes `p` after the backslash, and
-  /// gets it back after the sequence.
+  /// Appends the byte or bytes that an escape sequence stands for to `text`. `p` is the place after the backslash, and
+  /// is moved to the place after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

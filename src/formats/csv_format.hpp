@@ -37,8 +37,8 @@ class CsvFormat : public TableFormat {
   /// state at the returned place. If the record ends in [p, end), sets `ended` to true and returns the end of the
   /// record. Otherwise returns `end`.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Returns true if the fast search of CsvMarks can find the ends of fields and records. It cannot if the format has
-  /// an escape byte.
+  /// Returns true if CsvMarks can find the ends of fields and records, which is fast. It cannot if the format has an
+  /// escape byte.
   bool marks() const { return escape_ < 0; }
   /// Returns a pointer to the next quote or escape byte, or `end`.
   const Byte* FindQuote(const Byte* p, const Byte* end) const;
@@ -51,8 +51,8 @@ class CsvFormat : public TableFormat {
   };
   /// Returns the end of the field that begins at `p`: a pointer to the delimiter, or to the end of the line.
   const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
-  /// Checks the number of columns of a record. If it differs from the header's, counts the record in `tally`; with
-  /// --strict, throws BadRecord.
+  /// Checks the number of columns of a record. If the record has more or fewer columns than the header, counts the
+  /// record in `tally`; with --strict, throws BadRecord.
   void CheckWidth(std::uint64_t width, KeyTally& tally) const {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }

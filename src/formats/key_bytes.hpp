@@ -17,8 +17,8 @@
 
 namespace gpusort::keys {
 
-// The first bytes of a key. The bytes 3..8, 11..244 and 247..252 need no escape, and neither do their complements. Keys
-// of values begin with 16..239, so that keys of nulls can come before or after all of them, in both directions.
+// The first bytes of a key. The bytes 3..8, 11..244 and 247..252 and their complements need no escape. Keys of values
+// begin with 16..239, so that keys of nulls can come before or after all of them, in both directions.
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
 /// The first bytes of -infinity, infinity and NaN.
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
@@ -49,7 +49,7 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Passes the buffered bytes on. The caller must know that they need no escape.
+  /// Passes the buffered bytes on without escapes. The caller must know that none of the bytes needs an escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
   /// Lets later calls write the complement of each byte, which reverses the order of keys.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
@@ -69,8 +69,8 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// While this object exists, the bytes of the key are complemented, which reverses the order. If the order was reversed
-/// already, it becomes the normal one.
+/// While this object exists, the bytes of the key are complemented, which reverses their order. In a key whose order
+/// was reversed before, this restores the normal order.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -121,8 +121,8 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
 // --- Decimal digits ---------------------------------------------------------------------------------------------
 
 /// Writes decimal digits in pairs, one byte for each pair: 20 + 2 * pair, plus 1 if another pair follows. Because of
-/// this bit, the digits need no byte at their end, and a number sorts after its own prefixes. The last digit must not
-/// be 0.
+/// this bit, no byte has to mark the end of the digits, and a number comes after the numbers whose digits begin its
+/// own. The last digit must not be 0.
 class DigitPairs {
  public:
   explicit DigitPairs(KeyBytes& out) : out_(out) {}

@@ -23,10 +23,10 @@ class KeyEncoder {
 
   /// Reads the first record of `records`, makes its key, and appends key and record to `out`. Appends nothing if the
   /// job leaves the record out. Returns the size of the record in `records`, which must contain only whole records.
-  /// `state` is the format's state before the record, and is replaced by the state after it. Throws BadRecord.
+  /// `state` is the state of the format's parser before the record, and is replaced by the state after it. Throws
+  /// BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
-  /// Returns the text that the last Append() has inserted at the beginning of the record (--prefix-name). The text is
-  /// part of the record in the output.
+  /// Returns the text that the last Append() has put before the record (--prefix-name). The output contains this text.
   virtual RecordSpan prefix() const { return {}; }
 };
 

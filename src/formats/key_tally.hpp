@@ -40,19 +40,18 @@ struct KeyTally {
   struct Column {
     Seen bad;   ///< values that the column's type cannot read
     Seen days;  ///< values such as 20260101, which look like a date but were read as seconds since 1970
-    /// The number of null values. The columns that a record lacks count as null values too; `missing` counts them
-    /// alone.
+    /// The number of null values, including the columns that a record lacks. `missing` counts only the lacking columns.
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
     bool any = false;  ///< at least one value is of the column's type
-    /// Some of the bad values. For a key without a type: some of the values from which a type is guessed.
+    /// Some of the bad values; for a key without a type, some of the values from which a type is guessed.
     std::vector<std::string> samples;
     std::string day;            ///< the first value that `days` counts
     std::uint64_t values = 0;   ///< the number of values from which the type is guessed
     unsigned looks_like = ~0u;  ///< one bit per ValueType: set if the type can read all of these values
   };
   std::vector<Column> columns;
-  std::uint64_t short_records = 0;  ///< the number of cases in which a record had no column for a key
+  std::uint64_t short_records = 0;  ///< how often a record had no column for a key
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
   bool lacks_year = false;          ///< some time of a log had no year
   WindowTally window;
@@ -76,7 +75,7 @@ struct KeyTally {
   };
   Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
-  Lines parted_inserts;    ///< the beginnings of INSERT statements that follow other SQL after rows of the same table
+  Lines parted_inserts;    ///< INSERT statements of a table that do not directly follow the other rows of this table
   /// Lines of a dump that begin an INSERT statement without rows to sort, such as INSERT ... SELECT.
   Lines left_inserts;
   /// The name of an input and the order of day and month that its lines show; empty: no such input.

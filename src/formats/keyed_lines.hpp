@@ -1,8 +1,7 @@
 // Sort keys for lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a
 // keyed record (formats/keyed_record.hpp). The key fields are compared as bytes, and are cut off at a limit. The first
-// byte of the line says which fields are exact (LineOrderView::keyed). If two lines have equal fields that are not
-// exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
-#pragma once
+// byte of the line says which fields are exact (LineOrderView::keyed). If two lines have equal bytes in a field that is
+// not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
 
 #include <algorithm>
 #include <cstddef>
@@ -73,8 +72,8 @@ class KeyedOrder : public KeyScheme {
   };
 
   /// The greatest sizes of key fields in bytes. The first field ends kBehindCommon bytes after the prefix that all
-  /// sampled lines have in common, so that it differs between nearly all lines. Longer keys take memory; shorter ones
-  /// leave more lines to compare in full.
+  /// sampled lines have in common, so that the field differs between nearly all lines. Longer keys take more memory;
+  /// with shorter keys, more lines must be compared in full.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

@@ -22,9 +22,9 @@ namespace gpusort {
 /// KeyScheme uses the other bits for its purposes.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Marks in the two lowest bits of the first byte of a keyed record. They are used by formats in which the text between
-/// two rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a record of its own, a gap. A
-/// row ends with the text that most rows have after them (kRowMark), or does not (kBareRowMark).
+/// Marks in the two lowest bits of the first byte of a keyed record, for formats with text between rows that keeps its
+/// place when the rows are sorted (runs/gap_filler.hpp). Such text is a record of its own, called a gap (kGapMark). A
+/// row either ends with the text that most rows have after them (kRowMark), or it does not (kBareRowMark).
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kMarks = 3;
 
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
@@ -78,7 +78,8 @@ class FieldWriter {
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    // The escapes of NUL, kKeyEnd and kLow begin with kLow, those of kNearNewline and newline with kNearNewline.
+    // The escapes of NUL, kKeyEnd and kLow begin with kLow. The escapes of kNearNewline and newline begin with
+    // kNearNewline.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};

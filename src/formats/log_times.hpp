@@ -85,13 +85,13 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
 /// in the line, or null if there is no time at that place. `shape` must be neither JSON nor have a regular expression.
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
-/// Why a line without a usable time looks as if it began a record.
+/// The reason why a line without a usable time looks as if it began a record.
 enum class LookAlike : std::uint8_t {
   kNone,        ///< the line does not look like the beginning of a record
   kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place
   kOtherForm,   ///< the line begins with a time of another form than the times of this log
 };
-/// Tells whether `line`, which begins no record, looks as if it did, and why.
+/// Returns whether `line`, which begins no record, looks as if it did, and why.
 LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 
 /// Skips what may stand before the text of a log line: a byte order mark, escape sequences of terminal colours, and the
@@ -118,8 +118,8 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved);
 
 /// The time that was read from a line that begins a record.
 struct LogTime {
-  /// The time: local time if `lacks_zone` is true, otherwise UTC. No value: a line of JSON without the member for the
-  /// time, or with one that is no time.
+  /// The time: local time if `lacks_zone` is true, otherwise UTC. No value: the line is JSON, and it has no member for
+  /// the time or no time in that member.
   std::optional<Instant> instant;
   bool lacks_zone = false;  ///< true: the text has no time zone
   std::int64_t east = 0;    ///< local time minus UTC in seconds, if the text gives an offset such as +0100
@@ -141,8 +141,8 @@ class LogTimeReader {
   }
 
  private:
-  /// Returns true if the line has a time, and stores the time in `time`. If `needs` is false, the caller only wants to
-  /// know whether there is one, and lines of a log that is all JSON are not parsed.
+  /// Returns true if the line has a time, and sets `time` to this time. If `needs` is false, the caller does not use
+  /// `time`, and lines of a log that is all JSON are not parsed.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
   /// Sets quick_ and all_json_ for the log `log`. Call this when the reader goes on to another log.
   void Prepare(const LogTimes& log);

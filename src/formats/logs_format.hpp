@@ -1,8 +1,7 @@
-// Logs, ordered by time. A record begins with a line that has a time at the place where the lines of its input have one
-// (formats/log_times.hpp). The lines without a time after it belong to the record, as those of a stack trace do. Lines
-// before the first time of an input belong to the first record. With --multiline more lines begin records, and a record
-// without a time has the time of the record before it. Start at LogsFormat.
-#pragma once
+// Logs, ordered by time. A record begins with a line that has a time at the usual place of its input
+// (formats/log_times.hpp). The lines without a time after this line belong to the record, for example the lines of a
+// stack trace. Lines before the first time of an input belong to the first record. With --multiline more lines begin
+// records, and a record without a time has the time of the record before it. Start at LogsFormat.
 
 #include <array>
 #include <cstdint>
@@ -69,7 +68,8 @@ class LogsFormat : public TableFormat {
   /// Returns true if the line begins a record, and sets `time` to the time of the record. The caller must know that a
   /// line with a time came before.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const;
-  /// Returns true if `line`, the beginning of a line, is long enough to tell whether the whole line begins a record.
+  /// Returns true if `line`, a part of a line from its beginning, is long enough to tell whether the whole line begins
+  /// a record.
   bool IsEnough(std::string_view line) const;
   /// Reads the time of a record that begins with `line`, and completes it: a missing year, day or zone is taken from
   /// the records before and from the options. `place` is the state before the record, and is replaced by the state
@@ -90,8 +90,8 @@ class LogsFormat : public TableFormat {
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
   /// Converts `local`, the time of the next record, to UTC, and stores it in `place`.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
-  /// Calls TakeTime() for each record that begins in [begin, end), to bring `place` up to date. `begin` must be the
-  /// beginning of a line.
+  /// Calls TakeTime() for each record that begins in [begin, end), so that `place` becomes the state at `end`. `begin`
+  /// must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const;
 
   /// Checks a record that was read together with the records before it. Throws BadRecord if reading it alone, with the

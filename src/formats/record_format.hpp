@@ -48,8 +48,8 @@ struct ScanState {
   LogPlace log{};                         ///< only for logs
 };
 
-/// Thrown for a record that cannot be read. It knows only an offset; the caller throws an Error with the name of the
-/// input and the number of the record instead.
+/// Thrown for a record that cannot be read. It knows only an offset. The caller therefore throws an Error with the name
+/// of the input and the number of the record instead.
 class BadRecord : public Error {
  public:
   BadRecord(std::uint64_t at, const std::string& why) : Error(ErrorCode::kBadInput, why), at_(at) {}
@@ -88,7 +88,8 @@ class RecordFormat {
   /// Returns true if a header without a newline at its end must get one.
   virtual bool ends_header(RecordSpan) const { return true; }
 
-  /// Returns the part of `header` that must be equal in all inputs. The default is all of it but a byte order mark.
+  /// Returns the part of `header` that must be equal in all inputs. By default this is the whole header without a byte
+  /// order mark.
   virtual RecordSpan HeaderText(RecordSpan header) const;
 
   /// Returns true if every record ends with a delimiter. Messages can then count lines.
@@ -103,7 +104,8 @@ class RecordFormat {
     /// Offsets of the ends of the first and of the last record that end in the scanned bytes; 0: no record ends there.
     std::uint64_t first = 0, last = 0;
     ScanState state{};  ///< the state at offset `last`; if no record ends in the bytes, the state before the bytes
-    /// True if the scanned bytes show that a record ended directly before them. The state at that place is ScanState{}.
+    /// True if the bytes show that a record ended directly before the first of them. The state at that place is
+    /// ScanState{}.
     bool at_front = false;
     /// Adds the end of the next record.
     void Add(std::ptrdiff_t end) {
@@ -152,7 +154,7 @@ class RecordFormat {
   /// (runs/gap_filler.hpp).
   virtual bool has_gaps() const { return false; }
   /// Returns why a record has not ended yet in the given state, for the error "record too long". Returns an empty text
-  /// if there is no special reason.
+  /// if there is nothing to add to that error.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 
   /// The result of a scan of one block that does not know the bytes before the block. The scan begins at the block's

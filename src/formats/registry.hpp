@@ -81,9 +81,9 @@ struct FormatRow {
   const char* glued_advice = "if quotes are text there, say --quote none";
   /// The column that is the key of a job without -k, read as a timestamp; empty: such a job uses all columns as text.
   const char* key = "";
-  /// True if --verify-output is possible: the keys of the records can be computed from the output alone.
+  /// True if --verify-output is possible, because the keys of the records can be computed from the output alone.
   bool again = true;
-  /// True if it is unusual that a record lacks the value of a key. A warning then counts such records.
+  /// True if records usually have a value for each key. A warning then counts the records without one.
   bool warns_missing = false;
 };
 

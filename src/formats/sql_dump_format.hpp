@@ -1,11 +1,11 @@
 // The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. The rows of each COPY block are sorted, and so are
-// the rows of consecutive INSERT statements for one table. Everything else stays in place. This is a single sort,
-// because every key begins with the number of a part of the dump: rows, or the SQL before or after them.
+// the rows of consecutive INSERT statements for one table. Everything else stays in place. One sort does all this,
+// because every key begins with the number of a part of the dump. A part is rows, or the SQL before or after rows.
 //
 // Outside of rows, a record is a line. In a COPY block, a record is a row, as in pgcopy. An INSERT with one row is a
 // record. In an INSERT with several rows, each row is a record, together with the comma after it. The text between the
 // last row of a statement and the first row of the next one is a record, too, called a gap. The key of a gap is its
-// place among the rows, and it keeps that place in the output (runs/gap_filler.hpp).
+// place among the rows. The output has the gap at this place again (runs/gap_filler.hpp).
 //
 // A key names its table: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in place. Start at Scan.
 #pragma once
@@ -68,17 +68,18 @@ class SqlDumpFormat : public CopyFormat {
   struct Insert {
     InsertHead::Is is = InsertHead::kNone;
     std::size_t size = 0;   ///< the size of the text before the first row, in bytes
-    bool goes_on = false;   ///< true: the rows are sorted together with those of the statement before
+    bool goes_on = false;   ///< true: the rows are sorted together with the rows of the statement before
     SqlTarget target;
   };
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line. Throws BadRecord if it is not
   /// known from which database the dump is.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Begins a statement with rows. If its rows are a new part of the dump, it is decided later whether each row or each
-  /// statement is a record.
+  /// Begins a statement with rows. If the rows begin a new part of the dump, DecidePart() decides later whether each
+  /// row or each statement is a record.
   void BeginInsert(const Insert& insert, std::string_view head, ScanState& state) const;
-  /// Decides if each row or each statement is a record in this part of the dump. Call this when the first row of a
-  /// statement was read. `several` is true if another row follows it, and `separator` is the text between the two.
+  /// Decides if each row or each statement of this part of the dump is a record. Call this when the first row of a
+  /// statement was read. `several` is true if another row follows in the statement, and `separator` is the text between
+  /// the two rows.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   void EndInsert(std::string_view tail, std::uint64_t at, ScanState& state) const;
   std::shared_ptr<const InsertPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
@@ -95,16 +96,16 @@ class SqlDumpFormat : public CopyFormat {
                   FieldWriter& out, KeyTally& tally) const;
 
   const std::string input_;  ///< the name of the dump, for error messages
-  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL, instead of an error.
+  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: it is an error.
   const bool force_;
   const bool check_;         ///< true: the job only checks the order of the rows, so gaps are ignored
   const char* const no_gaps_;  ///< the task or option that cannot move gaps, for a message; empty: none
   const bool strip_;         ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;  ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
-  /// The orders of columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
+  /// Key orders for columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
   std::vector<std::unique_ptr<const ValueKey>> of_type_;
-  /// The same orders for each key of the user that has no type.
+  /// For each key of the user that has no type: the key orders by ValueType, as in `of_type_`.
   std::vector<std::vector<std::unique_ptr<const ValueKey>>> of_key_;
 };
 

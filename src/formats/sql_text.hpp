@@ -27,7 +27,7 @@ struct SqlText {
   bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
   bool open = false;     ///< true: a statement has begun and not ended
   bool trigger = false;  ///< true: the statement is a CREATE TRIGGER of SQLite, which contains semicolons
-  unsigned end = 0;      ///< a trigger ends with "; END": how many of these tokens were just read
+  unsigned end = 0;      ///< a trigger ends with "; END": the number of these tokens that were just read
 
   /// Returns true if the line can begin a statement.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
@@ -88,7 +88,7 @@ struct RowLexer {
   enum In : std::uint8_t { kCode, kString, kEscape, kEscapedByte, kAfterEscape,
                          kName, kNameEscaped, kNameEscapedByte, kBacktick, kBracket };
   In in = kCode;
-  bool escape_string = false;  ///< with kAfterEscape and similar states: the string is an E'...' of PostgreSQL
+  bool escape_string = false;  ///< with kAfterEscape and similar states, true: the string is an E'...' of PostgreSQL
   std::uint32_t depth = 0;  ///< the number of open brackets
   char last[2] = {0, 0};       ///< the last two bytes of the part before
 

@@ -79,8 +79,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
-  /// counts it in `tally`. With --strict, throws BadRecord if it is missing or invalid. `by` is not null if the input
-  /// itself gives the type of the column and the user does not: it is the order of that type.
+  /// counts it in `tally`. With --strict, throws BadRecord if the field is missing or invalid. `by` is null unless the
+  /// input itself gives the type of the column and the user gives none. Then `by` makes keys of that type.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
   /// Writes key number `key` with the value `value`, or a null if `value` is the text of a null value. std::nullopt

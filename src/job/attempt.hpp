@@ -1,6 +1,6 @@
-// One attempt at a sort: a backend (GPUs or the CPU), a plan for this backend, the memory of the plan, and the proof of
-// the output. If an attempt fails, all of it is dropped. `Sorting` holds the data with which the next attempt
-// continues. Start at Attempt.
+// One attempt at a sort: a backend (GPUs or the CPU), a plan for this backend, the memory of the plan, and the proof
+// that the output is right. If an attempt fails, all of these are dropped. `Sorting` holds the data with which the next
+// attempt continues. Start at Attempt.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,8 @@ class Attempt {
   void Prepare();
   /// Sorts all records that no run contains yet, and adds the new runs to Sorting::runs.
   void FormRuns();
-  /// Merges all runs into `output`, and proves that the output contains their records. Returns the size of the output.
+  /// Merges all runs into `output`, and checks that the output contains all their records in order. Returns the size of
+  /// the output.
   std::uint64_t MergeRuns(Output& output);
 
   const Backend& backend() const { return *backend_; }

@@ -48,7 +48,7 @@ class InputFront {
   bool whole_ = true;
 };
 
-/// Sorts `lines` into `output` by the options in `spec`. Returns when the output is published.
+/// Sorts `lines` into `output` by the options in `spec`. Returns when the output has its final name.
 SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output);
 
 }  // namespace gpusort

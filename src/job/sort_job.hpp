@@ -14,8 +14,8 @@
 
 namespace gpusort {
 
-/// Runs the sort that `spec` describes; its action must be kSort. Returns after the output is proved and published.
-/// Throws Error if the sort fails. `record` may be null.
+/// Runs the sort that `spec` describes; its action must be kSort. Returns after the output was checked and has its
+/// final name. Throws Error if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
 /// Sorts into `output`, which the caller has opened with `files`. `fronts` are streams of which the caller has already
@@ -23,7 +23,8 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpu
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Runs the sort of a job whose inputs `context` has opened. Returns after the output is proved and published.
+/// Runs the sort of a job whose inputs `context` has opened. Returns after the output was checked and has its final
+/// name.
 SortResult SortJob(SortContext& context);
 
 /// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend, and writes nothing.

@@ -17,8 +17,8 @@ namespace gpusort {
 
 struct Sorting;
 
-/// Finishes a job whose process was killed after the output had got its name. Returns the facts about the output, or
-/// std::nullopt if this did not happen. Call this before the output is opened.
+/// Finishes a job whose process was killed after the output had been renamed to its final name. Returns the facts about
+/// the output, or std::nullopt if this did not happen. Call this before the output is opened.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// Stores the finished part of a job, and finds the part that an earlier process has stored. Without --resume-dir, and
@@ -37,8 +37,8 @@ class JobSurvival {
   /// the whole input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs belong to other
   /// inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Continues the output that an earlier process has begun, and turns on checkpoints of the output. Does this only for
-  /// a new, single and uncompressed file, without --top and --debug, and in formats whose keys can be computed from the
+  /// Continues the output that an earlier process has begun, and turns on checkpoints of the output. Does this only if
+  /// the output is one new, uncompressed file, --top and --debug are not given, and the keys can be computed from the
   /// output alone. Any other output is written from its beginning.
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins or continues the journal. Call this after the plan is made and before RunStore::Open().
@@ -54,10 +54,10 @@ class JobSurvival {
   void GiveUpRuns(const Sorting& sorting);
   /// Drops the part of the output that was written, because it is damaged.
   void GiveUpOutput(const Sorting& sorting, Output& output);
-  /// Notes in the journal that the output file is about to get its name. `records` is the number of records in the
-  /// output.
+  /// Writes to the journal that the output file will now be renamed to its final name. A later process can then finish
+  /// the job. `records` is the number of records in the output.
   void SetPublishing(Output& output, bool sync, std::uint64_t records);
-  /// Ends the job after its output is published. An error here becomes a note, because the output is complete.
+  /// Ends the job after its output has its final name. An error here becomes a note, because the output is complete.
   void Finish(Sorting& sorting);
 
   /// Call this after the job has failed with `error`: logs how much of the work is stored. If a signal has stopped the

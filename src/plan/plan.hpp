@@ -38,7 +38,7 @@ struct Plan {
   std::uint64_t batch_bytes = 0;
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of sorted runs that stay in slots until they are merged
-  std::uint64_t resident_each = 0;    ///< maximum number of these runs on each GPU
+  std::uint64_t resident_each = 0;    ///< maximum number of sorted runs that stay in the slots of each GPU
   std::uint64_t host_tier_bytes = 0;  ///< bytes of host memory for runs that do not fit into GPU memory
   std::uint64_t runs = 0;             ///< expected number of runs; 0 if unknown
   bool merges_only = false;           ///< the runs are the inputs, which are sorted already (-m)
@@ -60,8 +60,8 @@ struct Plan {
   std::uint64_t level_bytes = 0;  ///< number of bytes that are written by all merges before the last merge
   std::uint64_t index_bytes = 0;  ///< memory for the lists of runs and of their blocks
 
-  /// Returns how many runs one merge may read if lines are longer than a block. The buffers for reading need
-  /// `buffer_bytes` each then.
+  /// Returns how many runs one merge may read if each buffer for reading needs `buffer_bytes` bytes. A buffer is larger
+  /// than a block if lines are longer than a block.
   std::uint64_t FanIn(std::uint64_t buffer_bytes) const {
     if (buffer_bytes <= block_bytes) return fan_in;
     return std::min(fan_in, std::max<std::uint64_t>(2, merge_blocks * block_bytes / (2 * buffer_bytes)));

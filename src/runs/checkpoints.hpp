@@ -1,7 +1,7 @@
 // Makes checkpoints while the output is merged, so that a later process can continue there instead of at the beginning.
-// A checkpoint first waits until all output before a certain place is written. Output after that place is held back
-// meanwhile. Then it stores the state of the output in the manifest, the file that describes the job. Start at
-// Checkpoints.
+// A checkpoint first waits until all output before a certain offset is written. Output after that offset waits in
+// memory meanwhile. Then the checkpoint stores the state of the output in the manifest, the file that describes the
+// job. Start at Checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -104,13 +104,13 @@ class Checkpoints {
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t written = 0;  ///< the number of checkpoint intervals of which every window is written
+    std::uint64_t written = 0;  ///< the number of checkpoint intervals of which all windows are written
     bool lost = false;          ///< true: an exception destroyed a window before it was written
   };
   /// A checkpoint that was begun and is not saved yet.
   struct Mark {
     std::uint64_t number;  ///< the number of the first window that must wait for the checkpoint
-    std::uint64_t epochs;  ///< the number of checkpoint intervals before that window
+    std::uint64_t epochs;  ///< the number of checkpoint intervals before window `number`
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
@@ -150,8 +150,8 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // With this delay, the work lost by a kill is about a sixteenth of the merge so far, and waiting for checkpoints
-      // takes at most a twentieth of the time.
+      // With this delay, a kill loses about a sixteenth of the merge so far, and waiting for checkpoints takes at most
+      // a twentieth of the time.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }

@@ -82,13 +82,14 @@ struct WindowPieces {
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Chooses the windows of a merge, one after the other, from the fronts of all runs. A window is filled in rounds. In a
-/// round, each run offers the records that it has in memory, up to a limit: its share of the window. Some runs have
-/// more records after their offer. The smallest last key among their offers is the cut. Run j, the first run whose
-/// offer ends with this key, gives its whole offer. Runs before j give their keys <= the cut, and runs after j their
-/// keys < the cut. So equal keys keep the order of the runs, and later windows have no smaller key. The share of j
-/// grows each round, so that a window also becomes full if one run has all of the smallest keys. If the next line of a
-/// run is longer than its share, the run offers nothing, and the key of this line counts as its last offered key.
+/// Chooses the windows of a merge, one after the other, from the beginnings of the unmerged parts of all runs. A window
+/// is filled in rounds. In a round, each run offers the records that it has in memory, up to a limit: its share of the
+/// window. Among the runs that have more records after their offer, the smallest last key of an offer is the cut. Run j
+/// is the first run whose offer ends with this key, and it gives its whole offer. Runs before j give their keys <= the
+/// cut, and runs after j their keys < the cut. Equal keys therefore keep the order of the runs, and later windows have
+/// no smaller key. The share of j grows each round, so that a window also becomes full if one run has all of the
+/// smallest keys. If the next line of a run is longer than its share, the run offers nothing, and the key of this line
+/// counts as its last offered key.
 class Cutter {
  public:
   /// `backend` reads the runs that are in GPU memory. If there are no such runs, it is not used.
@@ -173,8 +174,8 @@ class Cutter {
         }
       }
     }
-    // The cursors move only now, when the window holds a reference to every block. Otherwise an exception could release
-    // a block here, and the pool would wait for the lock that this thread holds.
+    // The cursors move only now, after the window has got a reference to every block. If they moved earlier, an
+    // exception could release a block here, and the pool would wait for the lock that this thread holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&

@@ -69,8 +69,8 @@ class BatchFeeder {
   /// blocks until it is destroyed, so that Return() can take them back. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
-  /// Returns true if the first batch is the whole input. Call it after that batch was read. It may have to wait for the
-  /// reader.
+  /// Returns true if the first batch is the whole input. Call this after that batch was read. This may wait until the
+  /// reader knows whether more input follows.
   bool Ended(const Pipeline& waiter);
   /// Sets the largest allowed size of a line in bytes, instead of the plan's. Call it before the first batch.
   void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
@@ -97,8 +97,8 @@ class BatchFeeder {
   std::mutex turn_;  ///< locked by the batch that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
-  /// True after Return() was called. Two blocks that follow each other here may then have records between them that are
-  /// in a run already.
+  /// True after Return() was called. Two neighbouring blocks in `returned_` may then not be neighbours in the input,
+  /// because a run already has the records between them.
   bool gaps_ = false;
   /// This order of members is needed: the reader is destroyed before the pool and after the pipeline's threads, even if
   /// the constructor throws.

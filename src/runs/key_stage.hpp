@@ -387,8 +387,9 @@ class KeyStage {
   }
 
   /// Puts the keyed records of a piece into blocks and pushes the blocks to the output queue. Call this only when all
-  /// earlier pieces are in the queue. Only one thread at a time takes blocks of the pool, so it never waits for a block
-  /// that another such thread holds. If a piece fills several blocks, each block is pushed before the next is taken.
+  /// earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece fills several
+  /// blocks, each block is pushed before the next is taken. No thread therefore waits for a block that this function
+  /// holds.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     if (made.input != input_) {
@@ -423,8 +424,8 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members that InputReader::Block::Describe would set, without reading all bytes again. If the copy is
-        // wrong, the proof of the output fails.
+        // Sets the members that InputReader::Block::Describe would set, without reading all bytes again. If the copied
+        // bytes are wrong, the proof of the output fails.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
@@ -460,15 +461,15 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about the record at `place`. The counts of `place` begin after the
+  /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
   /// records that are in the output queue. Call this only when all earlier pieces are in the queue.
   [[noreturn]] void Blame(std::uint32_t input, const Place& place, const std::string& why) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: {}: {}", EscapeName(inputs_.path(input)), PlaceText(input, place), why));
   }
 
-  /// Returns the text "record N, line N, byte N" for the record at `place`. The counts of `place` begin after the
-  /// records that are in the output queue.
+  /// Returns the text "record N, line N, byte N" for the record at `place`. `place` counts from the end of the records
+  /// that are in the output queue.
   std::string PlaceText(std::uint32_t input, const Place& place) {
     const std::string byte = fmt::format("byte {}", inputs_.begin(input) + place.offset);
     if (inputs_.in_middle(input)) return byte;
@@ -514,10 +515,10 @@ class KeyStage {
   // The following members describe the input to which the piece number `turn_` belongs.
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
-  /// The last keyed record of this input that was pushed; used only if the order is checked.
+  /// The last keyed record of this input that was pushed. Set only if the order is checked.
   std::vector<std::byte> last_;
   std::uint64_t stored_ = 0;  ///< the number of bytes that were read from the file since the last block was pushed
-  // `reader_` comes last: its threads may use the other members as soon as it exists, even while this constructor
+  // `reader_` comes last: as soon as it exists, its threads may use the other members, even if this constructor then
   // throws.
   InputReader reader_;
   const Pipeline::Guard guard_{pipeline_};

@@ -76,8 +76,8 @@ struct Manifest {
   std::map<std::uint64_t, KeptRun> runs;  ///< the runs, by id
   bool formed = false;                    ///< true: the runs contain all records of the input
   std::vector<std::byte> trailer;         ///< the bytes after the last record of the output; set when `formed` is true
-  std::optional<KeptMerge> merge;  ///< the last checkpoint of the output; no value: the merge of `runs` has none yet
-  std::optional<KeptOutput> publishing;  ///< the output file, set just before it gets its name
+  std::optional<KeptMerge> merge;  ///< the last checkpoint of the output; no value: no part of the output is stored yet
+  std::optional<KeptOutput> publishing;  ///< the output file; set just before the file is renamed to its final name
   bool done = false;
   std::uint64_t bytes = 0;  ///< the size of all complete lines of the manifest, in bytes
   std::uint64_t hash = 0;   ///< the hash that the last complete line contains

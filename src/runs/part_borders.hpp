@@ -1,5 +1,5 @@
-// Finds where --split begins a new part of the output: when the current part has its share of all bytes, at the next
-// change of the key. The caller passes all records of the output in order, as they are stored in runs. Start at
+// Finds where --split begins a new part of the output: at the next change of the key after the current part has got its
+// share of all bytes. The caller passes all records of the output in order, as they are stored in runs. Start at
 // PartBorders::Take.
 #pragma once
 

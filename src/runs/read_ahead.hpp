@@ -24,7 +24,7 @@
 
 namespace gpusort {
 
-/// Returns how many bytes a buffer must have to hold any block of the run, or its longest line.
+/// Returns the size in bytes of a buffer that can hold any block of the run and its longest line.
 inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
@@ -48,8 +48,8 @@ class ReadAhead {
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
-      // A reader holds the lock from the moment in which it looks at the pool until it waits, so no reader misses the
-      // notification.
+      // A reader holds this lock from looking at the pool until it waits. Taking the lock here ensures that no reader
+      // misses the notification.
       { const std::lock_guard lock(mutex_); }
       changed_.notify_all();
     });
@@ -152,12 +152,12 @@ class ReadAhead {
         --blocks_left_;
       }
       std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
-      // These two are destroyed after the lock is released, because the pool takes the lock when a block returns.
+      // The lock is released before these two are destroyed, because the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // If no line begins in this block, it has no last key. The next block then tells when this run is needed.
+        // If no line begins in this block, the block has no last key. The next block of the run then gives the key.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -189,7 +189,7 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // The last key of this run is known when the block that is being read has arrived.
+      // While a block of this run is being read, its last key is unknown. Other runs are looked at first.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }

@@ -39,7 +39,7 @@ struct RunBlock {
   bool forecast = false;
 };
 
-/// Returns how many bytes a buffer must have to hold the block. `block_bytes` is the size of a block in a temp file.
+/// Returns the size in bytes of a buffer that can hold the block. `block_bytes` is the size of a block in a temp file.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// The list of the blocks of a run. There may be millions of blocks, so each takes only kBytes in memory, and the
@@ -73,7 +73,7 @@ class RunBlocks {
   void reserve(std::size_t count);
   /// Stores block `number`. The numbers may come in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns how many bytes a buffer must have to hold any of the blocks. `block_bytes` is the size of a block in a
+  /// Returns the size in bytes of a buffer that can hold any of the blocks. `block_bytes` is the size of a block in a
   /// temp file.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
@@ -99,7 +99,7 @@ class RunBlocks {
   /// For each block that is the beginning of a long line, by block number: the places of the rest of the line. Null:
   /// there are no such lines.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// The largest number of extents, and of input bytes, of a block.
+  /// The largest number of extents of a block, and the largest number of input bytes of a block.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
@@ -122,11 +122,11 @@ struct Run {
 enum class RunOrder { kTrusted, kVerified };
 
 /// The order that every input must have already: none (kNone), sorted (kMerge, kCheck), or sorted without equal keys
-/// (kCheckUnique). If an input has another order, kMerge gives Error(kBadInput), and the others Error(kNotSorted).
+/// (kCheckUnique). If an input is not in this order, the error is kBadInput for kMerge, and kNotSorted for the others.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
-/// The memory that a run takes in addition to its blocks, in bytes. It is that of the object Run, of the list of its
-/// places in the input, and of a node in the map of runs that are being made.
+/// The memory that a run takes in addition to its blocks, in bytes: the object Run, the list of its places in the
+/// input, and a node in the map of runs that are being made.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
 /// Copies the records of `source` from GPU memory to host memory. Used if GPU memory has no room for the run.
@@ -142,7 +142,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false: where in the input the records are from is known only for the whole sequence.
+  /// Returns false, because the places in the input are known only for the whole sequence and not for its first
+  /// records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -208,7 +209,7 @@ class RunView {
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the first byte that LastBefore() reads, and sets `end` to the end of these bytes.
+  /// Returns the offset of the first byte that LastBefore() reads. Sets `end` to the end of the bytes that it reads.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;

@@ -34,7 +34,7 @@ class RunStore {
   ~RunStore();
 
   /// Throws an error if a temp directory that the options name cannot be used, even if the plan needs no temp files.
-  /// Does nothing if the options are not strict; then the first write throws the error.
+  /// Does nothing with the options of sort: there only the first write to the directory throws the error.
   void CheckDirectories(const Plan& plan) const;
   /// Makes the temp files, if `plan` needs them and they do not exist yet. Checks the directories and their free space.
   void Open(const Plan& plan, unsigned threads);
@@ -57,9 +57,9 @@ class RunStore {
   /// Returns true if complete runs stay on the disk for a later process. If so, free the blocks of a run only after
   /// Keep() has recorded the run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Syncs a completely written run and records it in the journal. If `run` was merged from other runs, `replaces` has
-  /// them, and they are removed. `buffer` must have the plan's block size. After an error, `run` may be recorded or
-  /// not. Call this only if keeps() is true.
+  /// Syncs a completely written run and records it in the journal. `replaces` has the runs from which `run` was merged,
+  /// if there are any; these runs are removed. `buffer` must have the plan's block size. After an error, it is unknown
+  /// whether `run` was recorded. Call this only if keeps() is true.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
   /// Loads the block lists of `runs`, which an earlier process has kept and KeptRuns() has returned. Call it once,

@@ -36,17 +36,17 @@ class WindowSink {
   /// Tells the sink that no window will follow the last Accept(). Its threads end when all windows are written.
   /// `windows` is the number of all windows.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// Writes the bytes that the sink still keeps in memory because they were to be written together with a later window.
-  /// The caller must make sure that all other bytes of the accepted windows are written, and that no thread calls
-  /// Accept() meanwhile. Also call this at the end, after the pipeline's threads have ended.
+  /// Writes the bytes that the sink has kept in memory to write them together with bytes of a later window. The caller
+  /// must make sure that all other bytes of the accepted windows are written, and that no thread calls Accept()
+  /// meanwhile. Also call this at the end, after the pipeline's threads have ended.
   virtual void Settle() {}
   /// Returns true if the sink needs no more windows, because the output is complete (--top). Any thread may call this.
   virtual bool enough() const { return false; }
   /// Returns the offset in bytes at which the first window begins. It is not 0 if an earlier process wrote the bytes
   /// before it.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the offset of the end of all bytes that were written. It can be smaller than the size of all windows,
-  /// because -u and --top drop records. Call this only when Settle() may be called.
+  /// Returns the offset of the end of all bytes that were written. It can be less than the size of all windows, because
+  /// -u and --top drop records. The rules for calling Settle() also apply here.
   virtual std::uint64_t bytes() const = 0;
 };
 

@@ -38,7 +38,8 @@ struct ValueRule {
   ValueType type = ValueType::kText;
   bool typed = false;  ///< true: the user gave `type`; false: it is the default
   bool descending = false;
-  /// True: null values come first; no value: they come last in ascending order, and first in descending order.
+  /// True: null values come first. False: they come last. No value: they come last in ascending order, and first in
+  /// descending order.
   std::optional<bool> nulls_first;
   /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime; empty: all known formats.
   std::string time_format;
@@ -89,15 +90,16 @@ struct TableOptions {
   std::vector<std::string> times{};
   /// Regular expressions that find the times in a log (--time-regex), for TimePattern.
   std::vector<std::string> time_patterns{};
-  std::string zone{};  ///< the time zone of those times in a log that name none; empty: TZ or the machine's
+  std::string zone{};  ///< the time zone of times in a log that have no zone; empty: the zone of TZ or of the machine
   unsigned year = 0;                 ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
-  std::string since{}, until{};  ///< records of a log with other times are left out (--since, --until); empty: no bound
+  /// Only records of a log with times from `since` up to `until` are kept; empty: no bound.
+  std::string since{}, until{};
   bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
   bool prefix_name = false;          ///< true: the output has the name of the input before each record
-  /// Only for tasks: the state of RecordFormat::Alone(), as SaveState() returns it. Each record must have the same key
-  /// in that state. Empty: records need not be readable alone.
+  /// Only for tasks: a state from RecordFormat::Alone(), as SaveState() returns it. If a record would have another key
+  /// in that state, the job ends with an error. Empty: no record is checked.
   std::string alone{};
   bool reverse = false;              ///< true: without keys, the order is descending
   int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks

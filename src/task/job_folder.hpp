@@ -94,7 +94,7 @@ std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 /// Creates a file that only its owner can read. Throws Error(kUsage) if `path` is a link or another user's file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
-/// Writes `bytes` to `file`, waits until they are on the disk, and gives the file its name.
+/// Writes `bytes` to `file`, waits until they are on the disk, and renames the file to its final name.
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// The files that contain the parts of an output until the whole output is proved. Start at PartPlaces.
+// The files that contain the parts of an output until ProveParts() has checked the whole output. Start at PartPlaces.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class PartPlaces {
   /// Returns true if the files of the parts have already been joined. TaskPart of the first part then describes the
   /// whole output.
   bool IsJoined(JobFolder& folder) const;
-  /// Returns true if the file at `path` is the file to which `part` was written, and contains all bytes of the part.
+  /// Returns true if the file at `path` is the file that `part` describes, and contains all bytes of the part.
   bool IsThere(const TaskPart& part, const std::string& path) const;
 
  private:

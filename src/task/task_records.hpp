@@ -64,7 +64,7 @@ bool IsWhole(const RunLabel& label);
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the label at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  /// A number that must be equal in all runs, such as the number of columns; 0: not checked for this run.
+  /// A number that must be equal in all runs, such as the number of columns; 0: this run can have any number.
   std::uint64_t shape = 0;
   std::string state;  ///< the state before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
@@ -95,8 +95,8 @@ struct TaskCut {
   std::uint64_t secret = 0;        ///< a random number in the names of hidden files, so that nobody guesses them
 };
 
-/// For each run: the part begins somewhere between these two offsets of its file. They are equal if the exact place is
-/// known.
+/// For each run, two offsets in its file. The part begins at the first, at the second, or between them. They are equal
+/// if the exact place is known.
 using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after it was merged.

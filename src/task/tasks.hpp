@@ -1,6 +1,6 @@
 // The tasks of a job that many processes and machines do piece by piece. First, each slice of the input is sorted to a
-// run. Then the runs are divided into parts (the cut): it is decided where each part of the output lies in every run.
-// Each part is merged separately. The last task proves that the parts are the whole output. Every task calls SortJob
+// run. Then the runs are divided into parts (the cut): the cut says where each part of the output lies in every run.
+// Each part is merged separately. The last task checks that the parts are the whole output. Every task calls SortJob
 // for its piece, and can be repeated. Start at SortSlice.
 #pragma once
 
@@ -61,16 +61,16 @@ struct PartPieces {
   std::optional<std::uint64_t> offset;
 };
 
-/// Merges one part of the output. If `output` ends with '/', the part becomes a file in that folder. Otherwise it is
-/// written to its place in a single output, to which ProveParts() gives its name. Returns std::nullopt if the part
-/// already exists. `record` gets the data for reports and the summary.
+/// Merges one part of the output. If `output` ends with '/', the part becomes a file in that folder. Otherwise the part
+/// is written to its place in a single output, a hidden file that ProveParts() renames to `output`. Returns
+/// std::nullopt if the part already exists. `record` gets the data for reports and the summary.
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record);
 
-/// Proves that the parts are complete and in order and contain all records, and gives the output its name. Unless
-/// `trust` is true, reads the parts back and compares their checksums. Throws Error(kIntegrity); the message names the
-/// file.
+/// Checks that the parts are complete and in order and contain all records, and renames the output to its final name.
+/// Unless `trust` is true, reads the parts back and compares their checksums. Throws Error(kIntegrity); the message
+/// names the file.
 void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
                 bool trust, const CancelFlag& cancel);
 

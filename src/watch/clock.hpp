@@ -68,7 +68,8 @@ class StageClock {
 
   /// Turns on log events at the start and at the end of each phase. They appear only if the log is in JSON.
   void LogPhases();
-  /// Lets the clock add its phases and each use of a resource to `trace`. Call this before other threads use the clock.
+  /// Lets the clock write its phases and each use of a resource to `trace`. Call this before other threads use the
+  /// clock.
   void TraceInto(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
   /// Ends the current phase and begins the next one. If a resource is in use at this moment, the time of that use is

@@ -81,7 +81,7 @@ class Progress {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);
   }
-  /// Call this when the output has its name.
+  /// Call this after the output file was renamed to its final name.
   void Finish();
   bool shown() const { return shown_; }
 
