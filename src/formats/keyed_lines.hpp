@@ -2,6 +2,7 @@
 // keyed record (formats/keyed_record.hpp). The key fields are compared as bytes, and are cut off at a limit. The first
 // byte of the line says which fields are exact (LineOrderView::keyed). If two lines have equal bytes in a field that is
 // not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
+#pragma once
 
 #include <algorithm>
 #include <cstddef>

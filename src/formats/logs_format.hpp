@@ -2,6 +2,7 @@
 // (formats/log_times.hpp). The lines without a time after this line belong to the record, for example the lines of a
 // stack trace. Lines before the first time of an input belong to the first record. With --multiline more lines begin
 // records, and a record without a time has the time of the record before it. Start at LogsFormat.
+#pragma once
 
 #include <array>
 #include <cstdint>
