@@ -43,7 +43,7 @@ constexpr unsigned kMostThreads = 256;
 constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
 /// How many inputs GNU sort merges at once if --batch-size is not given.
 constexpr std::size_t kUsualBatch = 16;
-/// Bytes of lines that are sorted without the main path.
+/// The maximum size of lines, in bytes, that are sorted in memory instead of by the main path.
 constexpr std::uint64_t kMostInMemory = std::uint64_t{16} << 20;
 
 [[noreturn]] void FailSort(const std::string& message) { throw Error(ErrorCode::kIo, message); }

@@ -20,7 +20,7 @@ namespace {
 using enum Section;
 using Text = const std::string&;
 
-/// Adds a letter such as -n to those that hold for all keys of lines.
+/// Adds a letter such as -n to the letters that apply to all keys of lines.
 template <char kLetter>
 void AddLetter(Typed& to, Text) {
   const char letter = kLetter;

@@ -196,7 +196,8 @@ void OrderCheck::Pass(RecordSpan seen) {
   records_ += CountRecords(seen, layout_);
 }
 
-/// `end` is the rest of the record with which `last_` ends, or a whole record.
+/// Checks the order of the record that `end` completes. The beginning of this record, if it came before, is at the end
+/// of `last_`.
 std::optional<OrderCheck::Disorder> OrderCheck::AddRecord(RecordSpan end) {
   Keep(end);
   const RecordSpan kept{last_.data(), last_bytes_};

@@ -19,7 +19,8 @@ std::size_t Columns(std::string_view text) {
     wchar_t c = 0;
     std::size_t bytes = std::mbrtowc(&c, text.data(), text.size(), &state);
     if (bytes > text.size()) {
-      // A byte that is no character takes one column, and a character that is cut off takes one column in all.
+      // A byte that is no character takes one column. All bytes of a character that is cut off take one column
+      // together.
       const bool cut = bytes == static_cast<std::size_t>(-2);
       state = {};
       bytes = cut ? text.size() : 1;
@@ -34,7 +35,7 @@ std::size_t Columns(std::string_view text) {
   return columns;
 }
 
-/// How many bytes at the front of `text` -n or -h read as a number; blanks are skipped already.
+/// Returns how many bytes at the front of `text` -n or -h reads as a number. `text` must not begin with blanks.
 std::size_t NumberBytes(std::string_view text, bool human) {
   const LocaleNumbers numbers = FindLocaleNumbers();
   const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };

@@ -87,7 +87,7 @@ std::optional<UnitCount> TakeCount(TextReader& reader) {
   count.whole = reader.TakeNumber(digits);
   if (!reader.Take('.') && !reader.Take(',')) return digits > 0 ? std::optional(count) : std::nullopt;
   if (reader.digits() == 0) {
-    --reader.at;  // a comma after the number, or a point
+    --reader.at;  // the comma after the number, or the point, is not part of it
     return digits > 0 ? std::optional(count) : std::nullopt;
   }
   const std::optional<std::int64_t> fraction = TakeFraction(reader);
@@ -123,13 +123,14 @@ std::optional<WideNanos> ParseIso(TextReader reader, bool negative) {
 
 /// The parts of an interval, as far as they are read.
 struct IntervalParts {
-  WideNanos sum = 0, unsigned_sum = 0;  ///< of the first part and parts with a sign, and of the other parts
+  /// The sum of the first part and all parts with a sign, and the sum of the other parts.
+  WideNanos sum = 0, unsigned_sum = 0;
   unsigned count = 0;
-  bool units = false;     ///< a part has a unit
-  bool years = false;     ///< a part is Y-M
-  bool days = false;      ///< a part is a number without a unit
-  bool hours = false;     ///< a part is h:mm
-  bool negative = false;  ///< the sign of the first part
+  bool units = false;     ///< true: a part has a unit
+  bool years = false;     ///< true: a part is Y-M
+  bool days = false;      ///< true: a part is a number without a unit
+  bool hours = false;     ///< true: a part is h:mm
+  bool negative = false;  ///< true: the first part has a minus sign
 
   /// Takes one part. Returns false if it has no known form.
   bool Take(TextReader& reader) {
@@ -224,7 +225,8 @@ std::optional<WideNanos> ParseInterval(std::string_view text) {
     if (!parts.Take(reader)) return std::nullopt;
     reader.SkipSpace();
   }
-  // The notation of the SQL standard has no units, and a number of days stands before hours or after Y-M.
+  // The notation of the SQL standard has no units. In this notation, a number of days precedes the hours or follows
+  // Y-M.
   if (parts.count == 0 || (parts.units && (parts.years || parts.days))) return std::nullopt;
   if (parts.days && parts.count > 1 && !parts.hours && !parts.years) return std::nullopt;
   // Only in the notation of the SQL standard a sign at the front counts for later parts.

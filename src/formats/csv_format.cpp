@@ -136,7 +136,7 @@ class CsvMarks {
   std::uint64_t delimiters_ = 0, newlines_ = 0, after_quotes_ = 0;
 };
 
-/// The bytes of a field, with its quotes. Null: the record lacks the field.
+/// The bytes of a column of a record, with its quotes. Null: the record lacks the column.
 struct Column {
   const Byte *begin, *end;
 };
@@ -182,8 +182,8 @@ GPUSORT_AVX2 const Byte* SplitByAvx2(int quote, unsigned char delimiter, const s
   return SplitBy<true>(quote, delimiter, wanted, p, end, columns, width);
 }
 
-/// Returns the end of a field that ends at `stop`, but without a CR before the newline there. Never returns less than
-/// `p`.
+/// Returns the end of a field that ends at `stop`. A CR before the newline at `stop` does not belong to the field.
+/// Never returns less than `p`.
 const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
   const bool returns = stop != end && *stop == '\n' && stop != p && stop[-1] == '\r';
   return stop - (returns ? 1 : 0);
@@ -209,7 +209,7 @@ std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) 
     if (size == 0 && !WhyOpen(state).empty()) throw BadRecord(at, WhyOpen(state));
     at = size == 0 ? front.size() : at + size;
   }
-  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // there may be more of it
+  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // the header may go on after these bytes
   return at;
 }
 
@@ -419,7 +419,7 @@ const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* e
     if (p == end) break;
     if (*p != quote || (p + 1 != end && p[1] == quote)) {
       scratch.append(Text(from, p));
-      from = ++p;  // the escaped byte
+      from = ++p;  // the byte after the escape byte
       if (p != end) ++p;
       continue;
     }

@@ -1,7 +1,7 @@
-// One pass checks the bytes and follows the paths. simdjson (3.0.1, Debian 12) does not fit for these reasons. Its DOM
-// refuses integers of more than 64 bits and 1e400, and does not keep numbers as they were written. Its On-Demand reader
-// checks only the values that it is asked for, and is slower than this pass if it is asked for all values. Neither says
-// which byte of a line is wrong. Both copy the line and take five bytes of memory for each byte.
+// One pass checks the bytes of a line and follows the paths. simdjson (3.0.1, Debian 12) cannot be used instead. Its
+// DOM refuses integers of more than 64 bits and 1e400, and does not keep the text of numbers. Its On-Demand reader
+// checks only the values that it is asked for, and is slower than this pass if it is asked for all values. Neither of
+// them reports which byte of a line is wrong. Both copy the line and take five bytes of memory for each byte.
 #include "formats/json_record.hpp"
 
 #include <algorithm>
@@ -291,7 +291,7 @@ JsonRecords::Paths JsonRecords::TakeMember(std::string_view raw, bool escaped) {
   return Take([&](const JsonPath::Step& step) { return step.name == name; });
 }
 
-/// Stores `value` for those of the paths that end here, `depth` steps from the top.
+/// Stores `value` for each path of `paths` that ends here, `depth` steps from the top.
 void JsonRecords::Give(Paths paths, std::size_t depth, const JsonValue& value, std::span<JsonValue> values) const {
   for (std::uint32_t i = paths.begin; i < paths.end; ++i) {
     if (paths_[order_[i]].steps().size() == depth) values[order_[i]] = value;

@@ -1,6 +1,6 @@
 // Learns the forms of the times of an input from its first lines (LearnLog). Each line of a sample is searched for
-// times of all forms. Each time that is found gives candidates: a form, and a place in the line. The candidate that the
-// most lines have wins.
+// times of all forms. Each time that is found adds candidates. A candidate is a form and a place in the line. The
+// candidate that most lines have is chosen.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -21,22 +21,22 @@ namespace {
 
 constexpr std::size_t kMostLines = 400;
 constexpr std::size_t kMostFront = RecordFormat::kFrontBytes;
-constexpr std::size_t kMostSearched = 400;  ///< the bytes of a line that are searched
+constexpr std::size_t kMostSearched = 400;  ///< how many bytes of a line are searched
 constexpr unsigned kMostColumns = 40;
 
 using LineSet = std::bitset<kMostLines>;
 
-/// The lines that are searched.
+/// The lines of an input that are searched for times.
 struct Sample {
   std::vector<std::string_view> lines;
-  std::vector<std::string_view> all;  ///< all lines of the front that can have a time
+  std::vector<std::string_view> all;  ///< all lines of the first bytes that can have a time
   LineSet after_blank;                ///< the lines with an empty line before them
   bool indented = false;              ///< lines that begin with a blank can have a time
 };
 
-/// Takes the lines of the front that do not begin with a blank, are not empty, and have no NUL. If all lines
-/// begin with a blank, or `any_line` is true, takes those, too. If there are many lines, the first ones are taken, and
-/// others at equal distances.
+/// Takes the lines of `front` that do not begin with a blank, are not empty, and have no NUL. If all lines begin with a
+/// blank, or `any_line` is true, also takes lines that begin with a blank. If there are many lines, takes the first
+/// ones, and others at equal distances.
 Sample SampleOf(std::string_view front, bool any_line) {
   if (front.size() >= kMostFront) {
     front = front.substr(0, kMostFront);
@@ -88,9 +88,10 @@ struct Candidate {
   std::uint64_t at = 0, size = 0;  ///< sums over the lines: the offset of the time, and its size
   bool refused = false, dropped = false;
 
-  /// Returns true if the place of the time is certain in all lines, such as the value of a key.
+  /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
+  /// lines.
   bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
-  /// Returns true if nothing but the lead stands before the time.
+  /// Returns true if only `lead` can stand before the time in a line.
   bool at_front() const {
     return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() &&
            shape.lead.find(' ') == shape.lead.npos;
@@ -178,12 +179,12 @@ class Finder {
   static constexpr std::string_view kSeparators = ",;|\t";
   struct Where {
     std::size_t line;
-    const char* begin;  ///< of the line
+    const char* begin;  ///< the beginning of the line
     const char* word_begin;
     const char* time;
-    unsigned word;                                      ///< words before this one
-    std::array<unsigned, kSeparators.size()> columns;   ///< for each separator, how often it occurred
-    std::array<const char*, kSeparators.size()> after;  ///< the byte after its last occurrence
+    unsigned word;                                      ///< the number of words before this word
+    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
+    std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
   };
   struct Found {
     LineSet lines;
@@ -238,7 +239,7 @@ class Finder {
     return lower != *p && p[1] < 'a' && p[2] < 'a' ? &zones_ : nullptr;
   }
 
-  /// Returns true if a sequence that sets a colour ends before `p`.
+  /// Returns true if an escape sequence for a colour ends before `p`.
   static bool ColourBefore(const char* p, const char* begin) {
     const char* at = p - 1;
     while (at != begin && (IsDigit(at[-1]) || at[-1] == ';')) --at;
@@ -253,7 +254,7 @@ class Finder {
       TimeParts parts;
       if (!TakeWholeTime(kind_, forms_[form].format, time, parts)) continue;
       if (!parts.instant()) continue;
-      if (IsClock(forms_[form]) && time.Is(':')) continue;  // an address
+      if (IsClock(forms_[form]) && time.Is(':')) continue;  // these digits and colons are an address
       where.time = reader.at;
       AddPlaces(form, time.at, where);
       end = std::max(end, time.at);
@@ -275,7 +276,7 @@ class Finder {
     if (text(where.word_begin).size() <= kMostLead) {
       Add(LogShape::kWord, where.word, '\0', form, text(where.word_begin), end, where);
     }
-    const char* mark = time;  // of the punctuation before the time
+    const char* mark = time;  // the first byte of the punctuation before the time
     while (mark != where.word_begin && !IsLetterOrDigit(mark[-1])) --mark;
     if (mark != time || time == where.word_begin) {
       Add(LogShape::kAnywhere, 0, '\0', form, text(mark), end, where);
@@ -289,7 +290,7 @@ class Finder {
     }
   }
 
-  /// Returns true for the name of a field that gives the time at which a record starts, as in "Start-Date: ".
+  /// Returns true if `label` names the time at which a record starts, as in "Start-Date: ".
   static bool IsStartLabel(std::string_view label) {
     constexpr std::size_t kMost = 32;
     if (label.size() > kMost || label.size() < 2 || !label.ends_with(' ')) return false;
@@ -298,8 +299,8 @@ class Finder {
     return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
   }
 
-  /// Returns the front of the key whose value begins at `time`: of ts=, "ts":", TimeCreated=' or <time>. Returns null
-  /// if there is none.
+  /// Returns the beginning of the key whose value begins at `time`: of ts=, "ts":, TimeCreated=' or <time>. Returns
+  /// null if there is no key.
   static const char* KeyBefore(const char* time, const char* begin) {
     const auto skip_quote = [&](const char*& at) {
       if (at != begin && (at[-1] == '"' || at[-1] == '\'')) --at;
@@ -371,7 +372,7 @@ class MemberFinder {
   void SkipBlanks() {
     while (reader_.Is(' ') || reader_.Is('\t')) ++reader_.at;
   }
-  /// Takes a string whose first quote was taken.
+  /// Reads a string, after its first quote was read.
   std::string_view String() {
     const char* const begin = reader_.at;
     while (!reader_.done() && *reader_.at != '"')
@@ -380,7 +381,7 @@ class MemberFinder {
     reader_.Take('"');
     return text;
   }
-  /// Skips an array or an object whose bracket was taken.
+  /// Skips an array or an object, after its opening bracket was read.
   void Skip() {
     for (unsigned depth = 1; depth > 0 && !reader_.done();) {
       const char c = *reader_.at++;
@@ -430,7 +431,7 @@ class MemberFinder {
     path_.resize(size);
   }
 
-  /// Returns true for a name that a number of seconds since 1970 can have.
+  /// Returns true if a field of this name can be a number of seconds since 1970.
   static bool IsTimeName(std::string_view name) {
     const std::string lower = LowerText(name);
     for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
@@ -460,7 +461,7 @@ class MemberFinder {
       }
       if (form == nullptr) return;
     } else if (number.digits() == text.find_first_of(".,")) {
-      return;  // a text of a number with a fraction
+      return;  // the text is a number with a fraction
     }
     auto member = std::ranges::find_if(members_, [&](const Member& of) { return of.path == path_ && of.form == form; });
     if (member == members_.end()) {
@@ -470,7 +471,8 @@ class MemberFinder {
     member->lines.set(line_);
   }
 
-  /// Returns the place of the member among the names that times of records usually have.
+  /// Returns the rank of the member's name in the list of the usual names for the time of a record. A low rank is
+  /// better.
   static std::size_t Rank(std::string_view path) {
     constexpr std::string_view kNames[] = {
         "/time", "/ts",   "/timestamp",  "/@timestamp", "/t/$date", "/date", "/t", "/datetime", "/__REALTIME_TIMESTAMP",
@@ -488,7 +490,8 @@ class MemberFinder {
 /// Learns the forms of one input.
 class Learner {
  public:
-  /// `groups`: the lines of the sample are the groups of a regular expression, which begin with times.
+  /// If `groups` is true, the lines of the sample are texts that a group of a regular expression matched. They begin
+  /// with times.
   Learner(Sample sample, const LogForms& allowed, std::int64_t latest, bool groups)
       : given_(!allowed.times.empty()),
         groups_(groups),
@@ -508,7 +511,7 @@ class Learner {
 
   std::shared_ptr<const LogTimes> Learn() {
     const std::size_t lines = sample_.lines.size();
-    if (lines == 0) return log_;  // blank lines
+    if (lines == 0) return log_;  // all lines are blank
     if (!given_ && !groups_) TakeMembers();
     Finder finder(forms_, given_ ? LogShape::kGiven : LogShape::kKnown, sample_.indented);
     for (std::size_t i = 0; i < lines; ++i) {
@@ -528,7 +531,8 @@ class Learner {
       Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
     }
     if (refused != nullptr && !given_) {
-      // Times that cannot be used stand in more lines, or at the front of lines that would continue records.
+      // An error, because more lines have times that cannot be used, or because many other lines begin with such a
+      // time.
       const std::size_t more = (refused->lines & ~found_).count();
       if (10 * refused->lines.count() >= 11 * found_.count() ||
           ((refused->at_front() || refused->shape.lead == "[") && forms_[refused->form].group != 0 &&
@@ -540,8 +544,8 @@ class Learner {
   }
 
  private:
-  // A form that fewer lines than one in kRare have is taken for a part of the text. So is a form that is not at the
-  // front of the line and that fewer than one in kFew have, if there is another form.
+  // A form counts as part of the text if fewer lines than one in kRare have it. If there is another form, this also
+  // holds for a form that fewer lines than one in kFew have, unless it is at the front of the line.
   static constexpr std::size_t kRare = 50, kFew = 10, kQuarter = 4;
 
   bool half() const { return 2 * log_->matched >= log_->looked; }
@@ -587,7 +591,7 @@ class Learner {
     return instant ? instant->seconds : 0;
   }
 
-  /// A form of a group is used if some text is no time in all other forms of the group.
+  /// Uses a form of a group if some text is no time in all other forms of the group.
   void ResolveGroups() {
     for (Candidate& candidate : candidates_) {
       const unsigned group = forms_[candidate.form].group;
@@ -609,7 +613,8 @@ class Learner {
            a.shape.lead == b.shape.lead;
   }
 
-  /// Returns true if some line of the whole front is a time only in the first candidate, and none only in the other.
+  /// Returns true if some line of the whole input front is a time only in `candidate`, and no line is a time only in
+  /// `other`.
   bool ShownByAll(const Candidate& candidate, const Candidate& other) const {
     bool shown = false;
     if (sample_.all.size() == sample_.lines.size()) return false;
@@ -625,7 +630,8 @@ class Learner {
     return shown;
   }
 
-  /// In an input of paragraphs, a time that is not in the first line of its paragraph does not begin a record.
+  /// In an input of paragraphs, refuses times that are not in the first line of a paragraph, because they begin no
+  /// record.
   void RefuseLateTimes() {
     if (w3c_) return;
     const std::size_t paragraphs = sample_.after_blank.count();
@@ -639,8 +645,8 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
-  /// Returns true if nine of ten lines of `numbers` have no other time, and are of the same days as the lines of
-  /// `times`. A log that was merged has such lines.
+  /// Returns true if nine of ten lines of `numbers` have no other time, and their numbers mean the same days as the
+  /// lines of `times`. Merged logs have such lines.
   bool AreOfSameDays(const Candidate& numbers, const Candidate& times) const {
     constexpr std::int64_t kDay = 86400;
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
@@ -658,7 +664,8 @@ class Learner {
     return 10 * same >= 9 * numbers.lines.count();
   }
 
-  /// Returns true if the numbers are dates from month to year without separators, most of them of the same year.
+  /// Returns true if the numbers are dates without separators, from month to year, most of them in the same year (errpt
+  /// of AIX).
   bool IsOfErrpt(const Candidate& numbers) const {
     constexpr std::size_t kLeast = 3;
     const auto dates = std::ranges::find_if(candidates_, [&](const Candidate& other) {
@@ -675,8 +682,8 @@ class Learner {
         years, [&](const auto& year) { return 10 * year.second >= 9 * numbers.lines.count(); });
   }
 
-  /// Refuses numbers that are more likely IDs than seconds since 1970. Such numbers do not grow from line to line. They
-  /// agree with no other time: in their line, or in a merged log in the other lines.
+  /// Refuses numbers that are more likely IDs than seconds since 1970: numbers that do not grow from line to line and
+  /// that agree with no other time, neither in the same line nor, in a merged log, in the other lines.
   void RefuseNumbers() {
     const Candidate* strong = nullptr;
     for (const Candidate& candidate : candidates_) {
@@ -716,19 +723,20 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
-  /// Returns the number of the candidate's lines of `lines`, times 100, less for places that are less certain.
+  /// Returns how many of `lines` have the candidate, times 100. The result is smaller if the place is less certain.
   std::size_t Worth(const Candidate& candidate, const LineSet& lines) const {
     const std::size_t count = (candidate.lines & lines).count();
     if (candidate.shape.place == LogShape::kColumn) return count * 97;
     if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) {
       return IsCommon(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
     }
-    // A line for the start and one for the end of a record.
+    // Such a record has one line with the time of its start and one line with the time of its end, so it counts twice.
     if (candidate.shape.place == LogShape::kLabel) return count * 210;
     return count * 100;
   }
 
-  /// Returns the best candidate for the lines that have no time yet. Null: there is none.
+  /// Returns the best candidate for the lines that have no time yet, or null if there is none. If `refused` is true,
+  /// returns the best refused candidate for all lines.
   const Candidate* Best(bool refused) const {
     const Candidate* best = nullptr;
     const LineSet lines = refused ? rest_ : rest_ & ~found_;
@@ -742,12 +750,14 @@ class Learner {
       most = worth;
     }
     if (best == nullptr || refused || !log_->shapes.empty() || given_) return best;
-    // The time at the front of the lines is the one that the log is written by.
+    // If the best candidate is a web server's time inside the line, a time at the front of the lines is better. A
+    // program that collects logs has put it there.
     for (const Candidate& candidate : candidates_) {
       if (candidate.refused || !IsCommon(*best) || !candidate.at_front() || IsCount(forms_[candidate.form])) continue;
       if ((best->lines & lines & ~candidate.lines).none() && Varies(candidate)) return &candidate;
     }
-    // A time that is the same in all lines names a file or a start, if another time is not.
+    // A time that is the same in all lines is part of a file name or the start of a program. Another time that varies
+    // is better.
     for (const Candidate& candidate : candidates_) {
       if (candidate.refused || &candidate == best || 10 * Worth(candidate, lines) < 9 * most) continue;
       if (!Varies(*best) && Varies(candidate)) return &candidate;
@@ -755,7 +765,7 @@ class Learner {
     return best;
   }
 
-  /// Returns true if the lines of the candidate have nothing but the time.
+  /// Returns true if the lines of the candidate consist only of the time.
   bool FillsLines(const Candidate& candidate) const {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
@@ -777,8 +787,8 @@ class Learner {
     return false;
   }
 
-  /// Returns true if `a` is better than `b`, where equally many lines have both. The one further to the left is better,
-  /// then the longer one.
+  /// Returns true if `a` is better than `b`; equally many lines must have them. The candidate further to the left is
+  /// better. If both are at the same place, the longer one is better.
   bool IsBefore(const Candidate& a, const Candidate& b) const {
     const std::uint64_t a_count = a.lines.count(), b_count = b.lines.count();
     if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
@@ -802,8 +812,8 @@ class Learner {
     return line.substr(0, at);
   }
 
-  /// Returns what is alike in the texts before times: the kind of the first byte, and the punctuation at the end of the
-  /// last word, or that word.
+  /// Returns the features in which the texts before times are alike: the kind of the first byte, and the punctuation at
+  /// the end of the last word. Without punctuation, the feature is the last word.
   static std::string LikenessOf(std::string_view before) {
     before = before.substr(0, before.find_last_not_of(" \t") + 1);
     if (before.empty()) return {};
@@ -813,8 +823,8 @@ class Learner {
     return likeness += before.substr(before.find_last_of(" \t") + 1);
   }
 
-  /// Returns true if the text before the times of the candidate is like the text before the times of the same form that
-  /// were found. Such texts are names of threads that have different numbers of words.
+  /// Returns true if the text before the candidate's times resembles the text before the times that were found in the
+  /// same form. Such texts are names of threads with different numbers of words.
   bool IsAlikeBefore(const Candidate& candidate, const LineSet& lines) const {
     if (candidate.shape.place != LogShape::kWord || candidate.shape.count == 0) return false;
     if (std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) return false;
@@ -835,7 +845,7 @@ class Learner {
     return 10 * alike >= 9 * (candidate.lines & lines).count();
   }
 
-  /// Returns true if a UUID is the only word before the times of the candidate. FreeSWITCH and others write one in the
+  /// Returns true if the only word before the candidate's times is a UUID. FreeSWITCH and others write a UUID in the
   /// lines of a call, and none in other lines.
   bool IsAfterUuid(const Candidate& candidate, const LineSet& lines) const {
     const LogShape& shape = candidate.shape;
@@ -849,7 +859,7 @@ class Learner {
     return true;
   }
 
-  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. No line then
+  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. In this case no line
   /// continues the record of another line.
   bool IsFormOfAll(const Candidate& candidate) const {
     if (front_ || forms_[candidate.form].format != log_->shapes[0].format) return false;
@@ -869,13 +879,13 @@ class Learner {
     if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
     if (IsCount(forms_[candidate.form])) return false;
     if (IsCommon(candidate)) return true;
-    // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only at
-    // the front of the line, and is text anywhere else.
+    // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
+    // it is at the front of the line.
     return 2 * found_.count() < all && kFew * count > all && count > 1;
   }
 
-  /// Returns the candidate of a line that begins the input and says when a program was started. The output of the
-  /// program can be long. Returns null if there is none.
+  /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The
+  /// output of the program can follow it in many lines.
   const Candidate* StartOfOutput() const {
     const auto found = std::ranges::find_if(candidates_, [](const Candidate& candidate) {
       return candidate.shape.place == LogShape::kLabel && candidate.lines[0] && !candidate.refused;
@@ -921,8 +931,8 @@ class Learner {
     return nullptr;
   }
 
-  /// If the times of a form have different numbers of words before them, and all of these words end with the same
-  /// punctuation and a blank, replaces the places by the place after it.
+  /// If the times of one form come after different numbers of words, and all these words end with the same punctuation
+  /// and a blank, replaces the places by one place: after this punctuation.
   void JoinWords() {
     std::vector<LogShape>& shapes = log_->shapes;
     if (shapes.size() < 2 || given_ || groups_) return;
@@ -945,7 +955,7 @@ class Learner {
     shapes[0].lead = end;
   }
 
-  /// Counts the lines that were looked at. Comments are no records.
+  /// Counts the lines of the sample that can have a time, without comments, and the lines that have one.
   void Count() {
     log_->matched = found_.count();
     log_->looked = 0;
@@ -958,12 +968,12 @@ class Learner {
   bool Enough() const {
     if (log_->matched == 0) return false;
     if (given_ || groups_ || half()) return true;
-    // Long stack traces can have more lines than the records have times. An input that begins with a time is a log
-    // then.
+    // Long stack traces can have more lines than there are times. If the input begins with a time, it is still a log.
     std::size_t first = 0;
     while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
     if (found_[first]) return alone_ || kFew * log_->matched >= log_->looked;
-    // The first record of a rotated log can lack its front. The other lines then have nothing that looks like a time.
+    // The first record of a rotated log can lack its beginning. The input is a log if the other lines have nothing that
+    // looks like a time.
     LineSet others;
     for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
     return (front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
@@ -971,8 +981,8 @@ class Learner {
            (kFew * log_->matched >= log_->looked && Grow());
   }
 
-  /// Returns true if the times have a certain place, most of them are not earlier than the time of the line before, and
-  /// records do not begin before the lines with times.
+  /// Returns true if the places of the times are certain, most times are not earlier than the time before, and no
+  /// record begins before the line that has its time.
   bool Grow() const {
     constexpr std::size_t kLeast = 3;
     std::size_t pairs = 0, grow = 0;
@@ -994,8 +1004,8 @@ class Learner {
     return pairs >= kLeast - 1 && 4 * grow >= 3 * pairs && !BeginEarlier();
   }
 
-  /// Returns true if the line of each time is as far from the first line of a block as in the first block, which
-  /// begins the input. A blank line stands between blocks, or a line of dashes or the like.
+  /// Returns true if the input consists of blocks, and the times are not in the first lines of the blocks. Blank lines
+  /// or lines of dashes separate blocks. The time must be as far from the beginning of its block as in the first block.
   bool BeginEarlier() const {
     constexpr std::size_t kFarthest = 8;
     std::size_t ahead = 0;
@@ -1020,7 +1030,8 @@ class Learner {
     return others > 0 && 10 * alike >= 9 * others;
   }
 
-  /// `refused` is the form that cannot be used, or null if the lines have no known form.
+  /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
+  /// or null.
   [[noreturn]] void Refuse(const Candidate* refused) const {
     const std::vector<std::string_view>& lines = sample_.lines;
     const std::string shown =
@@ -1046,12 +1057,12 @@ class Learner {
   const std::shared_ptr<LogTimes> log_;
   std::vector<TimeForm> forms_;
   std::vector<Candidate> candidates_;
-  std::vector<std::size_t> resolved_;  ///< the forms of groups that some line shows
+  std::vector<std::size_t> resolved_;  ///< the forms of groups that only one form of the group can read in some line
   LineSet rest_;                       ///< all lines
   LineSet found_;                      ///< lines that have a time
   bool front_ = false;                 ///< dates were found at the front of lines
   bool alone_ = false;                 ///< lines were found that have only a time and perhaps its name
-  bool w3c_ = false;                   ///< the input is in the W3C's extended log format, in which # begins comments
+  bool w3c_ = false;                   ///< the input is in the W3C's extended log format, whose comments begin with #
   bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
 };
 
@@ -1110,9 +1121,9 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
                          (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
 }
 
-/// Learns the forms of an input in which lines with a time may begin with blanks, as numbers that end in the same
-/// column do. At least half of the lines that begin with blanks must have a number after the blanks. Nine of ten of
-/// these must have a time at the place that was learnt. Returns null otherwise.
+/// Learns the forms of an input in which lines with a time may begin with blanks, for example to align numbers at their
+/// last digits. At least half of the lines that begin with blanks must have a number after the blanks. Nine of ten of
+/// these lines must have a time at the learnt place. Otherwise returns null.
 std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogForms& allowed, std::int64_t latest) {
   const Sample sample = SampleOf(front, true);
   std::vector<std::string_view> indented;
@@ -1136,7 +1147,7 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
 }
 
 /// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. Returns
-/// null if the front is no such log.
+/// null if `front` is not such a log.
 std::shared_ptr<const LogTimes> LearnConfigurationManager(std::string_view front, std::int64_t latest) {
   if (front.starts_with(kByteOrderMark)) front.remove_prefix(kByteOrderMark.size());
   if (!front.starts_with("<![LOG[")) return nullptr;

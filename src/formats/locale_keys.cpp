@@ -81,8 +81,8 @@ class LocaleKeys : public KeyMaker {
 
   /// Returns true if lines can sort differently in this locale than in C.
   bool Needed() const {
-    // C.UTF-8 sorts by code points, which is the same as by bytes. For -R it matters anyway, because the result of
-    // strxfrm is hashed.
+    // C.UTF-8 sorts by code points, which gives the same order as sorting by bytes. For -R the locale matters in any
+    // case, because the result of strxfrm is hashed.
     const bool by_bytes = !collates_ || Names(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
     const bool hashes = collates_ && std::any_of(order_.keys.begin(), order_.keys.end(), [](const LineKey& key) {
                           return key.ordering == LineOrdering::kRandom;

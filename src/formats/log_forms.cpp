@@ -173,7 +173,7 @@ void SkipBlanks(TextReader& reader, std::size_t most) {
   }
 }
 
-/// Returns the three digits of a number of milliseconds.
+/// Returns a number of milliseconds as three digits.
 std::string_view MillisecondsText(unsigned number) {
   static constexpr auto kTexts = [] {
     std::array<char, 3000> texts{};
@@ -187,8 +187,8 @@ std::string_view MillisecondsText(unsigned number) {
   return {kTexts.data() + 3 * std::size_t{number}, 3};
 }
 
-/// Takes the fraction of a second, if there is one: a point or a comma and digits, or a colon and milliseconds. A comma
-/// after the digits as well as before them separates columns.
+/// Takes the fraction of a second, if there is one: a point or a comma and digits, or a colon and milliseconds. Commas
+/// before and after the digits separate columns, and begin no fraction.
 void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   if (!reader.Is('.') && !reader.Is(',') && !reader.Is(':')) return;
   const TextReader after{reader.at + 1, reader.end};
@@ -211,7 +211,8 @@ void TakeFractionOfLog(TextReader& reader, TimeParts& parts) {
   reader.at = end;
 }
 
-/// Takes AM, PM, a.m. or p.m., or what Java writes for it in Chinese, Japanese or Korean, if it is there.
+/// Takes AM, PM, a.m. or p.m., or the words for them that Java writes in Chinese, Japanese or Korean, if there are such
+/// letters.
 void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
   constexpr std::size_t kMostBlanks = 2;
   constexpr unsigned kNoon = 12;
@@ -234,7 +235,7 @@ void TakeHalfOfDay(TextReader& reader, TimeParts& parts) {
   const bool points = half.Take('.');
   if (!half.TakeWord("m") || (points && !half.Take('.')) || (!half.done() && IsLetterOrDigit(*half.at))) return;
   reader = half;
-  if (parts.hour == 0 || parts.hour > kNoon) return;  // 13:10 PM
+  if (parts.hour == 0 || parts.hour > kNoon) return;  // 13:10 PM is taken as 13:10
   parts.hour_of_half = parts.hour;
   parts.afternoon = afternoon;
 }
@@ -261,7 +262,7 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
   return true;
 }
 
-/// Skips the name of a zone of the IANA database, such as Europe/Berlin, if there is one.
+/// Skips the name of a zone of the IANA database, such as Europe/Berlin, if the text begins with one.
 bool TakePlace(TextReader& reader, TimeParts& parts) {
   static constexpr std::string_view kAreas[] = {"Africa", "America", "Antarctica", "Arctic",   "Asia",   "Atlantic",
                                                 "Brazil", "Canada",  "Chile",      "Etc",      "Europe", "Indian",
@@ -292,9 +293,8 @@ void TakeHoursAfterGmt(TextReader& reader, std::optional<std::int64_t>& offset) 
   offset = (west ? -east : east) * kHour;
 }
 
-/// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. The text after the
-/// time of a log may be anything, so words that are no names in capitals, and numbers that are no offsets, are no
-/// zones.
+/// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. Any text may follow
+/// the time of a log, so only words in capitals that are names of zones, and numbers that are offsets, count as zones.
 void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
   constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
@@ -305,11 +305,11 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   std::optional<std::int64_t> found;
   bool before_letter = false;
   if (rest[0] == '+' || rest[0] == '-') {
-    before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // "10:10:01.123+01:00I-----" is of Tivoli
+    before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // Tivoli writes "10:10:01.123+01:00I-----"
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
-    // After a blank, two digits alone are a number of the text, unless they stand as in PostgreSQL's "-03 [77]".
+    // After a blank, two digits are part of the text, unless they are written as in PostgreSQL's "-03 [77]".
     if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
-    if (digits == 3) {  // Db2 writes minutes
+    if (digits == 3) {  // Db2 writes the offset in minutes
       const bool minus = zone.TakeSign();
       found = zone.TakeNumber(3) * 60 * (minus ? -1 : 1);
     } else if (!TakeZone(zone, found) || !found) {
@@ -327,11 +327,11 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     }
     if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
     if (!name.empty() && zone.at != end) return;
-    // "GMT+01:00", as Java and JavaScript write it.
+    // Java and JavaScript write "GMT+01:00".
     if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
     if (name == "GMT") TakeHoursAfterGmt(zone, found);
     if (bracket && !zone.Take(')')) return;
-    // "CET-fw01" and "est.example.org" are names of hosts.
+    // "CET-fw01" and "est.example.org" are names of hosts and not zones.
     constexpr std::string_view kAfter = " \t])},;:|>\"'";
     if (blank && !zone.done() && kAfter.find(*zone.at) == kAfter.npos) return;
   }
@@ -349,7 +349,7 @@ bool TakeBetween(TextReader& reader) {
   while (reader.at != reader.end && reader.at - begin < kMost && kSeparators.find(*reader.at) != kSeparators.npos) {
     ++reader.at;
   }
-  if (reader.at == begin) {  // "[2026-11-23][22:10:01]"
+  if (reader.at == begin) {  // as in "[2026-11-23][22:10:01]"
     for (const std::string_view brackets : {"][", "] ["}) {
       if (!reader.rest().starts_with(brackets)) continue;
       reader.at += brackets.size();
@@ -357,7 +357,7 @@ bool TakeBetween(TextReader& reader) {
     }
     return false;
   }
-  for (const std::string_view word : {"at ", "time=", "time=\""}) {  // Fortinet: "date=2026-11-23 time=22:10:01"
+  for (const std::string_view word : {"at ", "time=", "time=\""}) {  // Fortinet writes "date=2026-11-23 time=22:10:01"
     if (!reader.rest().starts_with(word)) continue;
     reader.at += word.size();
     return true;
@@ -397,7 +397,7 @@ constexpr std::string_view kOtherMonths[] = {
 
 bool IsLetterByte(char c) { return (IsLetterOrDigit(c) && !IsDigit(c)) || static_cast<unsigned char>(c) >= 0x80; }
 
-/// For each first and each second byte of a name, the months whose names can have it: bit 0 is January.
+/// For each byte that can be the first or the second byte of a name, the months with such a name: bit 0 is January.
 constexpr auto kOtherMonthsByByte = [] {
   std::array<std::array<std::uint16_t, 256>, 2> months{};
   for (unsigned month = 0; month < std::size(kOtherMonths); ++month) {
@@ -455,7 +455,7 @@ void TakeWeekday(TextReader& reader) {
 
 /// Takes the digits of a count of seconds, or of parts of seconds, since 1970.
 bool TakeCount(TextReader& reader, TimeParts& parts) {
-  constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // other numbers of that size are no times
+  constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // numbers outside of these years are no times
   constexpr std::size_t kSeconds = 10, kMost = 19;
   const std::size_t digits = reader.digits();
   if (digits < kSeconds || digits > kMost || digits % 3 != 1) return false;
@@ -466,8 +466,8 @@ bool TakeCount(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
-/// Takes '@', 16 digits of a TAI64 label, and perhaps 8 of nanoseconds. As in daemontools and runit, the label is
-/// 2^62 + 10 + the seconds since 1970.
+/// Takes '@' and a TAI64 label of 16 digits, and perhaps 8 digits of nanoseconds. As in daemontools and runit, the
+/// label is 2^62 + 10 plus the seconds since 1970.
 bool TakeTai(TextReader& reader, TimeParts& parts) {
   constexpr std::size_t kLabel = 16, kNanoseconds = 8;
   if (!reader.Take('@')) return false;
@@ -486,7 +486,7 @@ bool TakeTai(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
-/// Takes a number of seconds since a start: "12.345" with "s", ":" or "]" after it, perhaps after blanks.
+/// Takes a number of seconds since a start, such as "12.345", and then "s", ":" or "]". Blanks may precede it.
 bool TakeUptime(TextReader& reader, TimeParts& parts) {
   SkipBlanks(reader, reader.rest().size());
   const std::size_t digits = reader.digits();
@@ -528,8 +528,8 @@ void TakeZoneOfSap(TextReader& reader, TimeParts& parts) {
   parts.offset = (number / 100 * kHour + number % 100 * kMinute) * (west ? -1 : 1);
 }
 
-/// Takes 22:10:01.123-060" date="11-23-2026, the values of two attributes. The month stands before the day. After the
-/// clock stand, perhaps, the minutes that UTC is later than local time.
+/// Takes 22:10:01.123-060" date="11-23-2026, the values of two attributes. The month precedes the day. After the clock,
+/// the number of minutes by which UTC is later than local time may follow.
 bool TakeConfigurationManager(TextReader& reader, TimeParts& parts) {
   if (!TakeClockOfLog(reader, parts, true)) return false;
   if (reader.Is('+') || reader.Is('-')) {
@@ -547,7 +547,7 @@ bool TakeConfigurationManager(TextReader& reader, TimeParts& parts) {
          reader.Take('-') && TakeDigits(reader, 4, 1000, 9999, parts.year);
 }
 
-/// Takes hhmmss, perhaps with a fraction, which may follow as three digits.
+/// Takes hhmmss and perhaps a fraction. The fraction may be three digits without a point.
 bool TakeCompactClock(TextReader& reader, TimeParts& parts) {
   const std::size_t digits = reader.digits();
   if (digits != 6 && digits != 9) return false;
@@ -656,7 +656,7 @@ bool IsCount(const TimeForm& form) {
 }
 
 bool MayBeMonth(std::string_view text) {
-  constexpr std::size_t kLongest = 18;  // bytes of a name
+  constexpr std::size_t kLongest = 18;  // the size of the longest name in bytes
   std::size_t size = 0;
   while (size < text.size() && size <= kLongest && IsLetterByte(text[size])) ++size;
   TextReader name{text.data(), text.data() + size};

@@ -28,7 +28,8 @@ bool TakeText(TextReader& reader, std::string_view text) {
   return true;
 }
 
-/// Returns the offset of the next lead in `text` that does not continue a word, from the offset `from` on, or npos.
+/// Returns the offset of the next `lead` in `text`, from the offset `from` on, or npos. A lead inside a word does not
+/// count.
 std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t from) {
   const bool word = IsLetterOrDigit(shape.lead[0]);
   if (shape.lead.size() == 1 && !word) return text.find(shape.lead[0], from);
@@ -39,8 +40,8 @@ std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t f
   return text.npos;
 }
 
-/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the front of the line. If `later` is true,
-/// the first possible place is left out.
+/// Looks for the time of a shape whose place is kAnywhere. `reader` is at the beginning of the line. If `later` is
+/// true, skips the first possible place.
 const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts, bool later = false) {
   if (!shape.lead.empty()) {
     const std::string_view text = reader.rest().substr(0, kMostBefore);
@@ -61,7 +62,7 @@ const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& pa
   return nullptr;
 }
 
-/// Goes from the front of a line to the place of the time, or to the first possible place if the shape has several.
+/// Goes from the beginning of a line to the place of the time, or to the first possible place if the shape has several.
 /// Returns false if the line has no such place.
 bool GoToPlace(const LogShape& shape, TextReader& reader) {
   switch (shape.place) {
@@ -94,7 +95,7 @@ bool GoToPlace(const LogShape& shape, TextReader& reader) {
   return TakeText(reader, shape.lead);
 }
 
-/// Goes to the front of a line, from which its place is counted. Returns false if the line cannot have a time.
+/// Goes to the byte from which the place of a time is counted. Returns false if the line cannot have a time.
 bool GoToFront(const LogShape& shape, TextReader& reader) {
   if (!reader.done() && IsBlankChar(*reader.at)) {
     if (!shape.indented) return false;
@@ -150,14 +151,15 @@ bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& rea
     if (!TakeLogTime(format, reader, parts)) return false;
     if (reader.done()) return true;
     if (IsDigit(*reader.at)) return false;
-    // Such numbers are parts of IDs, and of addresses of networks and of memory.
+    // Numbers before a letter, a digit or '-' are parts of IDs, of network addresses, or of addresses in memory.
     if (parts.count || parts.lacks_date()) return !IsLetterOrDigit(*reader.at) && *reader.at != '-';
     return true;
   }
   if (IsSpace(*reader.at) && !format.starts_with("%s")) return false;
   if (!TakeTime(format, reader, parts) || (!reader.done() && IsDigit(*reader.at))) return false;
   constexpr unsigned kFirstYear = 1000;
-  if (parts.year < kFirstYear && format.find("%Y") != format.npos) return false;  // 26/11/23
+  // 26/11/23 is not a year of four digits.
+  if (parts.year < kFirstYear && format.find("%Y") != format.npos) return false;
   TextReader next = reader;
   for (int blanks = 0; blanks < 2 && !next.done() && IsSpace(*next.at); ++blanks) ++next.at;
   const std::string_view word = next.rest().substr(0, std::min(next.rest().find_first_of(" ]"), next.rest().size()));
@@ -176,7 +178,7 @@ LookAlike LookAlikeOf(const LogTimes& log, std::string_view line) {
   constexpr std::size_t kMostFront = 200, kYear = 4;
   std::string likely(line.substr(0, kMostFront));
   if (static_cast<std::size_t>(std::ranges::count_if(likely, IsDigit)) < kYear) return LookAlike::kNone;
-  // 11 is a possible day, month, hour, minute and second. Years stay as they are.
+  // The number 11 is a possible day, month, hour, minute and second. Years stay as they are.
   for (std::size_t at = 0; at < likely.size(); ++at) {
     const TextReader rest{likely.data() + at, likely.data() + likely.size()};
     const std::size_t digits = rest.digits();
@@ -197,7 +199,7 @@ LookAlike LookAlikeOf(const LogTimes& log, std::string_view line) {
   if (front.Is('[') || front.Is('"')) ++front.at;
   if (front.done() || (!IsDigit(*front.at) && (*front.at < 'A' || *front.at > 'Z'))) return LookAlike::kNone;
   for (const TimeForm& form : KnownForms()) {
-    // Numbers at the front of a line can be anything.
+    // A number at the beginning of a line need not be a time.
     if (IsClock(form) || IsCount(form)) continue;
     TextReader time = front;
     parts = {};
@@ -321,7 +323,7 @@ bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs,
     } else if (shape.kind != LogShape::kJson) {
       if (FindAt(log, shape, line, quick_[i], time)) return true;
     } else if (JsonObjectOf(line).starts_with('{')) {
-      // In a mixture a brace may begin a part of another record.
+      // In a mixture, a brace may also begin a line that continues another record.
       if (!all_json_ || needs) {
         if (FindMember(log, line, time)) return true;
         time = {};
@@ -413,7 +415,7 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTi
 }
 
 bool LogTimeReader::TakeIso(std::string_view text, QuickTime& quick, LogTime& time) {
-  constexpr std::size_t kDay = 10, kUsual = 19;  // YYYY-MM-DD, and the same with a clock
+  constexpr std::size_t kDay = 10, kUsual = 19;  // the sizes of YYYY-MM-DD, and of YYYY-MM-DD with a clock
   QuickTime::Found found;
   time = {};
   if (quick.Take(text, found) && found.size == text.size()) {
@@ -471,7 +473,7 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
     time.instant->fraction = fraction_;
   }
   if (parts.second == 60 && !parts.count) {
-    // A leap second comes after every fraction of the second before it, and is of the same day.
+    // A leap second comes after every fraction of the second before it, and belongs to the same day.
     --time.instant->seconds;
     fraction_.insert(0, "999999999999");
     time.instant->fraction = fraction_;
@@ -479,7 +481,7 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
   return true;
 }
 
-/// Does what InstantOf() does.
+/// Returns the same as InstantOf(), but faster.
 std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::int64_t latest) {
   constexpr std::int64_t kDay = 86400, kHour = 3600, kMinute = 60;
   constexpr unsigned kHours = 24, kMinutes = 60, kSeconds = 61, kNoon = 12;
@@ -500,7 +502,7 @@ std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::i
   date_.day = 0;
   if (!instant || !usual) return instant;
   const std::int64_t midnight = instant->seconds + parts.offset.value_or(0) - clock;
-  // The year that a date lacks can depend on the time of the day.
+  // If a date lacks the year, the year can depend on the time of the day.
   if (!parts.lacks_year() || midnight + kDay <= latest) date_ = {parts.year, parts.month, parts.day, midnight, latest};
   return instant;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMinute = 60, kHour = 3600, kDay = 86400;
 
-/// Returns the line without its end.
+/// Returns the line without its newline and without a carriage return before it.
 std::string_view LineOf(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -28,7 +28,7 @@ std::string_view LineOf(std::string_view line) {
 /// Returns the line at the front of [begin, end) without its end.
 std::string_view LineAt(const Byte* begin, const Byte* end) { return LineOf(Text(begin, FindByte(begin, end, '\n'))); }
 
-/// Returns the front of the line after the line at `p`, or `end`.
+/// Returns the beginning of the line after the line at `p`, or `end`.
 const Byte* AfterLine(const Byte* p, const Byte* end) {
   p = FindByte(p, end, '\n');
   return p == end ? end : p + 1;
@@ -38,7 +38,7 @@ absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1
 
 const Byte* BytesOf(std::string_view text) { return reinterpret_cast<const Byte*>(text.data()); }
 
-/// Returns the front of the line after `line`, which is without its end, or `end`.
+/// Returns the beginning of the line after `line`, or `end`. `line` is without its newline.
 const Byte* AfterLine(std::string_view line, const Byte* end) {
   const Byte* const p = BytesOf(line) + line.size();
   return p != end && *p == '\n' ? p + 1 : AfterLine(p, end);
@@ -213,7 +213,7 @@ bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string
 }
 
 std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const {
-  // A log of one program can go back by some seconds, where records are written later than they are dated.
+  // Some logs go back by some seconds, because a program writes records later than it takes their times.
   constexpr std::int64_t kStepBack = 5 * kMinute;
   const bool after = std::exchange(place.local, true);
   const std::int64_t before = std::exchange(place.at, local);
@@ -222,7 +222,7 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& 
     place.second_pass = false;
     return local - span.east;
   }
-  const bool late = local < before && !zone_.IsTwice(before);  // of the hour that the log has just left
+  const bool late = local < before && !zone_.IsTwice(before);  // the record is from the hour that the log has just left
   place.second_pass =
       after && !place.alone && zone_.IsTwice(local) && (place.second_pass || late || local < before - kStepBack);
   return zone_.ToUtc(local, place.second_pass);
@@ -238,10 +238,10 @@ void LogsFormat::SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) c
 }
 
 bool LogsFormat::SetDate(LogTime& time, LogPlace& place) const {
-  // A record of the last hour of a day or year can stand among the first records of the next one.
+  // A record from the last hour of a day or year can come after the first records of the next day or year.
   const bool zoned = !time.lacks_zone;
   const std::int64_t given = time.instant->seconds + (zoned ? time.east : 0);
-  // Returns a time of the text's zone as the local time in which `place.at` is.
+  // Converts a local time in the zone of the text to the zone of `place.at`.
   const auto here = [&](std::int64_t local) { return zoned ? zone_.ToLocal(local - time.east) : local; };
   std::int64_t local = given;
   if (time.lacks_date) {
@@ -291,7 +291,7 @@ void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogSc
 
 bool LogsFormat::IsEnough(std::string_view line) const {
   constexpr std::size_t kEnough = 4096;
-  // The time of these lines can stand anywhere.
+  // In these lines, the time need not be at the beginning.
   const bool anywhere = JsonObjectOf(line).starts_with('{') || line.starts_with("<![LOG[");
   return line.size() >= kEnough && !anywhere;
 }
@@ -318,7 +318,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
       TakeTime(line, state.log, scratch);
     }
   }
-  // A line that the bytes cut off is looked at when enough of it is known.
+  // If the bytes end inside a line, the line is examined when enough of it is known.
   const Byte* stop = end;
   while (stop != p && stop[-1] != '\n') --stop;
   if (IsEnough(Text(stop, end))) stop = end;
@@ -331,7 +331,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
     TakeTime(line, state.log, scratch);
   }
   if (p != stop) {
-    const Byte* last = stop;  // the front of a line
+    const Byte* last = stop;  // the beginning of a line
     do {
       const void* const newline = last - 1 == p ? nullptr : memrchr(p, '\n', static_cast<std::size_t>(last - 1 - p));
       last = newline == nullptr ? p : static_cast<const Byte*>(newline) + 1;
@@ -339,7 +339,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
     ends.first = static_cast<std::uint64_t>(p - begin);
     ends.last = static_cast<std::uint64_t>(last - begin);
     ends.at_front = p == begin;
-    // The time of the last record tells the place after it, unless there is none, or it occurs twice.
+    // The time of the last record tells the state after it, unless the record has no time or the time occurs twice.
     const LogTime time = scratch.times.Read(*state.log.times, LineAt(last, end));
     const bool unknown = !time.instant || (time.lacks_zone && zone_.IsTwice(time.instant->seconds));
     if (walks_ || unknown) Walk(p, last, state.log, scratch);
@@ -358,12 +358,12 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
   const bool head = std::exchange(state.mode, kLine) == kHead;
-  // The first line was read already if the record follows the last one.
+  // If the record follows the last one, its first line was read already.
   const bool follows =
       std::exchange(state.log.next, nullptr) == begin && scratch.next_end == end && BytesOf(scratch.next) == begin;
   if (follows) scratch.now ^= 1;
   LogTime& time = scratch.pair[scratch.now];
-  const Byte* p = begin;  // the front of the line with the time
+  const Byte* p = begin;  // the beginning of the line with the time
   std::string_view line = scratch.next;
   if (!follows) {
     const auto begins = [&](std::string_view text) {
@@ -411,7 +411,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       keys_[key].PutInstant(*time.instant, out);
       tally.columns[key].any = true;
     } else {
-      // The text of the record's first line is no timestamp.
+      // The record has no time. PutKey() counts its first line as a value that is no timestamp.
       PutKey(key, {LineAt(begin, end), Field::kValue, 0}, out, tally);
     }
   }

@@ -252,7 +252,7 @@ bool TakeCurrency(TextReader& reader) {
   return size > 0;
 }
 
-/// Removes a currency sign or a percent sign at the end.
+/// Removes a currency sign or a percent sign from the end of the text.
 bool TakeUnitBehind(TextReader& reader) {
   const std::string_view text = reader.rest();
   if (text.ends_with('%')) {
@@ -317,8 +317,8 @@ bool TakeGroups(TextReader& reader, const ValueRule& rule, std::string& plain) {
   return size == 3 || separator.empty();
 }
 
-/// Takes a suffix, and sets the power of 1000 or 1024 that it stands for. Returns false if the text goes on with
-/// something else.
+/// Takes a suffix such as K, and sets `power` to the power of 1000 or 1024 that it stands for. Returns false if other
+/// text follows.
 bool TakeSuffix(TextReader& reader, bool currency, unsigned& power, bool& binary) {
   constexpr std::string_view kLetters = "KMGTPE";
   reader.SkipSpace();

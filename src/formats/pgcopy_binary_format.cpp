@@ -66,7 +66,8 @@ bool PutAddress(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWri
   return key.Put(std::string(text) + "/" + std::to_string(p[1]), out);
 }
 
-/// Puts the key of a time, in microseconds, or of a time with a zone, in seconds west of UTC.
+/// Puts the key of a time of day. The bytes are microseconds; for a time with a zone, the zone follows in seconds west
+/// of UTC.
 bool PutTime(const ValueKey& key, const Byte* p, std::uint64_t size, FieldWriter& out) {
   constexpr std::int64_t kSecond = 1'000'000, kDay = 86400 * kSecond;
   if (size != 8 && size != 12) return false;
@@ -153,7 +154,7 @@ RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) 
   const auto fail = [&](const Byte* at, const std::string& why) {
     throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
   };
-  // Returns the next `size` bytes, which may have begun before `bytes`, or null if they go on after `bytes`.
+  // Returns the next `size` bytes, or null if they go on after `bytes`. They may have begun before `bytes`.
   const auto take = [&](std::size_t size) -> const Byte* {
     if (state.held.empty() && static_cast<std::size_t>(end - p) >= size) return (p += size) - size;
     const std::size_t more = std::min(size - state.held.size(), static_cast<std::size_t>(end - p));

@@ -47,7 +47,8 @@ QuickTime::QuickTime(std::string_view format) {
   };
   if (weekday) letters("smtwfSMTWF");
   if (known) letters(first == 'b' ? "jfmasondgelJFMASONDGEL" : "0123456789");
-  if (first == 'b') std::fill(can_begin_.begin() + 0x80, can_begin_.end(), true);  // names beyond ASCII
+  // Names of months and weekdays may begin with bytes beyond ASCII.
+  if (first == 'b') std::fill(can_begin_.begin() + 0x80, can_begin_.end(), true);
 
   const std::size_t clock = std::min(format.find("%#"), format.find("%@"));
   if (clock == format.npos || clock == 0) return;
@@ -84,13 +85,13 @@ void QuickTime::KeepDate(std::string_view date, std::int64_t midnight, bool lack
 }
 
 bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east) {
-  // A newline stands for the end of the line, because a line contains none.
+  // Bytes after the end of the line count as newlines, because a line contains no newline.
   const auto byte = [text](std::size_t i) { return i < text.size() ? text[i] : '\n'; };
   const bool blank = byte(at) == ' ';
   const std::size_t begin = at + blank;
   const char first = byte(begin);
   if (first == '+' || first == '-') {
-    constexpr std::size_t kLong = 6;  // +HH:MM
+    constexpr std::size_t kLong = 6;  // the size of +HH:MM
     const bool colon = byte(begin + 3) == ':';
     const std::size_t end = begin + kLong - !colon;
     if (text.size() < end || IsLetterOrDigit(byte(end)) || byte(end) == ':') return false;
@@ -120,7 +121,7 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
   for (; end < begin + kMostName && byte(end) >= 'A' && byte(end) <= 'Z'; ++end) {
     name = name << 8 | static_cast<unsigned char>(byte(end));
   }
-  // The letters may be the name of a place, or a word that only begins like the name of a zone.
+  // The letters may be the name of a place, or a word that begins with the name of a zone.
   const char next = byte(end);
   if (IsLetterOrDigit(next) || next == '/' || next == '_' || next == '-' || next == '+') return false;
   if (next == ' ' && (byte(end + 1) == '+' || byte(end + 1) == '-')) return false;  // "GMT +1"
@@ -154,7 +155,7 @@ bool QuickTime::Take(std::string_view text, Found& found) {
     if (byte(at) == '.' || byte(at) == ',' || byte(at) == ':') {
       constexpr std::size_t kMostDigits = 9;
       const std::size_t begin = at + 1;
-      std::size_t end = begin, last = begin;  // `last` is the end without zeros
+      std::size_t end = begin, last = begin;  // `last` is the end of the fraction without zeros at its end
       while (end < text.size() && IsDigit(text[end])) {
         if (text[end++] != '0') last = end;
       }
@@ -168,7 +169,8 @@ bool QuickTime::Take(std::string_view text, Found& found) {
     if (byte(half) == ' ') ++half;
     if (byte(half) == ' ') ++half;
     const char letter = Lower(byte(half)), after = Lower(byte(half + 1));
-    constexpr std::string_view kFirst = "\t\xC2\xE2\xE4\xE5\xEC";  // of blanks, and of words for AM and PM
+    // The first bytes of blanks, and of words for AM and PM.
+    constexpr std::string_view kFirst = "\t\xC2\xE2\xE4\xE5\xEC";
     if (kFirst.find(letter) != kFirst.npos) return false;
     if ((letter == 'a' || letter == 'p') && (after == 'm' || after == '.')) return false;
     if (letter == 'o' && after == '\'') return false;

@@ -14,21 +14,22 @@
 
 namespace gpusort {
 
-/// The rows of INSERT statements that are sorted together. An object is not changed after it is part of a place.
+/// The facts about rows of INSERT statements that are sorted together. An object does not change any more after a place
+/// refers to it.
 struct InsertPart {
-  std::string head;  ///< the text of each statement before its first row
+  std::string head;  ///< the text before the first row, which is the same in each statement
   std::string table;
   std::string schema_name, table_name;
   bool decided = false;
-  bool several = false;             ///< the first statement has several rows, so that each row is a record
-  std::string separator;            ///< the text after a row that most rows have; it belongs to the row
-  bool ended = false;               ///< `tail` is known
-  std::string tail;                 ///< the text between the last row of each statement and its semicolon
+  bool several = false;             ///< true: the first statement has several rows, so each row is a record
+  std::string separator;            ///< the text that follows most rows; it belongs to the row before it
+  bool ended = false;               ///< true: `tail` is known
+  std::string tail;                 ///< the text between the last row of each statement and the semicolon
   KeyColumns wanted;                ///< the columns of the user's keys
   std::vector<const ValueKey*> by;  ///< for each key, the order that the type of the column gives, or null
-  /// The columns of a table without keys, and their orders: those of the primary key. Empty: all columns.
+  /// For a job without keys: the columns of the primary key, with their orders. Empty: all columns are compared.
   std::vector<std::pair<std::uint64_t, const ValueKey*>> primary;
-  std::vector<const ValueKey*> columns;  ///< the orders of all columns; null: as text
+  std::vector<const ValueKey*> columns;  ///< the orders of all columns; null: the column is compared as text
 };
 
 namespace {
@@ -49,7 +50,7 @@ struct TableList {
   std::shared_ptr<const TableList> before;
 };
 
-/// Returns whether the options of a COPY statement leave the rows as pg_dump writes them.
+/// Returns whether the rows of a COPY statement with these options are written as pg_dump writes them.
 bool AreUsualOptions(std::string_view text) {
   static constexpr std::string_view kUsual[] = {"with",  "format", "text", "freeze", "true",
                                                 "false", "on",     "off",  "0",      "1"};
@@ -61,40 +62,43 @@ bool AreUsualOptions(std::string_view text) {
   }
 }
 
-constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< bytes of a COPY statement
-constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< bytes of a CREATE TABLE
-constexpr std::size_t kMostHead = std::size_t{64} << 10;      ///< bytes of an INSERT before its first row
-constexpr std::size_t kMostTail = std::size_t{1} << 20;       ///< bytes of an INSERT after a row
-constexpr std::size_t kMostTables = 20;                       ///< tables in a message
+constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement, in bytes
+constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest size of a CREATE TABLE, in bytes
+/// The largest size of the text of an INSERT before its first row, in bytes.
+constexpr std::size_t kMostHead = std::size_t{64} << 10;
+/// The largest size of the text of an INSERT after a row, in bytes.
+constexpr std::size_t kMostTail = std::size_t{1} << 20;
+constexpr std::size_t kMostTables = 20;                       ///< the largest number of tables that a message names
 
 }  // namespace
 
-/// The place of a line in a dump. An object is not changed after the next place is made.
+/// The place of a line in a dump: what the lines before it tell. An object does not change any more after the next
+/// place is made.
 struct DumpPlace {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
-  std::string table;              ///< the table whose rows came last
+  std::string table;              ///< the table of the last rows
   KeyColumns wanted;              ///< the columns of the keys in that table, for COPY
   std::vector<bool> named;        ///< for each key: the dump has the table
-  std::vector<std::string> seen;  ///< the first tables
-  std::string statement;          ///< the lines so far of a statement that may be a COPY
+  std::vector<std::string> seen;  ///< the names of the first tables, for messages
+  std::string statement;          ///< the lines so far of a statement that may become a COPY
   std::string create;             ///< the lines so far of a CREATE TABLE
   std::shared_ptr<const TableList> tables;
-  std::shared_ptr<const InsertPart> part;  ///< the rows of INSERT that came last
-  bool any = false;                        ///< there was a line
-  bool inserts = false;                    ///< there was an INSERT that was left in place
+  std::shared_ptr<const InsertPart> part;  ///< the part of the last rows of INSERT
+  bool any = false;                        ///< true: at least one line was read
+  bool inserts = false;                    ///< true: an INSERT was left in place
 };
 
 namespace {
 
-/// Values of ScanState::mode. A mode of CopyFormat in a COPY block is stored as its sum with kRows.
+/// Values of ScanState::mode. In a COPY block, the mode is kRows plus the mode of CopyFormat.
 enum Mode : unsigned {
   kSql = 0,           ///< at the beginning of a line of SQL
   kRows = 1,          ///< in a COPY block
   kAfterInsert = 16,  ///< the same as kSql, directly after an INSERT with rows
-  kFirstRow,       ///< in the first row of an INSERT, in a part of statements that are not known to have several rows
+  kFirstRow,  ///< in the first row of an INSERT, while it is not known if the statements of this part have several rows
   kLaterRow,       ///< in any other row
-  kAfterFirstRow,  ///< after such a row
+  kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
   kNextRow,  ///< before a row, in a part of statements with several rows
   kGap,      ///< before a gap; only while keys are made
@@ -111,7 +115,7 @@ void SetDialect(SqlDialect dialect, DumpPlace& place) {
   place.text.escapes = place.text.escapes_before = dialect == SqlDialect::kMysql;
 }
 
-/// Follows the settings that decide what a backslash in a string means.
+/// Updates `text` for a line that may change the meaning of a backslash in strings.
 void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   if (dialect == SqlDialect::kPostgres) {
     constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
@@ -122,7 +126,7 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   if (dialect == SqlDialect::kMysql && (line.starts_with("/*!") || IsWord(line.substr(0, 3), "set"))) {
     const std::string copy = LowerText(line);
     const std::string_view lower = copy;
-    // The last assignment of the line counts. A variable, such as @saved_sql_mode, has the value from before.
+    // The last assignment of the line counts. A variable such as @saved_sql_mode restores the value from before.
     for (std::size_t end = lower.size(), at = 0; (at = lower.substr(0, end).rfind(kMode)) != lower.npos; end = at) {
       if (at > 0 && (lower[at - 1] == '@' || IsSqlWordByte(lower[at - 1]))) continue;
       std::string_view value = lower.substr(at + kMode.size());
@@ -141,7 +145,8 @@ void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   }
 }
 
-/// Returns true if two dumps of equal databases may differ in the line: it has a random word, or the time of the dump.
+/// Returns true if the line can differ between two dumps of equal databases, because it has a random word or the time
+/// of the dump.
 bool IsVolatile(std::string_view line) {
   static constexpr std::string_view kLines[] = {
       "\\restrict ",      "\\unrestrict ",        "-- Dump completed",  "-- Started on ",
@@ -189,7 +194,8 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
     if (!given) return;
     throw Error(ErrorCode::kUsage, what + " with --format " + table_.name + ": a dump is put in order as a whole");
   };
-  refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs");  // ranges: of one dump
+  // With ranges, all inputs are parts of one dump.
+  refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs");
   refuse(spec.order.unique, "--unique");
   refuse(spec.order.top > 0, "--top");
   for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
@@ -251,7 +257,7 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
   SkipSqlBlanks(text);
   if (!TakeSqlWord(text, "copy")) return Statement::kOther;
   if (!take_name(copy.table)) return end();
-  while (TakeSqlText(text, ".")) {  // a database may stand before the schema
+  while (TakeSqlText(text, ".")) {  // a database may precede the schema
     copy.schema = std::exchange(copy.table, {});
     if (!take_name(copy.table)) return end();
   }
@@ -262,7 +268,7 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
     if (!TakeSqlText(text, ")")) return end();
     SkipSqlBlanks(text);
   }
-  if (TakeSqlWord(text, "with")) {  // until PostgreSQL 11
+  if (TakeSqlWord(text, "with")) {  // versions before PostgreSQL 12 write this
     SkipSqlBlanks(text);
     if (!TakeSqlWord(text, "oids")) return end();
     copy.columns.insert(copy.columns.begin(), "oid");
@@ -300,7 +306,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
                       "this line ends the rows of a COPY that was not found: only COPY ... FROM stdin at the front "
                       "of a line is known; --force-format leaves such rows as they are");
     }
-    if (line.starts_with('\\') && postgres) return;  // a command of psql, whose quotes have another meaning
+    if (line.starts_with('\\') && postgres) return;  // this is a command of psql, in which quotes have another meaning
     if (postgres && (is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
     std::string_view words = line;
     SkipSqlBlanks(words);
@@ -384,7 +390,7 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     return insert;
   }
   if (state.mode == kAfterInsert && text.starts_with(place->part->head)) {
-    // White space after the newline of a head belongs to the row.
+    // White space after the newline of a statement's head belongs to the row.
     const std::size_t size = place->part->head.size();
     std::size_t row = size;
     while (text[size - 1] == '\n' && row < text.size() && IsSpace(text[row])) ++row;
@@ -441,7 +447,7 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
   }
   const auto order_of = [&](std::size_t column) { return of_type_[static_cast<unsigned>(types[column])].get(); };
   for (std::size_t i = 0; i < types.size(); ++i) {
-    // Other types have values that are equal and differ as text, such as 1.0 and 1.00.
+    // In other types, equal values can have different texts, such as 1.0 and 1.00.
     part->columns.push_back(types[i] == ValueType::kInt ? order_of(i) : nullptr);
   }
   if (table == nullptr) return part;
@@ -470,7 +476,7 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view head, Sca
 void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanState& state) const {
   const InsertPart& part = *PlaceOf(state).part;
   if (part.decided && part.several == several) return;
-  // The head of a statement with several rows is SQL before the rows, which are the next part.
+  // The head of a statement with several rows is a part of its own: SQL before the rows. The rows are the next part.
   state.count += part.decided ? 2 : 1;
   state.row = 0;
   auto next = std::make_shared<InsertPart>(part);
@@ -596,7 +602,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   }
   if (number() != 0) {
     const std::string head = name();
-    // The head was followed by a row.
+    // This parses the head as if a row followed it.
     const InsertHead parsed = ParseInsertHead(head + "(");
     if (parsed.is == InsertHead::kRows && in) {
       auto part = std::make_shared<InsertPart>(*MakePart(parsed.target, place));
@@ -616,7 +622,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   return state;
 }
 
-/// Adds ends of records, and keeps the state after the last one.
+/// Collects the ends of records, and stores the state after the last of them.
 struct SqlDumpFormat::Marks {
   const Byte* origin;  ///< the first byte of the block; records that end before it are not added
   Ends ends{};
@@ -636,7 +642,8 @@ struct SqlDumpFormat::Marks {
   std::uint64_t At(const Byte* p) const { return p > origin ? static_cast<std::uint64_t>(p - origin) : 0; }
 };
 
-/// Takes one line of SQL, or the beginning of an INSERT. Returns `p` if more bytes are needed.
+/// Reads one line of SQL, or the beginning of an INSERT. Returns the end of what was read, or `p` if more bytes are
+/// needed.
 const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const {
   const std::string_view text = Text(p, end);
   const Insert insert = FindInsert(text, state);
@@ -657,7 +664,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
   return newline + 1;
 }
 
-/// Scans up to `until` or farther. Returns the first byte that more bytes are needed for.
+/// Scans up to `until` or farther. Returns the first byte that cannot be scanned before more bytes are known.
 const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks,
                                     ScanState& state) const {
   while (p < until) {
@@ -748,7 +755,7 @@ RecordFormat::Ends SqlDumpFormat::Scan(RecordSpan bytes, ScanState& state) const
   Marks marks{begin};
   const Byte* p = begin;
   if (!state.held.empty()) {
-    // Bytes of the block are added to those that were held, until a state in the block is reached.
+    // Appends bytes of the block to the bytes that were held back, until the scan reaches a state inside the block.
     std::string joined = std::exchange(state.held, {});
     const std::size_t held = joined.size();
     std::size_t taken = 0, at = 0;
@@ -830,7 +837,7 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
   const bool escapes = place.text.escapes;
   const auto& columns = part.wanted.by_column;
   const bool keyed = !columns.empty(), primary = !keyed && !part.primary.empty();
-  std::size_t last = 0;  // the last column that is wanted
+  std::size_t last = 0;  // the last column that is needed
   for (const auto& [column, order] : part.primary) last = std::max<std::size_t>(last, column);
   if (keyed) last = columns.back().column;
   std::vector<Field>& fields = scratch.fields;
@@ -847,7 +854,7 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
     order->PutNull(out);
     PutWhole(field, out);
   };
-  std::size_t next = 0;  // of `columns`
+  std::size_t next = 0;  // the index in `columns`
   const Byte* p = row + 1;
   for (std::size_t column = 0; p < end; ++column) {
     const Byte* const stop = ValueEnd(p, end, dialect, escapes);

@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Returns the end of the white space at the front of [p, end), or the byte after its first newline.
+/// Returns the end of the white space at the beginning of [p, end). If the white space has a newline, returns the byte
+/// after the first newline.
 const Byte* SkipToRow(const Byte* p, const Byte* end) {
   while (p != end && IsSpace(static_cast<char>(*p)) && *p != '\n') ++p;
   return p != end && *p == '\n' ? p + 1 : p;
@@ -21,7 +22,7 @@ void SkipSpaces(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size()));
 }
 
-/// Returns "$tag$" at `at`, or an empty text.
+/// Returns the tag "$tag$" that begins at `at`, or an empty text.
 std::string_view DollarTag(std::string_view line, std::size_t at) {
   if (at > 0 && (IsSqlWordByte(line[at - 1]) || line[at - 1] == '$')) return {};
   std::size_t end = at + 1;
@@ -30,8 +31,8 @@ std::string_view DollarTag(std::string_view line, std::size_t at) {
   return end < line.size() && line[end] == '$' ? line.substr(at, end + 1 - at) : std::string_view{};
 }
 
-/// Returns the byte after the quote that closes the text at `at`. Two quotes in a row close nothing. Returns the end of
-/// the line if no quote closes the text.
+/// Returns the byte after the quote that closes the string whose content begins at `at`. Two quotes in a row do not
+/// close a string. If no quote closes the string, returns the end of the line and sets `closed` to false.
 std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool escapes, bool& closed) {
   closed = false;
   for (; at < line.size() && !closed; ++at) {
@@ -45,7 +46,8 @@ std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool e
   return std::min(at, line.size());
 }
 
-/// Takes the beginning of a comment of MySQL that holds SQL: "/*!40101 " or "/*M!100100 ".
+/// Removes the beginning of a comment of MySQL that holds SQL, such as "/*!40101 " or "/*M!100100 ", from the front of
+/// `text`. Returns false if there is none.
 bool TakeConditional(std::string_view& text) {
   std::string_view rest = text;
   if (!TakeSqlText(rest, "/*!") && !TakeSqlText(rest, "/*M!")) return false;
@@ -63,7 +65,7 @@ bool BeginsTrigger(std::string_view text) {
   return TakeSqlWord(text, "trigger");
 }
 
-/// Takes a line with the word DELIMITER of MySQL's client.
+/// Handles a line with the command DELIMITER of MySQL's client. Returns false for any other line.
 bool TakeDelimiter(std::string_view line, SqlText& text) {
   if (!TakeSqlWord(line, "delimiter")) return false;
   SkipSpaces(line);
@@ -268,7 +270,7 @@ InsertHead ParseInsertHead(std::string_view text) {
     SkipSpaces(text);
     return taken && !text.empty();
   };
-  // A name in quotes without its end, or a name at the end of `text`, may go on.
+  // A quoted name without its end may go on after `text`. So may a name at the end of `text`.
   const auto may_go_on = [&] { return text.empty() || text[0] == '"' || text[0] == '`' || text[0] == '['; };
   if (!take_name(head.target.table)) return stop(may_go_on());
   while (TakeSqlText(text, ".")) {
@@ -401,7 +403,7 @@ const Byte* RowLexer::Take(const Byte* p, const Byte* end, SqlDialect dialect, b
 
 namespace {
 
-/// Returns the byte after the quote that closes the text at `p`.
+/// Returns the byte after the quote that closes the string or name whose content begins at `p`.
 const Byte* SkipQuoted(const Byte* p, const Byte* end, unsigned char quote, bool escapes) {
   for (;;) {
     p = escapes ? FindAny(p, end, quote, '\\') : FindByte(p, end, quote);
@@ -434,7 +436,7 @@ AfterRow ParseAfterRow(const Byte* p, const Byte* end) {
   if (p == end) return after;
   after.is = comma ? AfterRow::kComma : AfterRow::kEnd;
   after.tail = Text(begin, p);
-  // The byte after white space shows where the text ends, unless that is a newline.
+  // The byte after the white space shows where the text between the rows ends, unless a newline has shown it already.
   const Byte* const stop = SkipToRow(p + 1, end);
   const bool newline = stop[-1] == '\n';
   after.sure = newline || stop != end;
@@ -489,7 +491,7 @@ void AppendCharacter(std::uint32_t code, std::string& text) {
   text.append(bytes, PutUtf8(code, bytes));
 }
 
-/// Takes up to `most` digits and returns their number.
+/// Removes up to `most` digits from the front of `text` and returns their number.
 unsigned TakeDigits(std::string_view& text, unsigned base, unsigned most) {
   unsigned number = 0;
   for (; most > 0 && !text.empty(); --most, text.remove_prefix(1)) {
@@ -500,7 +502,8 @@ unsigned TakeDigits(std::string_view& text, unsigned base, unsigned most) {
   return number;
 }
 
-/// Takes an escape sequence after its backslash and appends its meaning.
+/// Removes an escape sequence, whose backslash was already removed, from the front of `text`. Appends its meaning to
+/// `out`.
 void TakeEscaped(std::string_view& text, SqlDialect dialect, std::string& out) {
   const bool mysql = dialect == SqlDialect::kMysql;
   const char code = text[0];
@@ -522,8 +525,8 @@ void TakeEscaped(std::string_view& text, SqlDialect dialect, std::string& out) {
   }
 }
 
-/// Takes a string whose opening quote was taken off `text`, with its closing quote. Returns its value, which may refer
-/// to `scratch`.
+/// Removes a string with its closing quote from the front of `text`. The opening quote was already removed. Returns the
+/// value of the string, which may lie in `scratch`.
 std::string_view TakeString(std::string_view& text, char quote, SqlDialect dialect, bool escapes,
                             std::string& scratch) {
   const auto* const p = reinterpret_cast<const Byte*>(text.data());
@@ -556,8 +559,8 @@ std::string_view TakeString(std::string_view& text, char quote, SqlDialect diale
   return scratch;
 }
 
-/// Reads the calls with which SQLite writes text that has control characters: replace('a\nb','\n',char(10)), also one
-/// in another, and unistr('a\u000ab').
+/// Evaluates the calls with which SQLite writes text that has control characters: replace('a\nb','\n',char(10)), also
+/// nested, and unistr('a\u000ab').
 bool ReadCall(std::string_view raw, std::string& scratch) {
   std::string string;
   if (TakeSqlText(raw, "unistr('")) {
@@ -643,9 +646,9 @@ class Tokens {
 
   enum Is : std::uint8_t { kEnd, kWord, kName, kOther };
   Is is() const { return is_; }
-  /// The token: a word in lower case, a name without quotes, or a byte.
+  /// The current token: a word in lower case, a name without quotes, or a byte.
   const std::string& text() const { return text_; }
-  /// The word as it is written.
+  /// The current token as it is written in the statement.
   const std::string& written() const { return written_; }
   bool Is(std::string_view word) const { return is_ != kName && is_ != kEnd && text_ == word; }
   bool Take(std::string_view word) {
@@ -726,7 +729,7 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
   return ValueType::kText;
 }
 
-/// Takes the names in brackets, as in PRIMARY KEY (a, b(10) DESC).
+/// Reads the names in brackets, as in PRIMARY KEY (a, b(10) DESC).
 std::vector<std::string> TakeNames(Tokens& tokens) {
   std::vector<std::string> names;
   if (!tokens.Take("(")) return names;
@@ -794,7 +797,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         if (!tokens.Take("key")) continue;
         primary = true;
         if (!constraint) continue;
-        // MySQL may name the kind of index here.
+        // MySQL allows the kind of index here.
         while (tokens.is() == Tokens::kWord) tokens.Next();
         table->primary = TakeNames(tokens);
         continue;

@@ -14,19 +14,19 @@ constexpr char kPlace = '\1';  ///< stands for a letter of a time format that is
 
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 
-/// Returns true if `letters` is one of the names, or its first three letters.
+/// Returns true if `letters` is one of the names, or the first three letters of a name.
 template <typename Names>
 bool IsName(std::string_view letters, const Names& names) {
   TextReader reader{letters.data(), letters.data() + letters.size()};
   return TakeName(reader, names) >= 0 && reader.done();
 }
 
-/// The format of a text that is a time. The order of day, month and year is still open.
+/// The format of a text that is a time. The order of day, month and year is not decided yet.
 struct TimeShape {
   std::string format;
-  unsigned places = 0;  ///< how many numbers of one or two digits are outside of the clock
+  unsigned places = 0;  ///< the number of numbers with one or two digits outside of the clock
   bool month = false, year = false, year_first = false, clock = false, afternoon = false;
-  bool short_places = false;  ///< one of the numbers has one digit
+  bool short_places = false;  ///< true: one of these numbers has a single digit
 
   /// Reads hh:mm[:ss[.fraction]] and appends its format. `reader` must be at the first digit.
   bool TakeClock(TextReader& reader) {
@@ -177,7 +177,8 @@ std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, co
     if (reads(type, given.decimal_point, given.thousands, "")) return found;
   }
   for (const ValueType type : {ValueType::kUuid, ValueType::kIp, ValueType::kDate, ValueType::kTimestamp}) {
-    // Counts since 1970, and addresses like a::b, are something else more often.
+    // Digits are more often something else than a count since 1970, and a::b is more often something else than an
+    // address.
     const auto plain = [type](const std::string& sample) {
       return type == ValueType::kTimestamp ? sample.find_first_of("-/:", 1) != std::string::npos
                                            : std::any_of(sample.begin(), sample.end(), IsDigit);

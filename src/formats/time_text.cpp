@@ -100,7 +100,8 @@ std::optional<std::int64_t> SecondsOf(const Clock& clock) {
   return (clock.hour * std::int64_t{60} + clock.minute) * 60 + clock.second;
 }
 
-/// Makes an instant from seconds and a fraction. If `minus` is true, it is this far before 1970, otherwise after.
+/// Makes the instant that is `seconds` and a fraction after 1970. If `minus` is true, makes the instant that is this
+/// long before 1970.
 Instant MakeInstant(std::int64_t seconds, std::string_view fraction, bool minus = false) {
   while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
   Instant instant;

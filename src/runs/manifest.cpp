@@ -294,7 +294,7 @@ Manifest ReadManifest(std::string_view text, const std::string& name) {
   for (std::size_t at = 0; at < text.size();) {
     ++number;
     const std::size_t newline = text.find('\n', at);
-    if (newline == std::string_view::npos) break;  // torn
+    if (newline == std::string_view::npos) break;  // the last line is incomplete
     const std::string_view line = text.substr(at, newline - at);
     std::string_view front;
     std::uint64_t hash = 0;
@@ -303,7 +303,7 @@ Manifest ReadManifest(std::string_view text, const std::string& name) {
       hash = Hash(front, manifest.hash);
     }
     if (front.empty() || line.substr(front.size()) != std::string(kHashKey) + Hex(hash) + "\"}") {
-      if (newline + 1 == text.size()) break;  // torn
+      if (newline + 1 == text.size()) break;  // the last line is incomplete
       fail(number, "it is damaged");
     }
     try {
