@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
-# The options of gpusort that change no bytes. All tasks get them. `runs` writes the other options down for all tasks.
+# The options of gpusort that change no bytes. Every task gets them on its command line. The task `runs` stores all
+# other options in the folder of the job, where the other tasks find them.
 ALL_TASKS = {"batch-bytes", "batch-size", "block-size", "buffer-size", "S", "compress-temp", "device", "fan-in",
              "force-format", "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory",
              "no-clobber", "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
@@ -52,7 +53,7 @@ def ended(do: Callable[[], int]) -> int:
 
 
 def find_task(given: str | None) -> str:
-    """Returns gpusort_task: the given one, that of the build that these scripts belong to, or the name alone."""
+    """Returns the path of gpusort_task: `given`, the program in the build of these scripts, or only its name."""
     built = glob.glob(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../build/*/gpusort_task"))
     if not given and not built and shutil.which("gpusort_task"):
         return "gpusort_task"
@@ -63,7 +64,7 @@ def find_task(given: str | None) -> str:
 
 
 def find_gpusort(task: str) -> str:
-    """Returns the gpusort in the folder of gpusort_task, or the name alone."""
+    """Returns the path of gpusort in the folder of gpusort_task, or only its name."""
     beside = os.path.join(os.path.dirname(shutil.which(task) or task), "gpusort")
     return beside if os.access(beside, os.X_OK) else "gpusort"
 
@@ -183,7 +184,7 @@ class Tasks:
         return [words for name, words in self.options if name not in ALL_TASKS]
 
     def scanned(self) -> bool:
-        """Returns whether only the bytes before a slice tell where its records begin. Its slices are scanned first."""
+        """Returns true if the bytes before a slice decide where its records begin. Slices are then scanned first."""
         kinds = self.inputs + [words[-1] for name, words in self.options if name == "format"]
         dumps = "pgdump|mysqldump|sqlitedump|sqldump"
         pattern = re.compile(rf"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|{dumps}|mysql|paragraphs)$")
@@ -211,7 +212,8 @@ class Tasks:
 def lock(folder: str) -> IO[str]:
     """Makes the folder and locks it until the returned file is closed, so that one driver at a time works in it.
 
-    On a file system without locks two drivers may run. Tasks stand that, but a driver may remove the other's files."""
+    On a file system without locks, two drivers may run. This does no harm to tasks, but one driver may remove files
+    that the other one needs."""
     path = os.path.join(folder, "driver.lock")
     while True:
         os.makedirs(folder, 0o700, exist_ok=True)
