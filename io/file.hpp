@@ -103,7 +103,7 @@ enum class OldFile {
   /// As kReplaceOrRewrite, but also rewrites in place if the file has other names, attributes or another owner, which a
   /// new file would lose.
   kRewriteIfSeen,
-  kKeep,              ///< throws if the file exists, at the start or at the end of the job
+  kKeep,  ///< throws if the file exists, at the start or at the end of the job
 };
 
 /// Opens and creates files. If the file system refuses O_DIRECT or keeps files in memory, files are buffered even if

@@ -1,6 +1,5 @@
 #include "io/piece_sums.hpp"
 
-#include <algorithm>
 #include <string>
 
 #define XXH_INLINE_ALL
@@ -50,8 +49,8 @@ std::vector<PieceSum> PieceSums::Cover(std::uint64_t bytes) const {
     end = offset + piece.bytes;
   }
   if (end != bytes) {
-    throw Error(ErrorCode::kInternal, "bytes from " + std::to_string(end) + " to " + std::to_string(bytes) +
-                                          " of a file have no checksum");
+    throw Error(ErrorCode::kInternal,
+                "bytes from " + std::to_string(end) + " to " + std::to_string(bytes) + " of a file have no checksum");
   }
   return cover;
 }

@@ -1,7 +1,6 @@
 #include "kernels/backend.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <utility>
 

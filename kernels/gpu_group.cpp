@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "kernels/backend.hpp"

@@ -1,5 +1,7 @@
 // The program under the name `sort`: GNU sort's command line, messages, exit codes and output bytes. It opens no GPU
 // and no log, so that it costs milliseconds and little memory.
+#include "sort.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -22,8 +24,6 @@
 #include "cli/gnu_options.hpp"
 #include "cli/process.hpp"
 #include "data/inputs.hpp"
-#include "sort.hpp"
-#include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/error.hpp"

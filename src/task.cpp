@@ -102,7 +102,7 @@ constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 20;
 std::uint64_t ParseParts(const std::string& key, const std::string& text) {
   const std::optional<std::uint64_t> count = ParseDigits(text);
   if (!count || *count == 0 || *count > kMostTasks) {
-    FailTask(key + ": '" + EscapeName(text) + "' is not a number from 1 to " + std::to_string(kMostTasks));
+    FailTask(key + ": " + InQuotes(text) + " is not a number from 1 to " + std::to_string(kMostTasks));
   }
   return *count;
 }
@@ -111,7 +111,7 @@ TaskNumber ParseNumber(const std::string& key, const std::string& text) {
   if (text.empty()) FailTask(key + " is missing");
   const std::size_t slash = text.find('/');
   const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, slash));
-  if (slash == text.npos || !number) FailTask(key + ": '" + EscapeName(text) + "' is not like 3/16");
+  if (slash == text.npos || !number) FailTask(key + ": " + InQuotes(text) + " is not like 3/16");
   const std::uint64_t count = ParseParts(key, text.substr(slash + 1));
   if (*number >= count) FailTask(key + ": " + text + ": they count from 0 to " + std::to_string(count - 1));
   return {*number, count};
@@ -189,7 +189,7 @@ std::optional<SortResult> DoPart(const TaskArguments& task, Process& process) {
   if (!task.offset.empty()) {
     if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
     pieces.offset = ParseDigits(task.offset);
-    if (!pieces.offset) FailTask("--offset: '" + EscapeName(task.offset) + "' is not a number of bytes");
+    if (!pieces.offset) FailTask("--offset: " + InQuotes(task.offset) + " is not a number of bytes");
   }
   return MergePart(spec, part, task.names[0], task.names[1], pieces, process.cancel, *process.record);
 }
@@ -197,7 +197,7 @@ std::optional<SortResult> DoPart(const TaskArguments& task, Process& process) {
 void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& process) {
   RequireNames(task, 1, "DIR");
   const std::optional<std::uint64_t> run = ParseDigits(task.run);
-  if (!run) FailTask("--run: '" + EscapeName(task.run) + "' is not a run's number");
+  if (!run) FailTask("--run: " + InQuotes(task.run) + " is not a run's number");
   const std::string& folder = task.names[0];
   const JobSpec& spec = BeginLater(task, folder, folder + "/" + task.command, process);
   std::string lines;

@@ -30,7 +30,6 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -181,8 +180,7 @@ Field ParseType(const std::string& what, std::string_view text, bool number_only
     field.compare = CompareBytes;
     return field;
   }
-  FailUsage(what + ": " + tool::Quote(text) +
-            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be)" +
+  FailUsage(what + ": " + tool::Quote(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (le or be)" +
             (number_only ? "" : " or bytesN"));
 }
 
@@ -512,8 +510,8 @@ struct Sums {
   std::string header, trailer;  ///< the bytes before the records and after them
   /// The number of values that do not have the type of their key and are therefore ordered as null.
   std::uint64_t no_values = 0;
-  bool ended = true;            ///< whether the last line or record has its end
-  bool empty = false;           ///< whether the file has no bytes
+  bool ended = true;   ///< whether the last line or record has its end
+  bool empty = false;  ///< whether the file has no bytes
 
   /// Adds the sums of the records that follow. In `next` their numbers begin with 0.
   void Append(const Sums& next) {
@@ -1100,10 +1098,10 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
-constexpr const char* kLogOptions[] = {"time",  "timezone", "year",       "date", "multiline",
-                                       "since", "until",    "prefix-name"};
-constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header", "delimiter", "quote", "escape",
-                                         "comment", "null", "decimal-point", "thousands"};
+constexpr const char* kLogOptions[] = {"time",      "timezone", "year",  "date",
+                                       "multiline", "since",    "until", "prefix-name"};
+constexpr const char* kTableOptions[] = {"zero-terminated", "header",  "no-header", "delimiter",     "quote",
+                                         "escape",          "comment", "null",      "decimal-point", "thousands"};
 
 /// Returns the format and the keys of lines or records with columns.
 check::Table ParseTable(const tool::Typed& typed) {
@@ -1145,8 +1143,7 @@ check::Table ParseTable(const tool::Typed& typed) {
   for (const std::string& null : typed.all("null")) table.nulls.push_back(null);
   for (const std::string& text : typed.all("key")) {
     try {
-      table.keys.push_back(
-          check::ReadKey(text, static_cast<char>(byte("decimal-point", '.')), byte("thousands", -1)));
+      table.keys.push_back(check::ReadKey(text, static_cast<char>(byte("decimal-point", '.')), byte("thousands", -1)));
     } catch (const check::BadRule& error) {
       FailUsage("--key " + text + ": " + error.what());
     }
@@ -1484,8 +1481,8 @@ tool::Exit RunLogs(const Job& job) {
     if (job.unique) records.erase(std::unique(records.begin(), records.end(), equal), records.end());
     const std::unique_ptr<check::LogFile> output = open(job.file);
     if (const auto difference = check::FindDifference(output->bytes(), inputs, records, job.threads)) {
-      Complain(good, tool::Quote(job.file) + ": not a sort of the inputs: " +
-                         check::Explain(*difference, *output, inputs, records));
+      Complain(good, tool::Quote(job.file) +
+                         ": not a sort of the inputs: " + check::Explain(*difference, *output, inputs, records));
     }
   }
   for (const check::LogRecord& record : records) untimed += record.time == check::kNoTime;

@@ -85,9 +85,9 @@ struct Job {
   /// Logs: the size of the part after the last whole chunk, which has as many whole lines as fit.
   std::uint64_t rest = 0;
   std::optional<gen::LogKind> log_kind;  ///< kLogs: the kind of the log; not set: all kinds
-  bool skewed = false;         ///< gensort: whether keys are skewed, as with its option -s
-  bool big_endian = false;     ///< numbers: whether they are big-endian
-  bool special = false;        ///< floats: whether one value in 16 is a NaN, an infinity, a zero, ...
+  bool skewed = false;                   ///< gensort: whether keys are skewed, as with its option -s
+  bool big_endian = false;               ///< numbers: whether they are big-endian
+  bool special = false;                  ///< floats: whether one value in 16 is a NaN, an infinity, a zero, ...
   unsigned threads = 1;
   std::string output;
 };
@@ -571,7 +571,8 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
   const char* const state = random(9) % 9 == 0 ? "returned" : "sent";
   if (binary) {
     using namespace std::chrono;
-    const year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(of_month));
+    const year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month),
+                              std::chrono::day(of_month));
     const auto days = sys_days(date) - sys_days(2000y / 1 / 1);
     BinaryTuple tuple(10);
     tuple.Int8(number);
@@ -592,11 +593,14 @@ std::string Order(const Job& job, std::uint64_t number, std::string_view note) {
       : copy || tsv ? "%llu\t%s\t%llu.%02u\t%s\t%s\t%u\t%s\t%u\t%s\t"
                     : "%llu,%s,%llu.%02u,\"%s\",%s,%u,\"%s\",%u,%s,\"";
   char text[512];
-  const int length = std::snprintf(
-      text, sizeof text, form,
-      static_cast<unsigned long long>(number), time, static_cast<unsigned long long>(whole), static_cast<unsigned>(cents),
-      customer.c_str(), city, items, comment, shop, state);
-  return std::string(text, static_cast<std::size_t>(length)).append(note).append(json ? "\"}\n" : copy || tsv ? "\n" : "\"\n");
+  const int length = std::snprintf(text, sizeof text, form, static_cast<unsigned long long>(number), time,
+                                   static_cast<unsigned long long>(whole), static_cast<unsigned>(cents),
+                                   customer.c_str(), city, items, comment, shop, state);
+  return std::string(text, static_cast<std::size_t>(length))
+      .append(note)
+      .append(json          ? "\"}\n"
+              : copy || tsv ? "\n"
+                            : "\"\n");
 }
 
 /// Returns the bytes before all records.
@@ -666,7 +670,8 @@ void FillBlock(const Job& job, std::uint64_t first, std::uint64_t n, Byte* out) 
 
 class Output {
  public:
-  explicit Output(const std::string& path) : path_(path == "-" ? "standard output" : tool::Quote(path)), owned_(path != "-") {
+  explicit Output(const std::string& path)
+      : path_(path == "-" ? "standard output" : tool::Quote(path)), owned_(path != "-") {
     fd_ = owned_ ? ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
     if (fd_ < 0) FailIo(path_, "cannot open for writing", errno);
     struct stat status;
@@ -828,7 +833,8 @@ void ResolveType(const std::string& text, Job& job) {
     names.emplace_back(named.name);
     const bool number = named.kind <= Kind::kFloat;
     const bool ends = text.ends_with("be") || text.ends_with("le");
-    if (named.name != (number && ends ? std::string_view(text).substr(0, text.size() - 2) : std::string_view(text))) continue;
+    if (named.name != (number && ends ? std::string_view(text).substr(0, text.size() - 2) : std::string_view(text)))
+      continue;
     job.big_endian = number && text.ends_with("be");
     job.kind = named.kind;
     job.record_bytes = named.bytes;
@@ -872,7 +878,8 @@ const tool::ToolHelp kHelp = {
      {"dist", 0, "NAME", "distribution, see Distributions (default uniform)", false,
       "uniform zipf sorted reversed nearly-sorted all-equal few-values common-prefix"},
      {"values", 0, "N", "few-values: the number of values (default 16)"},
-     {"special", 0, "", "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
+     {"special", 0, "",
+      "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
      {"record-size", 0, "N", "type record: the size of a record"},
      {"key-size", 0, "N",
       "type record: the distribution shapes the first N bytes, the rest is random (default 10, or all if fewer)"},

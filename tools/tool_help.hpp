@@ -156,9 +156,8 @@ inline Typed Parse(const ToolHelp& help, int argc, const char* const* argv) {
       if (name) continue;
       std::vector<std::string>& values = typed.values[option.string_key];
       values.insert(values.end(), option.value.begin(), option.value.end());
-      const bool repeats = std::any_of(help.options.begin(), help.options.end(), [&](const Option& row) {
-        return row.repeats && option.string_key == row.name;
-      });
+      const bool repeats = std::any_of(help.options.begin(), help.options.end(),
+                                       [&](const Option& row) { return row.repeats && option.string_key == row.name; });
       if (values.size() > 1 && !repeats) FailUsage("--" + option.string_key + " is given twice");
     }
   } catch (const po::unknown_option& error) {

@@ -18,8 +18,6 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/error.hpp"
-
 namespace gpusort {
 
 class BlockCoder;

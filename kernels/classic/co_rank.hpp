@@ -6,8 +6,6 @@
 // Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
 #pragma once
 
-#include <cstdint>
-
 #include "gpusort/host_device.hpp"
 
 namespace gpusort::classic {

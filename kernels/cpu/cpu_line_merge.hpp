@@ -13,7 +13,6 @@
 #include "kernels/cpu/cpu_line_keys.hpp"
 #include "kernels/cpu/cpu_line_sort.hpp"
 #include "kernels/cpu/cpu_sorter.hpp"
-#include "kernels/lines/line_order.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort::detail {

@@ -201,8 +201,9 @@ class LineRefiner {
     next += kEntryKeyBytes;
     // If all entries of a group are equal, the group stays in the order of its rows.
     if (!same) SortGroup(group.entries, group.size);
-    ForEachGroup(group.entries, group.size,
-                 [&](Entry* inner, std::uint64_t size) { Leave({inner, size, next, !same, group.stage}, ended); });
+    ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
+      Leave({inner, size, next, !same, group.stage}, ended);
+    });
   }
 
   static void SortGroup(Entry* entries, std::uint64_t n) {

@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <span>
 #include <vector>
 

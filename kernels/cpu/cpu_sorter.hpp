@@ -7,7 +7,6 @@
 #include <span>
 
 #include "kernels/cpu/thread_team.hpp"
-#include "kernels/records/key.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort::detail {

@@ -325,6 +325,20 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
   MergeArrays(a, left, b, total - left, out, less);
 }
 
+/// Divides the merge of a[0, m) and b[0, n) into shares. Calls merge(i, i_end, j, j_end) once for each share, in
+/// parallel. The merge of a[i, i_end) and b[j, j_end) is the output from item i + j on.
+template <typename ItA, typename ItB, typename LessT, HostExecutor Executor, typename Merge>
+void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, const Executor& executor, Merge merge) {
+  const std::uint64_t total = m + n;
+  if (total == 0) return;
+  const std::uint64_t share = std::max(kParallelItems, total / (4 * std::uint64_t{executor.workers()}) + 1);
+  executor.ForEach((total + share - 1) / share, [&](std::uint64_t task, unsigned) {
+    const std::uint64_t begin = task * share, end = std::min(total, begin + share);
+    const std::uint64_t i = CoRank(begin, a, m, b, n, less), i_end = CoRank(end, a, m, b, n, less);
+    merge(i, i_end, begin - i, end - i_end);
+  });
+}
+
 }  // namespace detail
 
 /// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs. Calls
@@ -466,41 +480,24 @@ void MergeKeys(ItA a, std::uint64_t m, ItB b, std::uint64_t n, Out out, LessT le
   constexpr bool kArrays = std::contiguous_iterator<ItA> && std::contiguous_iterator<ItB> &&
                            std::contiguous_iterator<Out> && std::is_same_v<std::iter_value_t<ItB>, T> &&
                            std::is_same_v<std::iter_value_t<Out>, T>;
-  const std::uint64_t total = m + n;
-  if (total == 0) return;
-  const std::uint64_t share = std::max(detail::kParallelItems, total / (4 * std::uint64_t{executor.workers()}) + 1);
-  executor.ForEach((total + share - 1) / share, [&](std::uint64_t task, unsigned) {
-    const std::uint64_t begin = task * share;
-    const std::uint64_t end = std::min(total, begin + share);
-    const std::uint64_t i = CoRank(begin, a, m, b, n, less);
-    const std::uint64_t i_end = CoRank(end, a, m, b, n, less);
-    const std::uint64_t j = begin - i;
-    const std::uint64_t j_end = end - i_end;
+  const auto merge = [&](std::uint64_t i, std::uint64_t i_end, std::uint64_t j, std::uint64_t j_end) {
     if constexpr (kArrays) {
       detail::MergeArrays<T>(std::to_address(a) + i, i_end - i, std::to_address(b) + j, j_end - j,
-                             std::to_address(out) + begin, less);
+                             std::to_address(out) + i + j, less);
     } else {
-      SerialMerge(detail::Advance(a, i), i_end - i, detail::Advance(b, j), j_end - j, detail::Advance(out, begin),
+      SerialMerge(detail::Advance(a, i), i_end - i, detail::Advance(b, j), j_end - j, detail::Advance(out, i + j),
                   less);
     }
-  });
+  };
+  detail::ForEachShare(a, m, b, n, less, executor, merge);
 }
 
 template <typename KeyItA, typename ValueItA, typename KeyItB, typename ValueItB, typename KeyOut, typename ValueOut,
           typename LessT = Less, HostExecutor Executor = ThreadExecutor>
 void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys, ValueItB b_values, std::uint64_t n,
                 KeyOut out_keys, ValueOut out_values, LessT less = {}, const Executor& executor = Executor()) {
-  const std::uint64_t total = m + n;
-  if (total == 0) return;
-  const std::uint64_t share = std::max(detail::kParallelItems, total / (4 * std::uint64_t{executor.workers()}) + 1);
-  executor.ForEach((total + share - 1) / share, [&](std::uint64_t task, unsigned) {
-    const std::uint64_t begin = task * share;
-    const std::uint64_t end = std::min(total, begin + share);
-    std::uint64_t i = CoRank(begin, a_keys, m, b_keys, n, less);
-    const std::uint64_t i_end = CoRank(end, a_keys, m, b_keys, n, less);
-    std::uint64_t j = begin - i;
-    const std::uint64_t j_end = end - i_end;
-    for (std::uint64_t k = begin; k < end; ++k) {
+  const auto merge = [&](std::uint64_t i, std::uint64_t i_end, std::uint64_t j, std::uint64_t j_end) {
+    for (std::uint64_t k = i + j; k < i_end + j_end; ++k) {
       const bool take_b = j < j_end && (i == i_end || less(*detail::Advance(b_keys, j), *detail::Advance(a_keys, i)));
       if (take_b) {
         *detail::Advance(out_keys, k) = *detail::Advance(b_keys, j);
@@ -512,7 +509,8 @@ void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys
         ++i;
       }
     }
-  });
+  };
+  detail::ForEachShare(a_keys, m, b_keys, n, less, executor, merge);
 }
 
 template <typename It, typename LessT = Less, HostExecutor Executor = ThreadExecutor,

@@ -308,9 +308,8 @@ struct LevelShare {
 /// Does a thread's work on level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
 /// tile[bounds[w], bounds[w + 1]). Level kLevel merges pairs of sorted groups, each of 2^kLevel neighbouring segments.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
-GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1],
-                                            std::uint32_t thread, Key (&out)[kItems], std::uint32_t (&from)[kItems],
-                                            LessT less) {
+GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
+                                            Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
   constexpr int kHalf = 1 << kLevel;
   std::uint32_t begin = 0, middle = 0, end = 0, rank = 0, first_thread = 0;
   GPUSORT_UNROLL

@@ -74,8 +74,8 @@ struct LineOrderView {
   /// field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The second key has a
   /// HostOrder, which compares lines with equal fields.
   bool keyed = false;
-  /// True if no key contains a NUL byte and no key is reversed. The zeros after the end of an encoded key then never look
-  /// like bytes of the key.
+  /// True if no key contains a NUL byte and no key is reversed. The zeros after the end of an encoded key then never
+  /// look like bytes of the key.
   bool nul_free = false;
 };
 

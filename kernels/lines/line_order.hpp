@@ -220,8 +220,8 @@ class NeighbourLines {
   /// The places of the keys in two lines: one half for the last line, the other half for this line. The halves swap
   /// roles.
   std::vector<KeyRange> ranges_;
-  std::uint32_t have_[2];         ///< the numbers of keys that were found in the last line and in this line
-  bool side_ = false;             ///< true if the second half of ranges_ belongs to the last line
+  std::uint32_t have_[2];  ///< the numbers of keys that were found in the last line and in this line
+  bool side_ = false;      ///< true if the second half of ranges_ belongs to the last line
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

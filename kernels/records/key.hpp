@@ -5,7 +5,6 @@
 // as floats.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -38,7 +37,7 @@ struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
   /// The bits to flip in all numbers: the sign bit if there is one. For descending order, all other bits instead.
   U flip = 0;
-  bool swap = false;     ///< true if the number is big-endian
+  bool swap = false;  ///< true if the number is big-endian
 
   static GPUSORT_HD U Swap(U x) {
     U y = 0;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"

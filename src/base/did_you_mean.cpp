@@ -64,9 +64,7 @@ std::string NearestFirst(std::string_view typed, std::vector<std::string> names)
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string list;
   for (std::size_t i = 0; i < std::min(ranked.size(), kMostNames); ++i) {
-    const std::string& name = ranked[i].second;
-    list += fmt::format("{}'{}{}'", i > 0 ? ", " : "", EscapeName(name.substr(0, kMostShown)),
-                        name.size() > kMostShown ? "..." : "");
+    list += (i > 0 ? ", " : "") + InQuotes(ranked[i].second, kMostShown);
   }
   return list + (ranked.size() > kMostNames ? ", ..." : "");
 }

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -23,7 +22,7 @@
 
 #include "base/report_file.hpp"
 #include "base/text.hpp"
-#include "io/file.hpp"
+#include "io/system_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -303,9 +302,11 @@ void SayFailed(int signal, int exit_code, const char* message) noexcept {
       text[i] = c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c;
     }
     size = fmt::format_to_n(line.data(), line.size(),
-                            R"({{"ts":"{}","level":"error","event":"failed","exit_code":{}{}{}{}{}}})" "\n",
+                            R"({{"ts":"{}","level":"error","event":"failed","exit_code":{}{}{}{}{}}})"
+                            "\n",
                             UtcNow().data(), exit_code, by.data(), message != nullptr ? R"(,"message":")" : "",
-                            text.data(), message != nullptr ? "\"" : "").size;
+                            text.data(), message != nullptr ? "\"" : "")
+               .size;
   }
   WriteReport(STDERR_FILENO, {line.data(), std::min(size, line.size())});
 }

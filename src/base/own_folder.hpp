@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "io/file.hpp"
+#include "io/system_calls.hpp"
 
 namespace gpusort {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "io/file.hpp"
 #include "io/path.hpp"
+#include "io/system_calls.hpp"
 
 namespace gpusort {
 namespace {

@@ -16,8 +16,6 @@ namespace {
 
 [[noreturn]] void Fail(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
 
-std::string Quote(std::string_view text) { return fmt::format("'{}'", EscapeName(text)); }
-
 /// Returns whether the code point can move the cursor, end the line or change the direction of text.
 bool Unprintable(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F || code == 0x061C ||
@@ -55,7 +53,7 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
   constexpr std::string_view kDigits = "0123456789";
   const std::size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
   const auto fail = [&]() {
-    Fail(Quote(text) +
+    Fail(InQuotes(text) +
          " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted, or a "
          "fraction of such a unit (1.5G)");
   };
@@ -67,10 +65,10 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
     suffix.remove_prefix(end);
     if (fraction.empty() || suffix.empty() || suffix == "%" || suffix == "B" || suffix == "b") fail();
   }
-  const auto too_large = [&] { Fail(Quote(text) + " is too large: no size is over 1 EiB (1048576T)"); };
+  const auto too_large = [&] { Fail(InQuotes(text) + " is too large: no size is over 1 EiB (1048576T)"); };
   const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, digits));
   if (suffix == "%") {
-    if (!number || *number == 0 || *number > 100) Fail(Quote(text) + " is not a share from 1% to 100%");
+    if (!number || *number == 0 || *number > 100) Fail(InQuotes(text) + " is not a share from 1% to 100%");
     return {*number, true};
   }
   std::uint64_t unit = bare_unit;
@@ -124,6 +122,10 @@ std::string Escaped(std::string_view text, bool backslash) {
 
 std::string EscapeName(std::string_view text) { return Escaped(text, false); }
 std::string EncodeName(std::string_view text) { return Escaped(text, true); }
+
+std::string InQuotes(std::string_view text, std::size_t most) {
+  return fmt::format("'{}{}'", EscapeName(text.substr(0, most)), text.size() > most ? "..." : "");
+}
 
 std::string SizeArgument(std::uint64_t bytes) {
   constexpr std::string_view kUnits = "KMGTPE";

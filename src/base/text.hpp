@@ -39,6 +39,10 @@ std::string EscapeName(std::string_view text);
 /// Does what EscapeName() does, and also writes each backslash as \x5c, so that programs can restore the bytes.
 std::string EncodeName(std::string_view text);
 
+/// Returns `text` in single quotes, escaped by EscapeName(). If `text` has more than `most` bytes, returns the first
+/// `most` bytes and "..." in quotes.
+std::string InQuotes(std::string_view text, std::size_t most = std::string_view::npos);
+
 /// Returns a text such as "512 B", "1.5 KiB" or "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
 /// Returns a size as options such as --memory accept it, rounded up: "15.4M".

@@ -63,8 +63,8 @@ std::size_t ReadObsolescentKey(std::span<const std::string> words, std::size_t a
   if (!TakesObsolescentKey(end.has_value()) || !ParseObsolescentKey(words[at], end)) return at;
   const std::string text = words[at] + (end ? " " + *end : "");
   const std::size_t next = at + (end ? 2 : 1);
-  arguments.push_back({.option = true, .row = find("-k"), .text = text, .value = kObsolescent + text, .begin = at,
-                    .end = next});
+  arguments.push_back(
+      {.option = true, .row = find("-k"), .text = text, .value = kObsolescent + text, .begin = at, .end = next});
   return next;
 }
 

@@ -6,11 +6,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
@@ -19,7 +17,7 @@
 #include "formats/registry.hpp"
 #include "formats/value_key.hpp"
 #include "io/codec/codec.hpp"
-#include "io/file.hpp"
+#include "io/system_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

@@ -14,7 +14,6 @@
 #include "base/report_file.hpp"
 #include "cli/parse_options.hpp"
 #include "data/output_parts.hpp"
-#include "io/file.hpp"
 #include "io/path.hpp"
 #include "kernels/error.hpp"
 
@@ -45,9 +44,10 @@ void RefuseEmptiedInput(const JobSpec& spec) {
   for (const std::string& input : spec.source.inputs) {
     struct stat facts;
     if (input == "-" || ::stat(input.c_str(), &facts) != 0 || !SameFile(facts, *output)) continue;
-    Refuse(fmt::format("the input '{}' is standard output as well, and the shell has emptied it: give gpusort -o FILE "
-                       "FILE to sort a file in place",
-                       EscapeName(input)));
+    Refuse(
+        fmt::format("the input '{}' is standard output as well, and the shell has emptied it: give gpusort -o FILE "
+                    "FILE to sort a file in place",
+                    EscapeName(input)));
   }
 }
 

@@ -150,7 +150,7 @@ unsigned ParseBatchSize(const std::string& text) {
   }
   if (number.value < 2) {
     FailAsSort("invalid --batch-size argument " + QuoteWord(text) + "\nsort: minimum --batch-size argument is " +
-         QuoteWord("2"));
+               QuoteWord("2"));
   }
   return static_cast<unsigned>(number.value);
 }
@@ -354,8 +354,7 @@ std::span<const Parser::Row> Parser::Rows() {
          const std::uint64_t bytes = ParseMemory(value, to.OptionAsTyped());
          to.options_.memory_bytes = std::max({to.options_.memory_bytes, bytes, std::uint64_t{1}});
        }},
-      {"field-separator", 't', required_argument,
-       [](Parser& to, Value value) { to.SetSeparator(ParseTab(value)); }},
+      {"field-separator", 't', required_argument, [](Parser& to, Value value) { to.SetSeparator(ParseTab(value)); }},
       {"temporary-directory", 'T', required_argument,
        [](Parser& to, Value value) { to.options_.temp_dirs.push_back(value); }},
       {"unique", 'u', no_argument, [](Parser& to, Value) { to.options_.unique = true; }},

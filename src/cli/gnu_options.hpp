@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/key_def.hpp"
 #include "kernels/error.hpp"
+#include "spec/typed_keys.hpp"
 
 namespace gpusort {
 

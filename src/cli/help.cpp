@@ -94,7 +94,7 @@ std::string AllOptions() {
 }
 
 /// Characters that are special to roff, and their escapes.
-constexpr std::pair<char, std::string_view> kEscapes[] = {{'\\', "\\e"},   {'\'', "\\(aq"}, {'`', "\\(ga"},
+constexpr std::pair<char, std::string_view> kEscapes[] = {{'\\', "\\e"},  {'\'', "\\(aq"}, {'`', "\\(ga"},
                                                           {'^', "\\(ha"}, {'~', "\\(ti"},  {'-', "\\-"}};
 
 /// Returns `text` as roff, the language of manual pages. If `minus` is true, hyphens become minus signs.

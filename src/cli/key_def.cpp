@@ -87,11 +87,16 @@ LineKey MakeLineKey(const KeyDef& def) {
 }  // namespace
 
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options) {
-  static constexpr std::pair<char, bool KeyOptions::*> kLetters[] = {
-      {'d', &KeyOptions::dictionary_order}, {'f', &KeyOptions::fold_case}, {'g', &KeyOptions::general},
-      {'h', &KeyOptions::human},            {'i', &KeyOptions::ignore_nonprinting}, {'M', &KeyOptions::month},
-      {'n', &KeyOptions::numeric},          {'R', &KeyOptions::random},    {'r', &KeyOptions::reverse},
-      {'V', &KeyOptions::version}};
+  static constexpr std::pair<char, bool KeyOptions::*> kLetters[] = {{'d', &KeyOptions::dictionary_order},
+                                                                     {'f', &KeyOptions::fold_case},
+                                                                     {'g', &KeyOptions::general},
+                                                                     {'h', &KeyOptions::human},
+                                                                     {'i', &KeyOptions::ignore_nonprinting},
+                                                                     {'M', &KeyOptions::month},
+                                                                     {'n', &KeyOptions::numeric},
+                                                                     {'R', &KeyOptions::random},
+                                                                     {'r', &KeyOptions::reverse},
+                                                                     {'V', &KeyOptions::version}};
   std::size_t taken = 0;
   for (; taken < text.size(); ++taken) {
     const auto is_letter = [&](const auto& known) { return known.first == text[taken]; };

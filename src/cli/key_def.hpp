@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/lines/line_order.hpp"
+#include "kernels/lines/line_key.hpp"
 #include "spec/typed_keys.hpp"
 
 namespace gpusort {

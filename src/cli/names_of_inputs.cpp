@@ -60,7 +60,7 @@ void RefuseTypeInDoubt(const std::string& input, const Source& source) {
   if (TypeOfName(name)) return;
   if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
     FailUsage("the name " + InQuotes(input) + " looks like numbers, but extensions are in lower case: give --type " +
-         FormatType(type->field) + ", or --format lines");
+              FormatType(type->field) + ", or --format lines");
   }
 }
 
@@ -71,12 +71,12 @@ NamedType TypeOfInputs(const Source& source) {
     const std::optional<NamedType> type = input == "-" ? std::nullopt : TypeOfName(ExpandedName(input, source));
     if (!type) {
       FailUsage((input == "-" ? "standard input has no extension that tells"
-                         : "the name " + InQuotes(input) + " does not tell") +
-           " the type of its records: " + kTypeHelp);
+                              : "the name " + InQuotes(input) + " does not tell") +
+                " the type of its records: " + kTypeHelp);
     }
     if (first && !(first->field == type->field)) {
       FailUsage("the inputs' extensions " + first->extension + " and " + type->extension +
-           " name different types: " + kTypeHelp);
+                " name different types: " + kTypeHelp);
     }
     if (!first) first = type;
   }

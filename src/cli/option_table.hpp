@@ -15,15 +15,15 @@ enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, k
 
 /// Properties of an option, as bits.
 enum OptionMark : unsigned {
-  kRepeats = 1,       ///< the option may be given several times
-  kWithCheck = 2,     ///< the option has a meaning with --check
-  kBinaryOnly = 4,    ///< the option is only for binary records, and implies them
-  kLinesOnly = 8,     ///< the option is only for lines, and implies them
-  kTablesOnly = 16,   ///< the option is only for records with columns, and implies them
-  kTablesToo = 32,    ///< with kLinesOnly: the option is for lines and also for records with columns
-  kAnyAttempt = 64,   ///< the option changes no byte of the output, so a stopped job may continue with another value
-  kShare = 128,       ///< the value is a size, which may be a percentage
-  kSameFile = 256,    ///< with kAnyAttempt: the value is a file, which must be the same for all tasks of a job
+  kRepeats = 1,      ///< the option may be given several times
+  kWithCheck = 2,    ///< the option has a meaning with --check
+  kBinaryOnly = 4,   ///< the option is only for binary records, and implies them
+  kLinesOnly = 8,    ///< the option is only for lines, and implies them
+  kTablesOnly = 16,  ///< the option is only for records with columns, and implies them
+  kTablesToo = 32,   ///< with kLinesOnly: the option is for lines and also for records with columns
+  kAnyAttempt = 64,  ///< the option changes no byte of the output, so a stopped job may continue with another value
+  kShare = 128,      ///< the value is a size, which may be a percentage
+  kSameFile = 256,   ///< with kAnyAttempt: the value is a file, which must be the same for all tasks of a job
   kFirst = 512,  ///< the option decides what the program does, so its value is stored before those of all other options
   kWordsOnly = 1024,  ///< the value must be one of OptionRow::words
   kSaysFormat = 2048  ///< the option helps to decide which format the inputs have, so completion must know it

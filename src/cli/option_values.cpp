@@ -1,14 +1,13 @@
 #include "cli/option_values.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
+
+#include "base/did_you_mean.hpp"
 
 namespace gpusort {
 
 void FailUsage(const std::string& why) { throw Error(ErrorCode::kUsage, why); }
-
-std::string InQuotes(std::string_view text) { return "'" + EscapeName(text) + "'"; }
 
 void RequireWord(const std::string& text, const std::vector<std::string>& words) {
   if (std::find(words.begin(), words.end(), text) != words.end()) return;
@@ -119,9 +118,10 @@ KeyField ParseType(std::string_view text) {
   }
   std::vector<std::string> names;
   for (const Known& known : kKnown) names.emplace_back(known.name);
-  FailUsage(InQuotes(text) + " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or "
+  FailUsage(InQuotes(text) +
+            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or "
             "bytesN" +
-       DidYouMean(text, names));
+            DidYouMean(text, names));
 }
 
 KeyField ParseKey(std::string_view text) {

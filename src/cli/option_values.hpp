@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/did_you_mean.hpp"
 #include "base/text.hpp"
 #include "io/codec/codec.hpp"
 #include "kernels/error.hpp"
@@ -20,9 +19,6 @@
 namespace gpusort {
 
 [[noreturn]] void FailUsage(const std::string& why);
-/// Returns the text in quotes, escaped for a message.
-std::string InQuotes(std::string_view text);
-
 /// Calls parse() and returns its result. If it throws an Error, adds `option` and a colon before the message.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
+#include "base/did_you_mean.hpp"
 #include "cli/command_line.hpp"
 #include "cli/names_of_inputs.hpp"
 #include "cli/option_table.hpp"
@@ -38,7 +38,7 @@ void RefuseOptionAsFile(const OptionRow& row, const std::string& value) {
   FailUsage(LongName(row) + ": " + InQuotes(value) + " is an option; for a file of that name give ./" + value);
 }
 
-/// Adds an option of the command line to those that are given.
+/// Adds an option of the command line, with its value, to typed.given.
 void Take(const Argument& argument, Typed& typed) {
   if (argument.row == nullptr) FailUsage(UnknownOption(argument.text));
   const OptionRow& row = *argument.row;
@@ -210,11 +210,10 @@ void ResolveCodecs(const Typed& typed, JobSpec& spec) {
 /// Throws an error if a report has the name of an input or of the output.
 void CheckReports(const JobSpec& spec) {
   const Reports& reports = spec.reports;
-  const std::pair<const char*, const std::string&> files[] = {
-      {"--stats", reports.stats},
-      {"--trace", reports.trace},
-      {"--report", reports.page},
-      {"--log-file", reports.log_file}};
+  const std::pair<const char*, const std::string&> files[] = {{"--stats", reports.stats},
+                                                              {"--trace", reports.trace},
+                                                              {"--report", reports.page},
+                                                              {"--log-file", reports.log_file}};
   for (const auto& [name, file] : files) {
     const std::string front = std::string(name) + ": " + InQuotes(file);
     if (file.empty()) continue;

@@ -14,8 +14,7 @@ namespace gpusort {
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
 /// option and the value. If the action is kHelp, kVersion or kCompletion, sets nothing else and checks nothing. Calls
 /// `look` with each input before it refuses a format or a key, so that `look` can throw a better error about the input.
-JobSpec ParseOptions(std::span<const std::string> words,
-                     const std::function<void(const std::string&)>& look = nullptr);
+JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
 /// Returns the options that may change the bytes of the output, each as a word "--NAME=VALUE". Throws Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);

@@ -16,15 +16,13 @@
 #include "base/out_of_memory.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
-#include "cli/command_line.hpp"
 #include "cli/named_files.hpp"
 #include "cli/parse_options.hpp"
-#include "io/file.hpp"
+#include "data/output_parts.hpp"
 #include "io/output_file.hpp"
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/error.hpp"
-#include "data/output_parts.hpp"
 #include "watch/report_files.hpp"
 
 namespace gpusort {
@@ -61,17 +59,16 @@ void LogStart(const std::string& program, const JobSpec& spec) {
   version.pop_back();
   std::string text = program + " " + version + ", pid " + std::to_string(::getpid()) + ":";
   for (std::size_t i = 0; i < std::min(spec.source.inputs.size(), kMostNames); ++i) {
-    text += " '" + EscapeName(spec.source.inputs[i]) + "'";
+    text += " " + InQuotes(spec.source.inputs[i]);
   }
   if (spec.source.inputs.size() > kMostNames) {
     text += " and " + std::to_string(spec.source.inputs.size() - kMostNames) + " more";
   }
-  text += spec.target.output.empty() ? " (--check)" : " to '" + EscapeName(spec.target.output) + "'";
+  text += spec.target.output.empty() ? " (--check)" : " to " + InQuotes(spec.target.output);
   LogText(LogLevel::kInfo, text);
   const auto end =
       spec.source.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(spec.source.inputs.size(), kMostNames));
-  LogFields fields{{"version", version},
-                   {"pid", static_cast<std::uint64_t>(::getpid())}};
+  LogFields fields{{"version", version}, {"pid", static_cast<std::uint64_t>(::getpid())}};
   // Constructed in place and not copied. If memory for a copy is refused, GCC 12's std::variant frees a vector twice.
   fields.emplace_back("inputs", std::vector<std::string>(spec.source.inputs.begin(), end));
   fields.emplace_back("input_count", std::uint64_t{spec.source.inputs.size()});
@@ -82,8 +79,7 @@ void LogStart(const std::string& program, const JobSpec& spec) {
 void LogDone(const Process& process, const std::optional<SortResult>& result) noexcept {
   UnlessOutOfMemory([&] {
     const std::string wrote =
-        result ? ", " + std::to_string(result->records) + " records, " + std::to_string(result->bytes) + " bytes"
-               : "";
+        result ? ", " + std::to_string(result->records) + " records, " + std::to_string(result->bytes) + " bytes" : "";
     LogText(LogLevel::kInfo, "done: exit code 0" + wrote + After(process));
     LogFields fields = Fields(process, 0);
     if (result) {
@@ -114,9 +110,8 @@ int Failed(Process& process, ErrorCode code, const char* message, const Error* e
   if (!json && !silent) LogError(message);
   bool said = !json;
   UnlessOutOfMemory([&] {
-    LogText(LogLevel::kInfo,
-            (answered ? "done: not sorted, exit code " : "failed: exit code ") + std::to_string(number) +
-                After(process));
+    LogText(LogLevel::kInfo, (answered ? "done: not sorted, exit code " : "failed: exit code ") +
+                                 std::to_string(number) + After(process));
     LogFields fields = Fields(process, number);
     if (SignalReceived() != 0) fields.emplace_back("signal", SignalName(SignalReceived()));
     if (const auto* const system = dynamic_cast<const SystemError*>(error)) {
@@ -159,7 +154,7 @@ int Report(Process& process) {
     return Failed(process, error.code(), error.what(), &error);
   } catch (const std::bad_alloc&) {
     return Failed(process, ErrorCode::kOutOfMemory, OutOfMemoryText());
-  } catch (const std::system_error& error) {  // of a path, say
+  } catch (const std::system_error& error) {  // for example an error of std::filesystem
     const bool no_memory = error.code() == std::errc::not_enough_memory;
     return no_memory ? Failed(process, ErrorCode::kOutOfMemory, OutOfMemoryText())
                      : Failed(process, ErrorCode::kIo, error.what());

@@ -38,8 +38,9 @@ std::string AboutLineKey(const Typed& typed, const std::string& text, const Erro
   const std::string key = "'" + KeyText(text) + "' is not a key of lines", why = ": " + EscapeName(error.what());
   if (IsFieldKey(text) || IsObsolescent(text)) {
     const bool binary = text.find(':') != text.npos;
-    return key + why + (binary ? "; for fields of binary records give --type or --record-size, too"
-                               : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr");
+    return key + why +
+           (binary ? "; for fields of binary records give --type or --record-size, too"
+                   : "; give F[.C][OPTS][,F[.C][OPTS]], like 2,2 or 3,3nr");
   }
   const std::string& because = typed.spec.source.lines_because;
   if (because.empty() || !IsColumnKey(text)) {

@@ -28,7 +28,7 @@ complete -F _gpusort gpusort gpusort_task gpusort_gen gpusort_check
 )sh";
 
 constexpr char kZsh[] = R"sh(#compdef gpusort gpusort_task gpusort_gen gpusort_check
-# Completion of gpusort and its tools for zsh: source <(gpusort --completion zsh), behind compinit
+# Completion of gpusort and its tools for zsh: source <(gpusort --completion zsh), after compinit
 _gpusort() {
   local program=${(Q)words[1]} line word about
   local -a typed=("${(@Q)words}") answer whole begun
@@ -45,7 +45,7 @@ _gpusort() {
   for line in "${(@)answer[2,-1]}"; do
     word=${line%%$'\t'*}
     about=${line#*$'\t'}
-    # _describe takes what stands behind a colon for the meaning.
+    # _describe reads the text after a colon as the meaning of the word.
     if [[ $word == *[=:] ]]; then
       begun+=("${${word//\\/\\\\}//:/\\:}:$about")
     else
@@ -57,7 +57,7 @@ _gpusort() {
   if ((${#begun})); then _describe -t words gpusort begun -S '' && found=0; fi
   return found
 }
-# As a file of fpath this is the function's body; sourced, it only defines it.
+# A file in fpath is the body of the function. A sourced file only defines the function.
 if [[ ${funcstack[1]} == _gpusort ]]; then
   _gpusort "$@"
 else
@@ -74,7 +74,7 @@ function __gpusort_complete
     set -l word
     if test -n "$current"
         set behind (math $behind + 1)
-        # With a quote that is still open it is none that could be unescaped.
+        # A word with an open quote can be unescaped only after the quote is closed.
         set word (string unescape -- $current; or string unescape -- $current\'; or string unescape -- $current\")
     end
     set -l program (string replace -r '^~/' "$HOME/" -- $before[1])

@@ -112,7 +112,7 @@ TaskArguments ParseTask(std::span<const std::string> words) {
   TaskArguments task{.command = words[0]};
   const auto is_command = [&](const Command& known) { return known.name == task.command; };
   if (std::none_of(std::begin(kCommands), std::end(kCommands), is_command)) {
-    FailTask("'" + EscapeName(task.command) + "' is none of scan, runs, cut, borders, part and prove");
+    FailTask(InQuotes(task.command) + " is none of scan, runs, cut, borders, part and prove");
   }
   std::vector<std::string> rest(words.begin() + 1, words.end()), others;
   std::size_t done = 0;

@@ -259,8 +259,8 @@ const Kind* FindDump(std::string_view text) {
       {"pragma foreign_keys=off;", &kSqliteDump},
       {"pragma foreign_keys=0;", &kSqliteDump}};
   static constexpr std::string_view kStatementWords[] = {
-      "insert into ", "create table ", "create database ", "drop table ",       "set names ",
-      "lock tables ", "use `",         "copy ",            "start transaction", "begin transaction;"};
+      "insert into ", "create table ", "create database ",  "drop table ",       "set names ", "lock tables ",
+      "use `",        "copy ",         "start transaction", "begin transaction;"};
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));

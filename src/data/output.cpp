@@ -199,8 +199,7 @@ void Output::Verify(const RecordLayout& layout, const RecordFormat& format, cons
   progress.SetPhase("verify output", bytes_);
   const auto verify = [&](OutputFile& file, std::uint64_t bytes, const RecordSum& of) {
     OutputProof read_back(keys != nullptr ? keys->layout() : layout, unique);
-    ReadBack(file, bytes, layout, format, keys, longest, format.LoadState(state),
-             read_back, memory, cancel, progress);
+    ReadBack(file, bytes, layout, format, keys, longest, format.LoadState(state), read_back, memory, cancel, progress);
     read_back.Check(of);
   };
   if (!parts_) return verify(*file_, bytes_, sum);

@@ -89,7 +89,7 @@ std::vector<std::string> PartNames(const JobSpec& spec) {
 }
 
 std::string SplitIntoFolder(const std::string& output) {
-  return "the names of parts begin with OUTPUT, and '" + EscapeName(output) + "' is a folder: give '" +
+  return "the names of parts begin with OUTPUT, and " + InQuotes(output) + " is a folder: give '" +
          EscapeName((std::filesystem::path(output) / "part").string()) + "'";
 }
 

@@ -1,7 +1,7 @@
 #include "data/proof.hpp"
 
-// Compiled inline, because a call would take a tenth of the time for a line. Without the second line, some compilers call
-// a function for each eight bytes that are loaded.
+// Compiled inline, because a call would take a tenth of the time for a line. Without the second line, some compilers
+// call a function for each eight bytes that are loaded.
 #define XXH_INLINE_ALL
 #define XXH_FORCE_MEMORY_ACCESS 1
 #include <xxhash.h>

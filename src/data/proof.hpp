@@ -15,7 +15,6 @@
 
 #include "data/page_buffer.hpp"
 #include "formats/keyed_record.hpp"
-#include "kernels/records/key.hpp"
 #include "kernels/records/record.hpp"
 #include "kernels/records/records.hpp"
 

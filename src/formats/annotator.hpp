@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/lines/line_order.hpp"
+#include "kernels/lines/line_key.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort {

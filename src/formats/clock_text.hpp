@@ -12,7 +12,7 @@ __extension__ using WideNanos = __int128;
 
 /// A time of day, or a number of hours, and its time zone.
 struct ClockTime {
-  WideNanos time = 0;   ///< nanoseconds since midnight in UTC; with a zone it can be negative or more than a day
+  WideNanos time = 0;     ///< nanoseconds since midnight in UTC; with a zone it can be negative or more than a day
   std::int64_t east = 0;  ///< the zone's distance from UTC in seconds, positive in the east; 0 if the text has no zone
 };
 

@@ -400,8 +400,8 @@ void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, con
   field.is = IsNull(field.text) ? Field::kNull : Field::kValue;
 }
 
-const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field,
-                                 std::string& scratch, Trailing& trailing) const {
+const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
+                                 Trailing& trailing) const {
   field.at = static_cast<std::uint64_t>(p - begin);
   field.is = Field::kValue;
   if (p == end || *p != quote_) {
@@ -480,9 +480,8 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
     Column columns[kMaxKeyFields];
     std::fill_n(columns, keys, Column{});
     std::uint64_t width = 0;
-    const Byte* const stop = CsvMarks::HasAvx2()
-                                 ? SplitByAvx2(quote_, delimiter_, wanted, p, end, columns, width)
-                                 : SplitBy<false>(quote_, delimiter_, wanted, p, end, columns, width);
+    const Byte* const stop = CsvMarks::HasAvx2() ? SplitByAvx2(quote_, delimiter_, wanted, p, end, columns, width)
+                                                 : SplitBy<false>(quote_, delimiter_, wanted, p, end, columns, width);
     if (stop != nullptr) {
       CheckWidth(width, tally);
       for (std::size_t key = 0; key < keys; ++key) {

@@ -2,6 +2,7 @@
 
 #include "base/gnu_quote.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/text_keys.hpp"
 
 namespace gpusort {
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "formats/table_format.hpp"
-#include "formats/text_keys.hpp"
 
 namespace gpusort {
 

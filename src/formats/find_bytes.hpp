@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "kernels/lines/bytes.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 

@@ -308,8 +308,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
   std::size_t strings = 0;  // how many bytes of strings_ are in use
   Paths paths{0, static_cast<std::uint32_t>(order_.size())};
   const auto give = [&](Kind kind, std::string_view text) {
-    if (paths.begin < paths.end)
-      Give(paths, levels_.size(), {kind, text}, values);
+    if (paths.begin < paths.end) Give(paths, levels_.size(), {kind, text}, values);
   };
   // True if a path leads into the innermost level.
   const auto wanted = [&] { return levels_.back().paths.begin < levels_.back().paths.end; };

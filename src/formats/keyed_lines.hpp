@@ -4,7 +4,6 @@
 // not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

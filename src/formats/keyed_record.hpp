@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/lines/bytes.hpp"
 #include "kernels/records/record.hpp"
 #include "kernels/records/records.hpp"
 

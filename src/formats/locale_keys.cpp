@@ -310,9 +310,8 @@ class LocaleKeys : public KeyMaker {
     };
     for (unsigned at = 1; at < kAscii; ++at) {
       const unsigned c = kAscii - at;
-      const bool shared = weights[c].empty() || std::any_of(own.begin(), own.end(), [&](unsigned b) {
-                            return begins(b, c) || begins(c, b);
-                          });
+      const bool shared = weights[c].empty() ||
+                          std::any_of(own.begin(), own.end(), [&](unsigned b) { return begins(b, c) || begins(c, b); });
       kinds_[c] = shared ? kShared : kOwn;
       if (!shared) own.push_back(c);
     }

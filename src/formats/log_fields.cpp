@@ -96,8 +96,8 @@ std::optional<std::string_view> FindLevel(std::string_view text) {
   return std::nullopt;
 }
 
-/// Returns the value of NAME=VALUE in a sentence without the punctuation after it. A closing bracket belongs to the
-/// value if its opening bracket does.
+/// Removes the punctuation after the value of NAME=VALUE in a sentence. A closing bracket stays if its opening bracket
+/// is in the value.
 std::string_view WithoutEnd(std::string_view value) {
   constexpr std::string_view kOpening = "([{<", kClosing = ")]}>";
   for (; !value.empty(); value.remove_suffix(1)) {
@@ -206,7 +206,7 @@ LogKeys::Paths LogKeys::PathsOf(const TableOptions& table) {
     paths.first.push_back(paths.all.size());
     if (key.of_text() || IsTime(key)) continue;
     const auto fail = [&](const std::string& why) {
-      throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': " + why);
+      throw Error(ErrorCode::kUsage, "--key: " + InQuotes(key.text) + ": " + why);
     };
     if (IsDigit(key.column[0])) fail("a field by its number needs a type: N:TYPE or N,M:TYPE, like 3:text");
     try {
@@ -235,7 +235,7 @@ void LogKeys::Begin(const LogTimes& log, std::string_view line, std::string_view
 void LogKeys::ReadLine() {
   std::ranges::fill(found_, std::nullopt);
   form_ = kOther;
-  // The brackets around the time of an access log show where the time ends, so that the time is not read again.
+  // In an access log, the time has brackets around it. They show where it ends, so that the time is not read again.
   if (log_->shapes.size() == 1 && log_->shapes[0].lead.ends_with('[')) {
     const std::size_t close = line_.find("] \"");
     if (close != line_.npos && ReadWeb(close)) return;

@@ -1,5 +1,3 @@
-#include "formats/network_keys.hpp"
-
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "formats/text_reader.hpp"
+#include "formats/value_keys.hpp"
 
 namespace gpusort::keys {
 namespace {

@@ -1,11 +1,11 @@
-#include "formats/number_keys.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <string_view>
+
+#include "formats/value_keys.hpp"
 
 namespace gpusort::keys {
 namespace {

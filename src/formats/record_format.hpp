@@ -45,7 +45,7 @@ struct ScanState {
   std::shared_ptr<const DumpPlace> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
   /// Only for dumps: the number of rows so far in this part of the dump, and the state inside a row.
   std::uint64_t row = 0, lexer = 0;
-  LogPlace log{};                         ///< only for logs
+  LogPlace log{};  ///< only for logs
 };
 
 /// Thrown for a record that cannot be read. It knows only an offset. The caller therefore throws an Error with the name

@@ -49,7 +49,7 @@ enum Reads : unsigned {
   kReadsCsv = 8,
   /// Other dialects of CSV, such as TSV; a file of JSON lines is not refused, because a field may hold JSON.
   kReadsOtherCsv = 16,
-  kReadsRows = 32,      ///< text of which the first bytes do not show the format
+  kReadsRows = 32,  ///< text of which the first bytes do not show the format
   kReadsJson = 64,
   kReadsBinaryRows = 128,
   kReadsPgDump = 256,
@@ -106,8 +106,7 @@ inline constexpr FormatRow kFormatRows[] = {
     {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeFormat<CsvFormat>},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
      MakeFormat<PgCopyBinaryFormat>},
-    {"pgdump", "", kReadsPgDump, ColumnNames::kTables, kTakesCopies, '\t', -1, '\\', 0, "",
-     MakeFormat<SqlDumpFormat>},
+    {"pgdump", "", kReadsPgDump, ColumnNames::kTables, kTakesCopies, '\t', -1, '\\', 0, "", MakeFormat<SqlDumpFormat>},
     {"mysqldump", "", kReadsMysqlDump, ColumnNames::kTables, kTakesInserts, '\t', -1, '\\', 0, "",
      MakeFormat<SqlDumpFormat>},
     {"sqlitedump", "", kReadsSqliteDump, ColumnNames::kTables, kTakesInserts, '\t', -1, '\\', 0, "",
@@ -116,20 +115,27 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<SqlDumpFormat>},
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
-    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "",
-     MakeFormat<ParagraphsFormat>, FieldHint, "a field of a key twice",
-     "an empty line may be missing between two records"},
+    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeFormat<ParagraphsFormat>,
+     FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
     {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields, 0, -1, '\\', 0, "",
      MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
 /// The format of lines with typed keys, such as -k 2:int. Lines that are sorted by the keys of GNU sort, or without
 /// keys, do not use this table.
-inline constexpr FormatRow kTypedLines = {.name = "lines", .extensions = "", .reads = kReadsLines,
+inline constexpr FormatRow kTypedLines = {.name = "lines",
+                                          .extensions = "",
+                                          .reads = kReadsLines,
                                           .names = ColumnNames::kFields,
                                           .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines,
-                                          .delimiter = 0, .quote = -1, .escape = -1, .header = 0, .null = "",
-                                          .make = MakeFormat<FieldsFormat>, .hint = LineHint, .warns_missing = true};
+                                          .delimiter = 0,
+                                          .quote = -1,
+                                          .escape = -1,
+                                          .header = 0,
+                                          .null = "",
+                                          .make = MakeFormat<FieldsFormat>,
+                                          .hint = LineHint,
+                                          .warns_missing = true};
 
 /// Returns the format with the name `name`, or null if there is no such format. kTypedLines has no name here and is
 /// never returned.

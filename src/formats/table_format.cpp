@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
@@ -22,10 +21,6 @@ namespace {
 /// For a key without a type: how many values are examined, to warn if they look like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
 constexpr std::size_t kMostShown = 40;
-
-std::string Shown(std::string_view text) {
-  return fmt::format("'{}{}'", EscapeName(text.substr(0, kMostShown)), text.size() > kMostShown ? "..." : "");
-}
 
 /// A bit of KeyTally::Column::looks_like in addition to those of the types: the text has digits.
 constexpr unsigned kHasDigits = 1u << 31;
@@ -59,15 +54,14 @@ std::string KeyWord(const ColumnKey& key, const std::string& type) {
 std::string NameOf(const TableOptions& table, const ColumnKey& key) {
   if (key.first_field > 0) return (key.last_field > key.first_field ? "fields " : "field ") + key.column;
   const FormatRow& row = RowOf(table);
-  return (!key.pattern.empty() ? "key" : row.warns_missing ? ColumnWord(row) : "column") + " '" +
-         EscapeName(key.column) + "'";
+  return (!key.pattern.empty() ? "key" : row.warns_missing ? ColumnWord(row) : "column") + " " + InQuotes(key.column);
 }
 
 /// Returns the text for messages about a record without the value of a key: "has no column 'a'". If `several` is true,
 /// the text is about several records.
 std::string Lacks(const TableOptions& table, const ColumnKey& key, bool several = false) {
   if (key.pattern.empty()) return (several ? "have no " : "has no ") + NameOf(table, key);
-  return std::string(several ? "do" : "does") + " not match '" + EscapeName(key.column) + "'";
+  return std::string(several ? "do" : "does") + " not match " + InQuotes(key.column);
 }
 
 /// Returns up to three different samples as a text: "'a', 'b', 'c'".
@@ -75,7 +69,7 @@ std::string ThreeOf(const std::vector<std::string>& samples) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> shown;
   for (const std::string& sample : samples) {
-    const std::string text = Shown(sample);
+    const std::string text = InQuotes(sample, kMostShown);
     if (shown.size() < kMost && std::find(shown.begin(), shown.end(), text) == shown.end()) shown.push_back(text);
   }
   std::string list;
@@ -119,10 +113,11 @@ std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::
   if (column.bad.count == 0) {
     const FormatRow& row = RowOf(table);
     if (column.missing == column.nulls) {
-      const std::string name = "'" + EscapeName(key.column) + "'";
-      return "no record " + (!key.pattern.empty() ? "matches " + name
-                             : key.of_text()      ? "has " + NameOf(table, key)
-                                                  : "has the " + ColumnWord(row) + " " + name) +
+      const std::string name = InQuotes(key.column);
+      return "no record " +
+             (!key.pattern.empty() ? "matches " + name
+              : key.of_text()      ? "has " + NameOf(table, key)
+                                   : "has the " + ColumnWord(row) + " " + name) +
              (row.hint ? row.hint(key.column, tally.example) : "");
     }
     return NameOf(table, key) + " is null in " +
@@ -166,7 +161,7 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
 }
 
 void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
-  throw Error(ErrorCode::kUsage, "--key: '" + EscapeName(key.text) + "': " + why);
+  throw Error(ErrorCode::kUsage, "--key: " + InQuotes(key.text) + ": " + why);
 }
 
 /// Throws Error(kUsage) if the key names its column by a number or a name, and the columns of the format have none.
@@ -262,7 +257,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     return;
   }
   if (table_.strict) {
-    throw BadRecord(field.at, NameOf(table_, column) + ": " + Shown(field.text) + " is no " +
+    throw BadRecord(field.at, NameOf(table_, column) + ": " + InQuotes(field.text, kMostShown) + " is no " +
                                   std::string(ValueTypeName((by != nullptr ? by->rule() : column.rule).type)));
   }
   seen.bad.Note(tally);
@@ -353,7 +348,7 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
       continue;
     }
     const auto found = std::find(names.begin(), names.end(), key.column);
-    if (found == names.end()) fail("'" + EscapeName(key.column) + "'");
+    if (found == names.end()) fail(InQuotes(key.column));
     if (const auto again = std::find(found + 1, names.end(), key.column); again != names.end()) {
       FailKey(key, "several columns have this name: give #" + std::to_string(found - names.begin() + 1) + " or #" +
                        std::to_string(again - names.begin() + 1));
@@ -374,7 +369,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
       lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
                                   Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
                                   ValueTypeName(key.rule.type), RecordName(spec, column.bad),
-                                  Shown(column.samples.at(0)), kStrict));
+                                  InQuotes(column.samples.at(0), kMostShown), kStrict));
     }
     if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
     if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
@@ -433,10 +428,10 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   }
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
   if (tally.parted_inserts.count > 0) {
-    lines.push_back(fmt::format("{} after other lines or with other columns, the first is {}: the rows of a table were "
-                                "sorted before and after that place, not across it",
-                                Counted(tally.parted_inserts.count, "INSERT statement"),
-                                QuoteWord(tally.parted_inserts.first)));
+    lines.push_back(
+        fmt::format("{} after other lines or with other columns, the first is {}: the rows of a table were "
+                    "sorted before and after that place, not across it",
+                    Counted(tally.parted_inserts.count, "INSERT statement"), QuoteWord(tally.parted_inserts.first)));
   }
   if (tally.left_inserts.count > 0) {
     lines.push_back(fmt::format("{} without rows that are known, the first is {}: left in place",

@@ -68,7 +68,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
     /// True if it is known that the record's only newline is its last byte. Otherwise the record is searched for
     /// newlines.
     bool one_line = false;
-    unsigned mark = 0;      ///< PutKeys() sets this to the mark of the keyed record, such as kGapMark
+    unsigned mark = 0;  ///< PutKeys() sets this to the mark of the keyed record, such as kGapMark
   };
 
   /// Returns the buffers that one thread passes to PutKeys().

@@ -1,5 +1,3 @@
-#include "formats/text_value_keys.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/text.hpp"
 #include "formats/locale_keys.hpp"
-#include "formats/text_reader.hpp"
+#include "formats/value_keys.hpp"
 
 namespace gpusort::keys {
 

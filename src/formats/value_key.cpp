@@ -9,12 +9,9 @@
 
 #include "base/gnu_quote.hpp"
 #include "formats/locale_keys.hpp"
-#include "formats/network_keys.hpp"
-#include "formats/number_keys.hpp"
-#include "formats/text_reader.hpp"
-#include "formats/text_value_keys.hpp"
 #include "formats/time_keys.hpp"
 #include "formats/time_text.hpp"
+#include "formats/value_keys.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -24,19 +21,42 @@ using keys::KeyBytes;
 
 using TypeName = std::pair<std::string_view, ValueType>;
 /// The names of the kTypes types, and after them other names of the same types, most of them PostgreSQL's.
-constexpr TypeName kTypeNames[] = {
-    {"text", ValueType::kText}, {"nocase", ValueType::kNoCase}, {"natural", ValueType::kNatural},
-    {"locale", ValueType::kLocale}, {"int", ValueType::kInt}, {"decimal", ValueType::kDecimal},
-    {"float", ValueType::kFloat}, {"number", ValueType::kNumber}, {"bool", ValueType::kBool},
-    {"date", ValueType::kDate}, {"time", ValueType::kTime}, {"timestamp", ValueType::kTimestamp},
-    {"interval", ValueType::kInterval}, {"ip", ValueType::kIp}, {"macaddr", ValueType::kMacAddress},
-    {"uuid", ValueType::kUuid}, {"bytes-hex", ValueType::kBytesHex}, {"bit", ValueType::kBits},
-    {"severity", ValueType::kSeverity}, {"enum", ValueType::kEnum}, {"json", ValueType::kText},
-    {"int2", ValueType::kInt}, {"int4", ValueType::kInt}, {"int8", ValueType::kInt}, {"float4", ValueType::kFloat},
-    {"float8", ValueType::kFloat}, {"numeric", ValueType::kDecimal}, {"amount", ValueType::kNumber},
-    {"money", ValueType::kNumber}, {"timetz", ValueType::kTime}, {"timestamptz", ValueType::kTimestamp},
-    {"inet", ValueType::kIp}, {"cidr", ValueType::kIp}, {"macaddr8", ValueType::kMacAddress},
-    {"bytea", ValueType::kBytesHex}, {"varbit", ValueType::kBits}};
+constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
+                                   {"nocase", ValueType::kNoCase},
+                                   {"natural", ValueType::kNatural},
+                                   {"locale", ValueType::kLocale},
+                                   {"int", ValueType::kInt},
+                                   {"decimal", ValueType::kDecimal},
+                                   {"float", ValueType::kFloat},
+                                   {"number", ValueType::kNumber},
+                                   {"bool", ValueType::kBool},
+                                   {"date", ValueType::kDate},
+                                   {"time", ValueType::kTime},
+                                   {"timestamp", ValueType::kTimestamp},
+                                   {"interval", ValueType::kInterval},
+                                   {"ip", ValueType::kIp},
+                                   {"macaddr", ValueType::kMacAddress},
+                                   {"uuid", ValueType::kUuid},
+                                   {"bytes-hex", ValueType::kBytesHex},
+                                   {"bit", ValueType::kBits},
+                                   {"severity", ValueType::kSeverity},
+                                   {"enum", ValueType::kEnum},
+                                   {"json", ValueType::kText},
+                                   {"int2", ValueType::kInt},
+                                   {"int4", ValueType::kInt},
+                                   {"int8", ValueType::kInt},
+                                   {"float4", ValueType::kFloat},
+                                   {"float8", ValueType::kFloat},
+                                   {"numeric", ValueType::kDecimal},
+                                   {"amount", ValueType::kNumber},
+                                   {"money", ValueType::kNumber},
+                                   {"timetz", ValueType::kTime},
+                                   {"timestamptz", ValueType::kTimestamp},
+                                   {"inet", ValueType::kIp},
+                                   {"cidr", ValueType::kIp},
+                                   {"macaddr8", ValueType::kMacAddress},
+                                   {"bytea", ValueType::kBytesHex},
+                                   {"varbit", ValueType::kBits}};
 constexpr std::size_t kTypes = 20;
 
 constexpr std::int64_t kSecondsOfDay = 86400;

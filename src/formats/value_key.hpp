@@ -91,7 +91,7 @@ class ValueKey {
   std::string time_format_;  ///< the time format in the form that ParseInstantBy takes
   /// The words of the type enum with their places in the list, sorted by word.
   std::vector<std::pair<std::string, std::size_t>> labels_;
-  bool collates_;            ///< true: in this locale, texts are not ordered by their bytes, so that strxfrm is needed
+  bool collates_;  ///< true: in this locale, texts are not ordered by their bytes, so that strxfrm is needed
 };
 
 }  // namespace gpusort

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "data/inputs.hpp"
+#include "data/input_file.hpp"
 #include "plan/facts.hpp"
 
 namespace gpusort {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "io/spill.hpp"
-#include "runs/journal.hpp"
 #include "plan/plan.hpp"
+#include "runs/journal.hpp"
 #include "runs/program_codec.hpp"
 #include "runs/run.hpp"
 #include "spec/job_spec.hpp"

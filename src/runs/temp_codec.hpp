@@ -23,7 +23,7 @@
 #include "plan/memory_shares.hpp"
 #include "runs/program_codec.hpp"
 #include "spec/job_spec.hpp"
-#include "watch/progress.hpp"
+#include "watch/clock.hpp"
 
 namespace gpusort {
 

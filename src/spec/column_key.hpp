@@ -54,12 +54,12 @@ struct ValueRule {
 /// A sort key: a column, or a part of the text of a line, which is a range of fields or the match of a regular
 /// expression.
 struct ColumnKey {
-  std::string text;          ///< the whole operand of -k, for messages
+  std::string text;  ///< the whole operand of -k, for messages
   /// The column, as the user names it: its name without quotes, its path, or the digits after '#'; for a key of text:
   /// ~RE, N or N,M.
   std::string column;
-  std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
-  std::string pattern;       ///< the regular expression, if the user gave ~RE; otherwise empty
+  std::uint64_t number = 0;       ///< the number of the column, from 1, if the user gave #N; otherwise 0
+  std::string pattern;            ///< the regular expression, if the user gave ~RE; otherwise empty
   std::uint64_t first_field = 0;  ///< the number of the first field, from 1, if the user gave N or N,M; otherwise 0
   std::uint64_t last_field = 0;   ///< the number of the last field, if there is a first field
   ValueRule rule;
@@ -79,9 +79,9 @@ enum class Multiline : std::uint8_t {
 struct TableOptions {
   std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
   unsigned char delimiter = ',';
-  int quote = '"';                   ///< the byte around quoted fields; -1: fields are never quoted
-  int escape = -1;  ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
-  int comment = -1;                  ///< the first byte of lines that are skipped; -1: no line is skipped
+  int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
+  int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
+  int comment = -1;  ///< the first byte of lines that are skipped; -1: no line is skipped
   std::uint64_t header = 1;  ///< number of records at the top that stay there; the last one has the column names
   std::vector<std::string> nulls{};  ///< texts without quotes that mean null; an empty text always does
   bool strict = false;               ///< true: wrong values and records are errors instead of warnings
@@ -91,18 +91,18 @@ struct TableOptions {
   /// Regular expressions that find the times in a log (--time-regex), for TimePattern.
   std::vector<std::string> time_patterns{};
   std::string zone{};  ///< the time zone of times in a log that have no zone; empty: the zone of TZ or of the machine
-  unsigned year = 0;                 ///< the year of the first time of each log; 0: it follows from the age of the file
+  unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
   /// Only records of a log with times from `since` up to `until` are kept; empty: no bound.
   std::string since{}, until{};
   bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
-  bool prefix_name = false;          ///< true: the output has the name of the input before each record
+  bool prefix_name = false;     ///< true: the output has the name of the input before each record
   /// Only for tasks: a state from RecordFormat::Alone(), as SaveState() returns it. If a record would have another key
   /// in that state, the job ends with an error. Empty: no record is checked.
   std::string alone{};
-  bool reverse = false;              ///< true: without keys, the order is descending
-  int separator = -1;                ///< the byte between the fields of a line; -1: runs of blanks
+  bool reverse = false;  ///< true: without keys, the order is descending
+  int separator = -1;    ///< the byte between the fields of a line; -1: runs of blanks
 
   /// Returns true if records are left out because of their times (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }

@@ -56,7 +56,7 @@ struct Source {
 
   Format format = Format::kBinary;
   bool format_assumed = false;        ///< true: no option names the format
-  bool format_guessed = false;  ///< true: lines were chosen while no input was named yet (--files0-from)
+  bool format_guessed = false;        ///< true: lines were chosen while no input was named yet (--files0-from)
   bool force_format = false;          ///< true: inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
   std::string lines_because;          ///< the option or key that means that records are lines, or empty

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/lines/line_order.hpp"
+#include "kernels/lines/line_key.hpp"
 
 namespace gpusort {
 
@@ -29,10 +29,17 @@ struct KeyOptions {
   /// Returns the letters in the order that GNU sort's messages use. Has b if either end of the key has b. Has no i if d
   /// is set.
   std::string letters() const {
-    const std::pair<bool, char> letters[] = {
-        {skip_start_blanks || skip_end_blanks, 'b'}, {dictionary_order, 'd'}, {fold_case, 'f'}, {general, 'g'},
-        {human, 'h'}, {ignore_nonprinting && !dictionary_order, 'i'}, {month, 'M'}, {numeric, 'n'}, {random, 'R'},
-        {reverse, 'r'}, {version, 'V'}};
+    const std::pair<bool, char> letters[] = {{skip_start_blanks || skip_end_blanks, 'b'},
+                                             {dictionary_order, 'd'},
+                                             {fold_case, 'f'},
+                                             {general, 'g'},
+                                             {human, 'h'},
+                                             {ignore_nonprinting && !dictionary_order, 'i'},
+                                             {month, 'M'},
+                                             {numeric, 'n'},
+                                             {random, 'R'},
+                                             {reverse, 'r'},
+                                             {version, 'V'}};
     std::string all;
     for (const auto& [given, letter] : letters) {
       if (given) all += letter;

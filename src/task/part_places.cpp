@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <span>
-#include <utility>
 
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"
+#include "task/run_file.hpp"
 
 namespace gpusort {
 namespace {

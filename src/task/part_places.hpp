@@ -8,7 +8,6 @@
 #include "io/file.hpp"
 #include "spec/job_spec.hpp"
 #include "task/job_folder.hpp"
-#include "task/run_file.hpp"
 
 namespace gpusort {
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <utility>
 
 #include "base/log.hpp"
 #include "base/own_folder.hpp"

@@ -54,7 +54,7 @@ std::uint64_t DelimitedBorder(File& file, std::uint64_t begin, std::uint64_t at,
 std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool all, ScanState& state,
-                                                     KeyEncoder* encoder) const {
+                                                      KeyEncoder* encoder) const {
   First first;
   if (!ordered_.table) {
     first.bytes = FirstRecordBytes(records, ordered_.plain);

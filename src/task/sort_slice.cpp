@@ -351,10 +351,10 @@ void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
   if (spec.source.table) {
     const TableOptions& table = *spec.source.table;
-    const char* const option = table.year != 0                           ? "--year"
-                               : table.date                              ? "--date"
-                               : table.multiline != Multiline::kAuto     ? "--multiline"
-                                                                         : nullptr;
+    const char* const option = table.year != 0                       ? "--year"
+                               : table.date                          ? "--date"
+                               : table.multiline != Multiline::kAuto ? "--multiline"
+                                                                     : nullptr;
     if (option != nullptr) {
       RefuseTask(std::string(option) + " has no meaning here: tasks read each record alone, and the record before it " +
                  "would tell its time");
@@ -365,7 +365,7 @@ void CheckTaskOptions(const JobSpec& spec) {
     }
     for (const ColumnKey& key : table.keys) {
       if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
-      RefuseTask("--key: '" + EscapeName(key.text) + "': tasks take the keys time, N:TYPE and ~RE of logs");
+      RefuseTask("--key: " + InQuotes(key.text) + ": tasks take the keys time, N:TYPE and ~RE of logs");
     }
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/report_file.hpp"
-#include "io/file.hpp"
+#include "io/system_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -107,8 +107,8 @@ void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts
     for (std::size_t a = 0; a < b; ++a) {
       const bool in_place = files[a].role == Role::kInput && files[b].role == Role::kOutput;
       if (in_place || !(files[a].written() || files[b].written()) || !files[a].Is(files[b])) continue;
-      throw Error(ErrorCode::kUsage, fmt::format("{} and {} are one file, which would be overwritten", files[b].Name(),
-                                                 files[a].Name()));
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{} and {} are one file, which would be overwritten", files[b].Name(), files[a].Name()));
     }
   }
   for (const NamedFile& file : files) {

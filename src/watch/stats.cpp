@@ -6,7 +6,7 @@
 
 #include "base/report_file.hpp"
 #include "base/text.hpp"
-#include "io/file.hpp"
+#include "io/system_calls.hpp"
 
 namespace gpusort {
 

@@ -13,7 +13,7 @@ namespace gpusort {
 struct AttemptStats {
   std::string host;
   std::uint64_t pid = 0;
-  std::string begin;                            ///< the date and time in UTC
+  std::string begin;            ///< the date and time in UTC
   std::uint64_t runs_kept = 0;  ///< number of sorted runs that the process took over from earlier processes
   std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
 };

@@ -220,7 +220,10 @@ void Trace::PutName(const char* what, unsigned process, unsigned row, std::strin
 
 void Trace::AddCounter(std::string_view name, Nanoseconds now, double value) {
   const std::lock_guard lock(file_mutex_);
-  text_ += fmt::format(",\n" R"({{"ph":"C","pid":{},"name":"{}")", kThreadsProcess, name);
+  text_ += fmt::format(
+      ",\n"
+      R"({{"ph":"C","pid":{},"name":"{}")",
+      kThreadsProcess, name);
   PutTime(",\"ts\":", now - zero_);
   text_ += fmt::format(R"(,"args":{{"value":{:.0f}}}}})", value);
 }
@@ -233,7 +236,10 @@ void Trace::Flush() {
 int Trace::End(Nanoseconds now, const std::string& ending) {
   const std::lock_guard lock(file_mutex_);
   DrainAll();
-  text_ += fmt::format(",\n" R"({{"ph":"i","s":"g","pid":{},"tid":0,"name":"end")", kThreadsProcess);
+  text_ += fmt::format(
+      ",\n"
+      R"({{"ph":"i","s":"g","pid":{},"tid":0,"name":"end")",
+      kThreadsProcess);
   PutTime(",\"ts\":", now - zero_);
   text_ += fmt::format(R"(,"args":{{"slices":{},"dropped":{},"ended":{}}}}})", slices_, dropped(), ending) + "\n]\n";
   Flush();

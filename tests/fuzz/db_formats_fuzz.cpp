@@ -20,14 +20,8 @@ struct Kind {
   const char* name;
   int quote;
 };
-constexpr Kind kKinds[] = {{"pgcopy", -1},
-                           {"mysql", -1},
-                           {"mysql", '"'},
-                           {"pgcopy-binary", -1},
-                           {"pgdump", -1},
-                           {"mysqldump", -1},
-                           {"sqlitedump", -1},
-                           {"sqldump", -1}};
+constexpr Kind kKinds[] = {{"pgcopy", -1}, {"mysql", -1},     {"mysql", '"'},     {"pgcopy-binary", -1},
+                           {"pgdump", -1}, {"mysqldump", -1}, {"sqlitedump", -1}, {"sqldump", -1}};
 bool IsDump(const Kind& kind) { return std::string_view(kind.name).ends_with("dump"); }
 
 JobSpec OptionsOf(const Kind& kind, bool keys) {

@@ -45,7 +45,7 @@ struct FakeGpuPlan {
   std::int64_t flips = 1;     ///< the number of calls with a flipped bit, from flip_at on
   /// Selects the bit to flip. Each call flips a different bit, because two equal flips would undo each other.
   std::uint64_t seed = 0;
-  bool together = false;      ///< whether each GPU waits in its first batch until every GPU has begun a batch
+  bool together = false;  ///< whether each GPU waits in its first batch until every GPU has begun a batch
   std::atomic<std::int64_t> calls{0};
   std::mutex mutex{};
   std::condition_variable begun{};
@@ -66,8 +66,8 @@ struct FakeGpuPlan {
   void WaitForAll() {
     std::unique_lock lock(mutex);
     begun.notify_all();
-    const bool all = begun.wait_for(lock, std::chrono::minutes(5),
-                                    [&] { return sorted.size() == static_cast<std::size_t>(gpus); });
+    const bool all =
+        begun.wait_for(lock, std::chrono::minutes(5), [&] { return sorted.size() == static_cast<std::size_t>(gpus); });
     Expect(all, "a GPU gets no batch");
   }
   void FlipOneBit(std::span<std::byte> bytes) const {

@@ -22,7 +22,8 @@ namespace gpusort::testing {
 
 inline JobSpec Parse(const std::vector<std::string>& words) { return ParseOptions(words); }
 
-inline void Sort(const std::vector<std::string>& args, const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
+inline void Sort(const std::vector<std::string>& args,
+                 const GpuSource& gpus = {0, [] { return false; }, OpenCudaBackend}) {
   const JobSpec spec = Parse(args);
   CancelFlag cancel;
   // A process normally ends after publishing, so publishing leaves signals blocked. The tests unblock them.

@@ -3,7 +3,6 @@
 // of a group. The rows of a group are timed in turn in one process on the same inputs. Start at Report::Add.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>

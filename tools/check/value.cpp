@@ -391,7 +391,8 @@ Value ReadInstant(std::string_view text) {
   if (!TakeZone(zone, time.east, zoned)) return Null{};
   if (zoned) text = zone;
   const std::string region = TakeRegion(text);
-  while (!region.empty() && text.starts_with('[') && !TakeRegion(text).empty()) {}
+  while (!region.empty() && text.starts_with('[') && !TakeRegion(text).empty()) {
+  }
   if (!TakeChrist(text, date) || !text.empty()) return Null{};
   Value value = MakeValue(date, time);
   auto* const instant = std::get_if<Instant>(&value);

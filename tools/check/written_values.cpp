@@ -211,9 +211,9 @@ Value ReadInterval(std::string_view text) {
   const char* at = match[0].second;
   const char* const end = text.data() + text.size();
   // One of: a year and a month, hours, a number with a unit, a number without one.
-  static const std::regex part = AnyCase(std::string("([-+]?)(?:(\\d{1,18})-(\\d{1,18})(?=\\s|$)|") + kClock +
-                                         "(?=\\s|$)|" +
-                                         kCount + "(?:\\s*((?:[a-z]|\xC2\xB5|\xCE\xBC)+),?|(?=\\s|$)))\\s*");
+  static const std::regex part =
+      AnyCase(std::string("([-+]?)(?:(\\d{1,18})-(\\d{1,18})(?=\\s|$)|") + kClock + "(?=\\s|$)|" + kCount +
+              "(?:\\s*((?:[a-z]|\xC2\xB5|\xCE\xBC)+),?|(?=\\s|$)))\\s*");
   static const std::regex ago = AnyCase("ago");
   enum { kSign = 1, kYear, kMonth, kHour, kNumber = 8, kUnit = 11 };
   Wide sum = 0, unsigned_sum = 0;

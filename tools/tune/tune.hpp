@@ -3,8 +3,6 @@
 // kernels.cu has the timed kernels and is compiled once for each item size, kind of kernel and number of threads.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 namespace gpusort::tune {

@@ -106,7 +106,8 @@ TEST(ParseColumnKey, SaysWhatIsWrong) {
   }
   EXPECT_NE(Complaint("a:enum(x,'y)").find("has no closing quote"), std::string::npos);
   EXPECT_NE(Complaint("a:enum('x'y)").find("there is no comma"), std::string::npos);
-  EXPECT_EQ(ParseColumnKey("a:enum(x, 'it''s, y', z w):desc").rule.labels, (std::vector<std::string>{"x", "it's, y", "z w"}));
+  EXPECT_EQ(ParseColumnKey("a:enum(x, 'it''s, y', z w):desc").rule.labels,
+            (std::vector<std::string>{"x", "it's, y", "z w"}));
   EXPECT_EQ(ParseColumnKey("a:date(%d.%m.%Y):desc").rule.time_format, "%d.%m.%Y");
   EXPECT_NE(Complaint("a:b").find("text, nocase, natural"), std::string::npos);
   EXPECT_NE(Complaint("a:b").find("double quotes"), std::string::npos);

@@ -151,15 +151,16 @@ TEST(Completion, HasTheTypesOfKeysBehindTheirColons) {
   EXPECT_EQ(Candidates({"a.csv", "-k", "x:de"}), (Words{"x:decimal", "x:desc"}));
   EXPECT_EQ(Candidates({"a.csv", "-k", "x:int:de"}), Words{"x:int:desc"});
   EXPECT_EQ(Candidates({"--format=csv", "-k", "\"x:de\":desc:n"}),
-            (Words{"\"x:de\":desc:nocase", "\"x:de\":desc:natural", "\"x:de\":desc:number",
-                   "\"x:de\":desc:nulls-first", "\"x:de\":desc:nulls-last"}));
+            (Words{"\"x:de\":desc:nocase", "\"x:de\":desc:natural", "\"x:de\":desc:number", "\"x:de\":desc:nulls-first",
+                   "\"x:de\":desc:nulls-last"}));
   EXPECT_EQ(Candidates({"a.csv", "-k", "\"x:de"}), Words{});
 }
 
 TEST(Completion, CutsALineAsBashDoes) {
   const auto replies = [](std::string_view before, std::string_view behind) {
     Words texts;
-    for (const Completions::Word& word : CompleteBash(Complete, before, behind, " \t\n\"'><=;|&(:").words) texts.push_back(word.text);
+    for (const Completions::Word& word : CompleteBash(Complete, before, behind, " \t\n\"'><=;|&(:").words)
+      texts.push_back(word.text);
     return texts;
   };
   EXPECT_EQ(replies("gpusort --progress=al", " in out"), Words{"always"});

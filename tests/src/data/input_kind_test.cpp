@@ -63,7 +63,9 @@ const Front kForeign[] = {
     {"Avro", "Obj\x01\x04\x16"s},
     {"ORC", "ORC\x0a\x0b\x01"s},
     {"SQLite", "SQLite format 3\0\x10\x00"s},
-    {"DuckDB", "\x01\x02\x03\x04\x05\x06\x07\x08""DUCK\x40\0\0\0"s},
+    {"DuckDB",
+     "\x01\x02\x03\x04\x05\x06\x07\x08"
+     "DUCK\x40\0\0\0"s},
     {"ZIP", "PK\x03\x04\x14\0\0\0\x08\0name.txt"s},
     {"spreadsheet", "PK\x03\x04\x14\0\x06\0\x08\0[Content_Types].xml"s},
     {"PDF", "%PDF-1.7\n%\x01\x02\n"s},
@@ -105,7 +107,10 @@ TEST(KindCheck, TakesNumbersThatBeginAsAShortMagic) {
   JobSpec numbers = LinesByDefault();
   numbers.source.format = Format::kBinary;
   for (const std::string& front : {"\x1f\x9d\x01\x02"s, "\x1f\x8b\x08\x55"s, "\xff\xd8\xff\x00"s, "\xff\xfe\x01\x00"s,
-                                  "1\0" "2\0" "3\0" "4\0"s}) {
+                                   "1\0"
+                                   "2\0"
+                                   "3\0"
+                                   "4\0"s}) {
     EXPECT_EQ(Refusal(numbers, front), "") << front;
   }
 }
@@ -172,8 +177,7 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
        {"-- MySQL dump 10.13  Distrib 8.0.36\n", "-- MariaDB dump 10.19\n", "/*!40101 SET NAMES utf8 */;\n",
         "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\n", "\n-- phpMyAdmin SQL Dump\n",
         "-- Adminer 4.8.1 MySQL 8.0.36 dump\n", "\xef\xbb\xbf-- MySQL dump 10.13\n"}) {
-    for (const JobSpec& spec :
-         {LinesByDefault(), TableOf("mysql"), TableOf("pgdump"), TableOf("sqlitedump")}) {
+    for (const JobSpec& spec : {LinesByDefault(), TableOf("mysql"), TableOf("pgdump"), TableOf("sqlitedump")}) {
       EXPECT_NE(Refusal(spec, front).find("--format mysqldump"), std::string::npos) << front;
     }
     for (const std::string format : {"mysqldump", "sqldump"}) EXPECT_EQ(Refusal(TableOf(format), front), "") << front;
@@ -192,10 +196,10 @@ TEST(KindCheck, KnowsDumpsOfDatabases) {
 
 TEST(KindCheck, KnowsJsonThatIsNoLines) {
   const JobSpec json = TableOf("jsonl");
-  for (const std::string front : {"[\n{\"a\":1},\n{\"a\":2}\n]\n", "[{\"a\":1},{\"a\":2}]\n", "\xef\xbb\xbf [{\"a\":1}]",
-                                  "[1,\n2]\n", "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n",
-                                  "{\"a\":1,\r\n\"b\":2}", "[{\"a\":\"\\ud83d\"}]\n",
-                                  "[{\"a\":\"\\\\\"},{\"a\":\"\\\"]\"}]\n"}) {
+  for (const std::string front :
+       {"[\n{\"a\":1},\n{\"a\":2}\n]\n", "[{\"a\":1},{\"a\":2}]\n", "\xef\xbb\xbf [{\"a\":1}]", "[1,\n2]\n",
+        "[[1],[2]]", "{\n  \"a\": [1, -2.5e+3, true]\n}\n", "{\"a\":1,\r\n\"b\":2}", "[{\"a\":\"\\ud83d\"}]\n",
+        "[{\"a\":\"\\\\\"},{\"a\":\"\\\"]\"}]\n"}) {
     EXPECT_NE(Refusal(json, front).find("jq -c"), std::string::npos) << front;
     EXPECT_NE(Refusal(LinesByDefault(), front).find("jq -c"), std::string::npos) << front;
     EXPECT_NE(Refusal(TableOf("csv"), front).find("jq -c"), std::string::npos) << front;
@@ -205,8 +209,8 @@ TEST(KindCheck, KnowsJsonThatIsNoLines) {
   EXPECT_NE(Refusal(json, "[{\"a\":1},{\"a", "in", false), "");
   EXPECT_NE(Refusal(json, "[\n{\"a\":tr", "in", false), "");
   EXPECT_NE(Refusal(json, "[1,2]\n", "in.json"), "");
-  for (const std::string lines : {"{\"a\":1}\n{\"a\":2}\n", "[1,2]\n", "[{\"a\":1}]\n[{\"a\":2}]\n", "[]\n", "{}\n", "1\n2\n",
-                                  "\n{\"a\":\"\\\"[{\"}\n", "[\"a\"]\n[\"b\"]\n"}) {
+  for (const std::string lines : {"{\"a\":1}\n{\"a\":2}\n", "[1,2]\n", "[{\"a\":1}]\n[{\"a\":2}]\n", "[]\n", "{}\n",
+                                  "1\n2\n", "\n{\"a\":\"\\\"[{\"}\n", "[\"a\"]\n[\"b\"]\n"}) {
     EXPECT_EQ(Refusal(json, lines), "") << lines;
   }
   EXPECT_NE(Refusal(TableOf("csv"), "{\"a\":1}\n{\"a\":2}\n").find("--format jsonl"), std::string::npos);
@@ -218,20 +222,45 @@ TEST(KindCheck, KnowsLinesThatEndWithReturns) {
   EXPECT_NE(Refusal(csv, "a,b\r1,2", "in", false).find("CR alone"), std::string::npos);
   EXPECT_NE(Refusal(LinesByDefault(), "b\ra\r"), "");
   EXPECT_EQ(Refusal(LinesByDefault(), "10 %\r20 %", "in", false), "");
-  for (const std::string text : {"a,b\r\n1,2\r\n", "a,b\r", "a\n1\r2\n", "\"a\rb\"\n"}) EXPECT_EQ(Refusal(csv, text), "") << text;
+  for (const std::string text : {"a,b\r\n1,2\r\n", "a,b\r", "a\n1\r2\n", "\"a\rb\"\n"})
+    EXPECT_EQ(Refusal(csv, text), "") << text;
 }
 
 TEST(KindCheck, TakesText) {
-  for (const std::string text :
-       {"PGDMP is a magic\n", "PK\n", "PAR1 rue\n", "ORC,ELF\n", "BZh9 is text\n", "BZh91AY&SY is text\n", "[section]\nkey=1\n",
-        "[2026-11-24 02:00:00] started\n", "[1] \"a\" \"b\"\n[3] \"c\"\n", "[ ] to do\n", "[]\n", "{\n}\n", "{ x }\n", "['a', 'b']\n",
-        "[1, 2, 3] and more\n", "/*! jQuery v3 */\n", "-- a comment of Lua\nlocal x\n", "--\n", "ustar\n", "%PDF- is a magic\n",
-        "\x1f\n", "select,insert\n1,2\n", "copy,paste\n", "<html>\n", "DUCK\nDUCK\n12345678DUCK\n", "\x1b[0m\n",
-        "{\"level\":\"info\"}\n{\"level\":\"warn\"}\n", "\n\n[\n", "caf\xe9\n"}) {
+  for (const std::string text : {"PGDMP is a magic\n",
+                                 "PK\n",
+                                 "PAR1 rue\n",
+                                 "ORC,ELF\n",
+                                 "BZh9 is text\n",
+                                 "BZh91AY&SY is text\n",
+                                 "[section]\nkey=1\n",
+                                 "[2026-11-24 02:00:00] started\n",
+                                 "[1] \"a\" \"b\"\n[3] \"c\"\n",
+                                 "[ ] to do\n",
+                                 "[]\n",
+                                 "{\n}\n",
+                                 "{ x }\n",
+                                 "['a', 'b']\n",
+                                 "[1, 2, 3] and more\n",
+                                 "/*! jQuery v3 */\n",
+                                 "-- a comment of Lua\nlocal x\n",
+                                 "--\n",
+                                 "ustar\n",
+                                 "%PDF- is a magic\n",
+                                 "\x1f\n",
+                                 "select,insert\n1,2\n",
+                                 "copy,paste\n",
+                                 "<html>\n",
+                                 "DUCK\nDUCK\n12345678DUCK\n",
+                                 "\x1b[0m\n",
+                                 "{\"level\":\"info\"}\n{\"level\":\"warn\"}\n",
+                                 "\n\n[\n",
+                                 "caf\xe9\n"}) {
     EXPECT_EQ(Refusal(LinesByDefault(), text), "") << text;
   }
-  for (const std::string text : {"[a],b\n1,2\n", "{id},x\n", "select,insert\n1,2\n", "\"<html>\",x\n", "use,copy\n1,2\n",
-                                 "copy number,x\n1,a;\n", "insert into box,n\na;\n", "create table a,b\n1;\n"}) {
+  for (const std::string text :
+       {"[a],b\n1,2\n", "{id},x\n", "select,insert\n1,2\n", "\"<html>\",x\n", "use,copy\n1,2\n",
+        "copy number,x\n1,a;\n", "insert into box,n\na;\n", "create table a,b\n1;\n"}) {
     EXPECT_EQ(Refusal(TableOf("csv"), text), "") << text;
   }
   EXPECT_NE(Refusal(TableOf("csv"), "\n<!DOCTYPE HTML>\n<html>").find("HTML"), std::string::npos);

@@ -188,8 +188,8 @@ TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
       all.resize(contents.size());
       for (const InputRange& range : inputs.Ranges()) {
         for (std::uint64_t at = 0; at < range.bytes; at += piece) {
-          Append(all[range.input], inputs.Read({range.input, at, std::min(piece, range.bytes - at)},
-                                               {buffer.data(), buffer.size()}));
+          Append(all[range.input],
+                 inputs.Read({range.input, at, std::min(piece, range.bytes - at)}, {buffer.data(), buffer.size()}));
         }
       }
     } else {
@@ -205,8 +205,7 @@ TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
       const Texts returns = {"1,2", "1\r\n3,\r", "", "1,2\r\n", page};
       Texts texts = {""};
       for (const std::string& text : returns) texts.push_back("a,b\r\n" + text);
-      EXPECT_EQ(read_all(texts, how, piece),
-                (Texts{"", "1,2\r\n", "1\r\n3,\r\n", "", "1,2\r\n", page + "\r\n"}));
+      EXPECT_EQ(read_all(texts, how, piece), (Texts{"", "1,2\r\n", "1\r\n3,\r\n", "", "1,2\r\n", page + "\r\n"}));
       EXPECT_EQ(read_all({"a,b", "a,b\n1\r", "a,b\n1\r\n2"}, how, piece), (Texts{"", "1\r\n", "1\r\n2\n"}));
       EXPECT_EQ(read_all({"\xEF\xBB\xBF"}, how, piece), (Texts{""}));
     }

@@ -19,9 +19,9 @@ RecordSpan SpanOf(const std::string& text) { return std::as_bytes(std::span(text
 
 struct Dialect {
   char delimiter = ',';
-  char quote = '"';   // 0: no quotes
-  char escape = 0;    // 0: quotes are doubled
-  char comment = 0;   // 0: no comments
+  char quote = '"';  // 0: no quotes
+  char escape = 0;   // 0: quotes are doubled
+  char comment = 0;  // 0: no comments
 };
 
 struct Record {
@@ -104,8 +104,9 @@ Dialect AnyDialect() {
 /// Returns any bytes, or mostly well-formed CSV that is longer than one step of the scan.
 std::string AnyCsv() {
   if (*rc::gen::arbitrary<bool>()) {
-    const auto tokens = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
-        ",", ",", "\n", "\r\n", "word", "another word", "\"\"", "\"in, quotes\"", "\"line\nline\"", "\"a \"\"b\"\"\"", "5\""));
+    const auto tokens = *rc::gen::container<std::vector<std::string>>(
+        rc::gen::element<std::string>(",", ",", "\n", "\r\n", "word", "another word", "\"\"", "\"in, quotes\"",
+                                      "\"line\nline\"", "\"a \"\"b\"\"\"", "5\""));
     std::string text;
     for (const std::string& token : tokens) text += token;
     return text;
@@ -234,12 +235,14 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
   EXPECT_EQ(what(",1\n2,\n", {"-k", "a", "-k", "b"}), "");
   EXPECT_EQ(what(",1\n,2\n", {"-k", "b", "-k", "a"}),
             "in: column 'a' is null in all 2 records; --force-format sorts all the same");
-  EXPECT_EQ(what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
-            "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts all the same");
+  EXPECT_EQ(
+      what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
+      "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts all the same");
   EXPECT_EQ(what("x,1\n", {"-k", "a:int"}),
             "in: column 'a': its only value is not of the type int: 'x'; --force-format sorts all the same");
   EXPECT_EQ(what("x,1\n7,2\n", {"-k", "a:int"}), "");
-  EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("what reads them is :decimal --decimal-point ','"), std::string::npos);
+  EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("what reads them is :decimal --decimal-point ','"),
+            std::string::npos);
 }
 
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {

@@ -164,8 +164,8 @@ void Append(const KeyScheme& scheme, RecordSpan record, std::vector<std::byte>& 
 
 // Bodies with and without newlines in the middle and at the end.
 RC_GTEST_PROP(StoreBody, IsUndoneWhole, ()) {
-  const auto bodies = *rc::gen::container<std::vector<std::string>>(
-      rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::element('a', '\n', '\x1d', 'n', 'e', '.', '\0', '\1'))));
+  const auto bodies = *rc::gen::container<std::vector<std::string>>(rc::gen::nonEmpty(
+      rc::gen::container<std::string>(rc::gen::element('a', '\n', '\x1d', 'n', 'e', '.', '\0', '\1'))));
   LineOrder order;
   const LineOrderView view = order.view();
   RecordLayout layout = MakeLineLayout('\n', view);

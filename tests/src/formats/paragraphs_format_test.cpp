@@ -163,9 +163,8 @@ TEST(ParagraphsFormat, ReadsDebiansFields) {
 
   const JobSpec folded = SpecOf({"-k", "description"});
   const CutInput cut = CutRecords(ParagraphsFormat(folded), b, 1000);
-  const std::string key = KeyBytes([&](FieldWriter& out) {
-    ValueKey(folded.source.table->keys[0].rule).Put("long\n text\n .\n more", out);
-  });
+  const std::string key = KeyBytes(
+      [&](FieldWriter& out) { ValueKey(folded.source.table->keys[0].rule).Put("long\n text\n .\n more", out); });
   ASSERT_EQ(cut.records.size(), 1u);
   EXPECT_EQ(cut.records[0].key, key);
 }

@@ -13,7 +13,8 @@ namespace {
 
 std::string Suggested(const std::vector<std::string>& samples, const ValueRule& given = {}) {
   std::string text;
-  for (const Suggestion& way : SuggestTypes(samples, given)) text += (text.empty() ? "" : "; ") + way.type + way.options;
+  for (const Suggestion& way : SuggestTypes(samples, given))
+    text += (text.empty() ? "" : "; ") + way.type + way.options;
   return text;
 }
 
@@ -47,14 +48,17 @@ TEST(SuggestTypes, NamesWhatReadsAllSamples) {
 }
 
 RC_GTEST_PROP(SuggestTypes, TakesAnyTexts, ()) {
-  const auto samples = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(rc::gen::container<std::string>(
-      rc::gen::element('0', '1', '2', '9', '.', ',', ':', '-', '/', ' ', '%', '$', 'J', 'a', 'n', 'P', 'M', '\0', '\xE2', '('))));
+  const auto samples =
+      *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(rc::gen::container<std::string>(rc::gen::element(
+          '0', '1', '2', '9', '.', ',', ':', '-', '/', ' ', '%', '$', 'J', 'a', 'n', 'P', 'M', '\0', '\xE2', '('))));
   for (const Suggestion& way : SuggestTypes(samples, {})) RC_ASSERT(!way.type.empty());
 }
 
 TEST(IsCompactTime, KnowsDaysWithoutSeparators) {
-  for (const char* text : {"20261123", "19000101", "202611231059", "20261123105959"}) EXPECT_TRUE(IsCompactTime(text)) << text;
-  for (const char* text : {"20261323", "20260230", "1700000000", "1700000000123", "202611232459", "18991231", "2026112", "2026-1-1"}) {
+  for (const char* text : {"20261123", "19000101", "202611231059", "20261123105959"})
+    EXPECT_TRUE(IsCompactTime(text)) << text;
+  for (const char* text :
+       {"20261323", "20260230", "1700000000", "1700000000123", "202611232459", "18991231", "2026112", "2026-1-1"}) {
     EXPECT_FALSE(IsCompactTime(text)) << text;
   }
 }

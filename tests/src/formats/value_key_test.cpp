@@ -840,8 +840,9 @@ TEST(ValueKey, InstantsHaveZonesOfTheDatabase) {
   same("2026-01-01T12:00[UTC]", "2026-01-01 12:00Z");
   same("2026-10-25 02:30 Europe/Berlin", "2026-10-25 01:30Z");  // the second time
   same("2026-03-29 02:30 Europe/Berlin", "2026-03-29 01:30Z");  // left out
-  ExpectNone(ValueType::kTimestamp, {"2026-01-01 12:00 Europe/Nowhere", "2026-01-01 12:00 Berlin", "2026-01-01 12:00[Europe/Berlin",
-                                     "2026-01-01 12:00[]", "2026-01-01 12:00 ../x", "2026-01-01 12:00 Europe/Berlin x"});
+  ExpectNone(ValueType::kTimestamp,
+             {"2026-01-01 12:00 Europe/Nowhere", "2026-01-01 12:00 Berlin", "2026-01-01 12:00[Europe/Berlin",
+              "2026-01-01 12:00[]", "2026-01-01 12:00 ../x", "2026-01-01 12:00 Europe/Berlin x"});
   bool lacks_zone = false;
   EXPECT_NE(Key(Rule(ValueType::kTimestamp), "2026-07-01 12:00 Europe/Berlin", &lacks_zone), "");
   EXPECT_FALSE(lacks_zone);

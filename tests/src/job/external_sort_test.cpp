@@ -1,6 +1,4 @@
 // labels of *.TakesTempSpaceOnce*:*.FreesTheTempSpace*:*.AnswersALimitOnThreads*: no_tsan
-#include "job/sort_job.hpp"
-
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -18,6 +16,7 @@
 #include "data/reader.hpp"
 #include "fake_gpus.hpp"
 #include "job/check_sorted.hpp"
+#include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
@@ -261,7 +260,8 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
     const std::size_t at = said.rfind("merge runs: ");
     ASSERT_NE(at, std::string::npos) << said;
     const std::string line = said.substr(at, said.find('\n', at) - at);
-    const std::size_t of = line.find(" of "), begin = line.rfind(", ", of), end = std::min(line.find(',', of), line.size());
+    const std::size_t of = line.find(" of "), begin = line.rfind(", ", of),
+                      end = std::min(line.find(',', of), line.size());
     ASSERT_NE(of, std::string::npos) << said;
     EXPECT_EQ(line.substr(begin + 2, of - begin - 2), line.substr(of + 4, end - of - 4)) << said;
     // The last line of the job must be present, too.
@@ -512,8 +512,8 @@ TEST(ExternalSort, NoticesInputThatChangesBehindItsMtime) {
   EXPECT_EQ(sort([&] { std::filesystem::rename(in, folder / "moved"); }), "sorted");
 }
 
-// A rewritten input can look like an error of the program or the machine: a line may have no end, or a run may no longer
-// be sorted.
+// A rewritten input can look like an error of the program or the machine: a line may have no end, or a run may no
+// longer be sorted.
 TEST(ExternalSort, BlamesRewrittenInputsAndNotItself) {
   const TempFolder folder;
   std::string lines, other;
@@ -719,7 +719,8 @@ TEST_F(FakeGpuSort, FreesTheTempSpaceOfRunsThatItGivesUp) {
       ASSERT_GT(stats["tiers"]["temp"], 5);
     }
     // After the loss of a GPU everything may be spilled. A run that was given up but kept would add half a megabyte.
-    ASSERT_LE(stats["temp_bytes"]["peak"], input_.size() / 64 * 65 + 2 * 65536) << "lost at call " << n << " of " << calls;
+    ASSERT_LE(stats["temp_bytes"]["peak"], input_.size() / 64 * 65 + 2 * 65536)
+        << "lost at call " << n << " of " << calls;
   }
   EXPECT_GT(calls, 100);
 }
@@ -1020,7 +1021,8 @@ TEST(ExternalSortLines, OfAStreamStayInMemoryThatHasRoom) {
   WriteFile(folder / "in", input);
   const StandardInput stream(folder / "in");
   ASSERT_GT(input.size(), std::size_t{10} << 20);
-  SortLines(LineOptions({"--memory", "200M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"}, order, '\n'));
+  SortLines(LineOptions({"--memory", "200M", "--max-record", "1M", "--stats", folder / "stats", "-", folder / "out"},
+                        order, '\n'));
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
   nlohmann::json stats = Stats(folder / "stats");
   EXPECT_EQ(stats["tiers"]["temp"], 0) << stats["tiers"];
@@ -1155,8 +1157,8 @@ TEST(ExternalSortLines, WithKeysStayOnAGpuAndSurviveItsLoss) {
   WriteFile(folder / "in.csv", Bytes(csv.begin(), csv.end()));
   const auto sort = [&](FakeGpuPlan& plan, const std::string& device_memory) {
     const GpuSource gpus = FakeGpus(plan);
-    Sort({"--memory", "24M", "--gpu-memory", device_memory, "--batch-bytes", "20000", "--max-record", "10000", "--stats",
-          folder / "stats", "-k", "id:int", folder / "in.csv", folder / "out.csv"},
+    Sort({"--memory", "24M", "--gpu-memory", device_memory, "--batch-bytes", "20000", "--max-record", "10000",
+          "--stats", folder / "stats", "-k", "id:int", folder / "in.csv", folder / "out.csv"},
          gpus);
     ASSERT_TRUE(ReadFile(folder / "out.csv") == Bytes(expected.begin(), expected.end()));
     const nlohmann::json notes = Stats(folder / "stats")["notes"];
@@ -1223,8 +1225,9 @@ TEST(ExternalSort, AnswersALimitOnThreadsByFewerOfThemOrExit6) {
     const uid_t user = 50000 + static_cast<uid_t>(getppid()) % 10000;
     if (setresuid(user, user, user) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) return 99;
     FakeGpuPlan plan;
-    const GpuSource gpus{0, [&] { return gpu; },
-                         [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
+    const GpuSource gpus{
+        0, [&] { return gpu; },
+        [&](int, std::chrono::seconds) -> std::unique_ptr<Backend> { return std::make_unique<FakeGpu>(plan); }};
     try {
       // The other user may not write in TMPDIR.
       Sort({"--type", "u64", "--memory", "8M", "--gpu-memory", "4M", "--batch-size", "200000", "--threads", "4",

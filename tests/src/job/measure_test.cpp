@@ -39,7 +39,8 @@ TEST(Expect, TakesTheSlowestOfWhatAPhaseUses) {
   facts.gpu = true;
   facts.open = 0.5;
   facts.between = 2000;
-  EXPECT_EQ(Describe(Expect(facts)), "expected            13.0 s: start 0.50 s (GPU), form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
+  EXPECT_EQ(Describe(Expect(facts)),
+            "expected            13.0 s: start 0.50 s (GPU), form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
 }
 
 TEST(Expect, CountsWhatIsReadBack) {

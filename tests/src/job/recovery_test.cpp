@@ -105,7 +105,8 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     EXPECT_EQ(recovery->facts.earlier.spilled, !sorts);
     EXPECT_EQ(recovery->facts.input.sorted, sorts ? std::vector<std::uint64_t>{} : facts.input.sorted);
     EXPECT_EQ(recovery->facts.earlier.temp_places, sorts ? 0u : 3u);
-    EXPECT_EQ(recovery->facts.machine.device_memory, c.way == Way::kSmaller ? facts.machine.device_memory / 2 : facts.machine.device_memory);
+    EXPECT_EQ(recovery->facts.machine.device_memory,
+              c.way == Way::kSmaller ? facts.machine.device_memory / 2 : facts.machine.device_memory);
   }
 }
 
@@ -145,7 +146,9 @@ TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
 
 TEST(Blame, NamesTheSuspectAndWhatToDo) {
   const WrongResult wrong("changed");
-  const auto has = [&](const Past& past, const char* text) { return Blame(wrong, past).find(text) != std::string::npos; };
+  const auto has = [&](const Past& past, const char* text) {
+    return Blame(wrong, past).find(text) != std::string::npos;
+  };
   EXPECT_TRUE(has({}, "changed"));
   EXPECT_TRUE(has({}, "a core"));
   EXPECT_FALSE(has({}, "--device cpu"));

@@ -1,7 +1,5 @@
 // Tests jobs that continue after a failure: whatever call fails, and however often, the same options give the same
 // bytes in the end. tests/cli/resume.sh tests killed processes.
-#include "job/survival.hpp"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -21,6 +19,7 @@
 
 #include "fake_gpus.hpp"
 #include "faulty_file_system.hpp"
+#include "job/survival.hpp"
 #include "kernels/error.hpp"
 #include "line_files.hpp"
 #include "records.hpp"
@@ -77,8 +76,8 @@ class Resume : public ::testing::Test {
     return ReadFile(folder_ / "expected");
   }
   std::vector<std::string> Job(std::vector<std::string> args, const std::string& in) const {
-    args.insert(args.end(), {"--memory", in.ends_with(".csv") ? "10M" : "4M", "--batch-bytes", "40000", "--block-size", "64K",
-                             "--checkpoint", "50000", "--fan-in", "3", "--log-level", "off", "--resume-dir",
+    args.insert(args.end(), {"--memory", in.ends_with(".csv") ? "10M" : "4M", "--batch-bytes", "40000", "--block-size",
+                             "64K", "--checkpoint", "50000", "--fan-in", "3", "--log-level", "off", "--resume-dir",
                              folder_ / "d", folder_ / in, folder_ / "out"});
     return args;
   }
@@ -98,8 +97,8 @@ class Resume : public ::testing::Test {
     ASSERT_TRUE(StopAtSync(Job(kind.args, kind.in), [&] { return Kept().merge && !Kept().publishing; }));
   }
   /// Fails all syncs from the n-th on, with a smaller n in each attempt, until `found` is true. A series of attempts
-  /// begins with an n that no job reaches. The number of syncs depends on threads, disk and chance, so the first n grows
-  /// until a job does not reach it.
+  /// begins with an n that no job reaches. The number of syncs depends on threads, disk and chance, so the first n
+  /// grows until a job does not reach it.
   template <typename Found>
   bool StopAtSync(const std::vector<std::string>& args, Found found) {
     const Bytes input = ReadFile(folder_ / "in.u64");
@@ -309,8 +308,8 @@ TEST_F(Resume, NotesNothingOfTheOutputThatWasNotWritten) {
   for (const Kind& kind : {kKinds[0], Kind{kKinds[1].args, "long.txt"}, Kind{{"-k", "id:int"}, "long.csv"}}) {
     const Bytes expected = Expected(kind.args, kind.in);
     for (std::uint64_t n = 1; n <= 8; ++n) {
-      FileSystem files(std::make_shared<FullBehindCheckpoint>(expected.size() / 4 * 3, n,
-                                                              [&] { return Kept().merge.has_value(); }));
+      FileSystem files(
+          std::make_shared<FullBehindCheckpoint>(expected.size() / 4 * 3, n, [&] { return Kept().merge.has_value(); }));
       if (CodeOn(files, Job(kind.args, kind.in)) == 0) {
         EXPECT_GT(n, 1u) << kind.in;
         fs::remove(folder_ / "out");

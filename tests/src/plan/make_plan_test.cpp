@@ -53,9 +53,7 @@ Plan Make(PlanFacts facts) {
   return MakePlan(facts, shares, ring);
 }
 
-TEST(Plan, IsAFunctionOfItsFacts) {
-  EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)), Make(Facts(kGiB, 256 * kMiB)));
-}
+TEST(Plan, IsAFunctionOfItsFacts) { EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)), Make(Facts(kGiB, 256 * kMiB))); }
 
 TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
   const Plan plan = Make(Facts(1000, 256 * kMiB));
@@ -353,9 +351,8 @@ std::uint64_t TakenBytes(const Plan& plan, const MemoryShares& shares) {
   };
   const std::uint64_t slots = plan.gpu ? 0 : plan.slots * plan.slot_bytes + plan.lanes * lane(plan.slot_bytes);
   const std::uint64_t pinned = plan.gpu ? plan.gpus * kMostPinnedByGpu : 0;
-  const std::uint64_t phase1 = plan.merges_only ? 0
-                                                : plan.ring.bytes() + plan.ring.caches_bytes() + slots +
-                                                      (plan.spills ? spill_buffers : 0);
+  const std::uint64_t phase1 =
+      plan.merges_only ? 0 : plan.ring.bytes() + plan.ring.caches_bytes() + slots + (plan.spills ? spill_buffers : 0);
   const bool blocks = plan.spills || plan.merges_only;
   const std::uint64_t kept = blocks ? plan.merge_blocks * plan.block_bytes + spill_buffers : slots;
   const std::uint64_t merge_lane = blocks ? plan.merge_lanes * lane(plan.window_bytes) : 0;

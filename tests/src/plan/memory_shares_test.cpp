@@ -35,12 +35,12 @@ TEST(MemoryShares, ManyThreadsCanDoWhateverFewerCan) {
   for (int i = 0; i < 400; ++i) text << i * 7919 % 1000 << ",name " << i << "\n";
   text << std::string((8 - static_cast<std::size_t>(text.tellp()) % 8) % 8, 'x');
   text.close();
-  for (const std::vector<std::string>& format : std::vector<std::vector<std::string>>{
-           {"--format", "lines", "-k2,2"},
-           {"--format", "csv", "-k", "#1"},
-           {"--type", "u64"},
-           {"--format", "lines", "--compress", "zst"},
-           {"--format", "csv", "-k", "#1", "--compress", "xz"}}) {
+  for (const std::vector<std::string>& format :
+       std::vector<std::vector<std::string>>{{"--format", "lines", "-k2,2"},
+                                             {"--format", "csv", "-k", "#1"},
+                                             {"--type", "u64"},
+                                             {"--format", "lines", "--compress", "zst"},
+                                             {"--format", "csv", "-k", "#1", "--compress", "xz"}}) {
     for (const bool stream : {false, true}) {
       for (const char* const memory : {"4M", "10M", "30M", "64M", "200M", "700M"}) {
         bool before = false;

@@ -161,15 +161,15 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
   cut.pop_back();  // the reader adds the missing newline
   WriteFile(folder / "cut.txt", cut);
   ASSERT_EQ(std::system(("gzip -k " + csv + " " + folder / "in.txt").c_str()), 0);
-  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
-           {"--type", "u64", folder / "in.u64"},
-           {"--type", "u64", folder / "in.u64", folder / "in.u64"},
-           {folder / "in.txt"},
-           {folder / "in.txt.gz"},
-           {folder / "cut.txt", folder / "in.txt.gz", folder / "cut.txt"},
-           {"-k", "id:int", csv},
-           {"-k", "id:int", csv, csv},
-           {"-k", "id:int", csv + ".gz", csv}}) {
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"--type", "u64", folder / "in.u64"},
+                                             {"--type", "u64", folder / "in.u64", folder / "in.u64"},
+                                             {folder / "in.txt"},
+                                             {folder / "in.txt.gz"},
+                                             {folder / "cut.txt", folder / "in.txt.gz", folder / "cut.txt"},
+                                             {"-k", "id:int", csv},
+                                             {"-k", "id:int", csv, csv},
+                                             {"-k", "id:int", csv + ".gz", csv}}) {
     SCOPED_TRACE(args.back());
     std::vector<std::string> all = args;
     all.insert(all.end(), {"-o", folder / "out"});
@@ -183,7 +183,8 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
     KeyShape keys;
     if (ordered.table) keys = {2, 16384};
     const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
-    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(), keys);
+    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(),
+                       keys);
     Pipeline waiter{cancel};
     std::uint64_t stored = 0, batches = 0;
     while (const auto batch = feeder.Next(waiter, 50000, 200000, false)) {

@@ -360,8 +360,7 @@ TEST(Journal, NamesTheFirstThingThatDiffers) {
   };
   expect({{"--key", "3,3"}, {"the size of in", "1"}}, "--key was '2,2', and is '3,3'");
   expect({{"the size of in", "1000"}}, "--key was '2,2', and is not given");
-  expect({{"--key", "2,2"}, {"the size of in", "1000"}, {"--unique", "given"}},
-         "--unique was not given, and is given");
+  expect({{"--key", "2,2"}, {"the size of in", "1000"}, {"--unique", "given"}}, "--unique was not given, and is given");
 }
 
 /// Runs of lines, some longer than a block, that are kept in a folder.

@@ -60,7 +60,8 @@ TEST_F(Summary, HasBytesTimeMemoryLimitAndWhatToTry) {
 }
 
 TEST_F(Summary, NamesTheOptionsThatSayMore) {
-  EXPECT_TRUE(Lines()[4].starts_with("more        --stats FILE writes all figures, --report FILE writes a page of them; "))
+  EXPECT_TRUE(
+      Lines()[4].starts_with("more        --stats FILE writes all figures, --report FILE writes a page of them; "))
       << Lines()[4];
   EXPECT_EQ(Lines()[2], "memory      60.0 MiB of the 64.0 MiB allowed; no temp files");
 }
