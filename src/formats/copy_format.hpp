@@ -20,6 +20,7 @@ class CopyFormat : public TableFormat {
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  bool has_trailer() const override { return true; }
   unsigned modes() const override { return kQuoteReturn + 1; }
   std::string WhyOpen(const ScanState& state) const override;
 

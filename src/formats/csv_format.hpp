@@ -22,6 +22,7 @@ class CsvFormat : public TableFormat {
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  bool has_trailer() const override { return comment_ >= 0; }
   bool joins_trailers() const override { return true; }
   unsigned modes() const override { return quote_ < 0 && comment_ < 0 ? 1 : kComment + 1; }
   std::string WhyOpen(const ScanState& state) const override;

@@ -25,6 +25,7 @@ class ParagraphsFormat : public TableFormat {
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   bool ends_in(const ScanState& state) const override { return state.mode == kBlank; }
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  bool has_trailer() const override { return true; }
   bool joins_trailers() const override { return true; }
   unsigned modes() const override { return kBlankReturn + 1; }
   std::string WhyOpen(const ScanState&) const override { return "no blank line ends this record"; }

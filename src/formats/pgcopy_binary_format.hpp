@@ -23,6 +23,7 @@ class PgCopyBinaryFormat : public TableFormat {
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   ScanState NextInput(const ScanState& end) const override;
+  bool has_trailer() const override { return true; }
   unsigned modes() const override { return 0; }
 
  protected:

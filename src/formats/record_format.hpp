@@ -137,6 +137,8 @@ class RecordFormat {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
+  /// Returns true if an input can have a trailer.
+  virtual bool has_trailer() const { return false; }
   /// Returns true if the trailers of all inputs are written at the end of the output. Returns false if all inputs must
   /// have the same trailer, which is written once.
   virtual bool joins_trailers() const { return false; }

@@ -31,6 +31,7 @@ class SqlDumpFormat : public CopyFormat {
   /// Throws Error(kUsage) if a key names no table of the dump, and Error(kBadInput) if the dump has no rows to sort.
   /// Only the end of the dump can show these errors.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  bool has_trailer() const override { return true; }
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
   /// Throws Error(kIntegrity) if `text` is not the result of SaveState().

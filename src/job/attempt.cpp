@@ -7,6 +7,7 @@
 #include "io/path.hpp"
 #include "kernels/error.hpp"
 #include "runs/key_stage.hpp"
+#include "runs/keyed_input.hpp"
 #include "runs/merge_runs.hpp"
 
 namespace gpusort {
@@ -135,6 +136,8 @@ void Attempt::Prepare() {
   if (reading_.feeder) {
     shares.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
     shares.memory -= shares.keys.bytes() - shares.keys.pool_bytes();
+  } else if (sorting_.merging()) {
+    shares.memory -= std::min(shares.memory, shares.keys.bytes());
   }
   MakePlan(reading_.feeder ? reading_.ring : MakeRing(facts_, shares));
   LogPlan(job_.plan, job_.backend->limits().name);
@@ -154,22 +157,47 @@ void Attempt::MakeArena(bool merging) {
   backend_->MakeArena(shape, job_.memory);
 }
 
+/// Makes a run of each input (-m).
+void Attempt::MakeInputRuns() {
+  sorting_.stats.base_runs = job_.inputs.count();
+  // A block of lines is read to the end of its last line, so the buffer needs room after the bytes of the block.
+  std::uint64_t block = job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7;
+  double growth = 1;  // by the keys
+  const std::uint64_t max_record = job_.plan.ring.max_record;
+  if (job_.layout.keyed()) {
+    constexpr double kUsualGrowth = 1.5;
+    constexpr std::uint64_t kPage = 4096;
+    KeyScheme& scheme = *sorting_.ordered.keyed;
+    scheme.ReadHeader(job_.inputs.header());
+    scheme.LimitKeys(max_record + scheme.most_added(max_record));
+    const std::uint64_t plain = std::max<std::uint64_t>(1, job_.inputs.bytes());
+    growth = facts_.input.known ? static_cast<double>(facts_.input.bytes) / static_cast<double>(plain) : kUsualGrowth;
+    // The buffers of the key stage, which is not used, are the memory of the threads that read and make keys.
+    block = std::min(static_cast<std::uint64_t>(static_cast<double>(block) / std::max(1.0, growth)),
+                     3 * sorting_.shares.keys.piece_bytes);
+    block = std::max(kPage, block / kPage * kPage);
+  }
+  for (const InputRange& range : job_.inputs.Ranges()) {
+    Run run;
+    run.id = job_.next_run_id++;
+    run.bytes = static_cast<std::uint64_t>(static_cast<double>(range.bytes) * growth);
+    run.origin = {range};
+    run.blocks = RunBlocks(range, block);
+    if (job_.layout.keyed()) {
+      run.keyed = std::make_shared<KeyedInput>(job_.memory, job_.inputs, *sorting_.ordered.keyed, range.input,
+                                               max_record, block);
+    }
+    sorting_.runs.push_back(std::move(run));
+  }
+}
+
 void Attempt::FormRuns() {
   std::vector<Run>& runs = sorting_.runs;
-  if (sorting_.merging()) {
-    sorting_.stats.base_runs = job_.inputs.count();
-    for (const InputRange& range : job_.inputs.Ranges()) {
-      Run run;
-      run.id = job_.next_run_id++;
-      run.bytes = range.bytes;
-      run.origin = {range};
-      // A block of lines is read to the end of its last line, so the buffer needs room after the bytes of the block.
-      run.blocks = RunBlocks(range, job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7);
-      runs.push_back(std::move(run));
-    }
-    return;
-  }
+  if (sorting_.merging()) return MakeInputRuns();
   if (!reading_.feeder) {
+    if (runs.empty() && facts_.input.known && facts_.input.bytes > 0) {
+      throw Error(ErrorCode::kInternal, "the input was not read");
+    }
     if (sorting_.stats.base_runs == 0) sorting_.stats.base_runs = runs.size();
     return;
   }
@@ -204,6 +232,10 @@ void Attempt::FormRuns() {
 std::uint64_t Attempt::MergeRuns(Output& output) {
   job_.clock.BeginPhase("merge runs");
   if (sorting_.merging()) job_.progress.Expect(ExpectedParts(job_, sorting_.merging()));
+  std::vector<std::shared_ptr<KeyedInput>> inputs;
+  for (const Run& run : sorting_.runs) {
+    if (run.keyed) inputs.push_back(run.keyed);
+  }
   SortStats& stats = sorting_.stats;
   stats.device_runs = stats.host_runs = stats.temp_runs = stats.input_runs = 0;
   for (Run& run : sorting_.runs) {
@@ -216,6 +248,8 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   proof_ = std::make_unique<OutputProof>(job_.layout, job_.spec.order.unique);
   const std::uint64_t bytes = gpusort::MergeRuns(job_, sorting_.runs, output, *proof_,
                                                  sorting_.merging() ? RunOrder::kVerified : RunOrder::kTrusted);
+  if (!inputs.empty()) sorting_.tally = {};
+  for (const std::shared_ptr<KeyedInput>& input : inputs) sorting_.tally.Add(input->tally());
   RecordSum total;
   for (const Run& run : sorting_.runs) {
     total += run.sum;

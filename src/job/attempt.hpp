@@ -31,12 +31,12 @@ struct Sorting {
   PlanFacts& facts;
   MemoryShares shares{};
   std::vector<Run> runs{};
-  KeyTally tally{};                  ///< counts of the values in key columns
+  KeyTally tally{};  ///< counts of the values in key columns; if merging() is true, set by Attempt::MergeRuns()
   std::vector<std::byte> trailer{};  ///< the bytes after the last record of the output
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// Returns true if the inputs are merged without being sorted first (-m). Streams are always sorted.
+  /// Returns the result of MergesInputs(), unless an earlier attempt had too little memory to merge the inputs.
   bool merging() const { return facts.merges(); }
   /// Logs a warning and stores it for --stats. Any thread may call this.
   void Note(const std::string& text);
@@ -84,6 +84,7 @@ class Attempt {
 
  private:
   void MakeArena(bool merging);
+  void MakeInputRuns();
 
   Sorting& sorting_;
   Job& job_;

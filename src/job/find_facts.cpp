@@ -24,6 +24,12 @@ void TakeOver(const Manifest& manifest, PlanFacts& facts) {
 
 }  // namespace
 
+bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
+  if (!spec.order.merge || !inputs.rereadable()) return false;
+  // If keys are made, the sizes of parts and the end of the output would be known too late.
+  return !ordered.table || (spec.target.split == 0 && spec.source.ranges.empty() && !ordered.format().has_trailer());
+}
+
 KeyCost KeyCostOf(const KeyScheme& keys) {
   const std::uint64_t fixed = keys.most_added(0);
   return {fixed, keys.most_added(1) - fixed};
@@ -42,10 +48,10 @@ InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& 
                                                : kMaxSize;
   input.header_bytes = inputs.header().size();
   input.codecs = inputs.codecs();
-  // Sorted lines (-m) are merged without keys.
-  const bool merges = spec.order.merge && inputs.rereadable() && !ordered.table;
+  const bool merges = MergesInputs(spec, ordered, inputs);
   for (std::uint32_t i = 0; merges && i < inputs.count(); ++i) input.sorted.push_back(inputs.size(i));
-  if (ordered.keyed && !merges) {
+  // Sorted lines are merged without keys.
+  if (ordered.keyed && (!merges || ordered.table)) {
     input.keyed = ordered.keyed->layout();
     input.keys = ordered.table ? KeysWhen::kAlways : ordered.optional ? KeysWhen::kInSmallJobs : KeysWhen::kUnlessTight;
   }
@@ -111,7 +117,10 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
     }
   }
   facts.key_cost = KeyCostOf(keys);  // tuned
-  if (plain > 0) facts.bytes = inputs.bytes() / plain * keyed + inputs.bytes() % plain * keyed / plain;
+  if (plain == 0) return;
+  const auto with_keys = [&](std::uint64_t bytes) { return bytes / plain * keyed + bytes % plain * keyed / plain; };
+  facts.bytes = with_keys(inputs.bytes());
+  for (std::uint64_t& bytes : facts.sorted) bytes = with_keys(bytes);
 }
 
 }  // namespace gpusort

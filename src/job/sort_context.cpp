@@ -146,8 +146,12 @@ std::string SortContext::PlanText() const {
   } else {
     text += TableRow("input", inputs.compressed() ? "a stream, compressed" : "a stream");
   }
-  if (spec.order.merge && !sorting.merging())
-    text += TableRow("merge", "streams are sorted anew, which gives the same bytes");
+  if (spec.order.merge && !sorting.merging()) {
+    text += TableRow("merge", inputs.rereadable() ? "the inputs are sorted anew, which gives the same bytes"
+                                                  : "streams are sorted anew, which gives the same bytes");
+  } else if (sorting.merging() && layout.keyed()) {
+    text += TableRow("merge", "keys are made while the inputs are read");
+  }
   if (spec.source.header > 0) text += TableRow("header", fmt::format("{} lines stay on top", spec.source.header));
   if (spec.order.top > 0) text += TableRow("top", fmt::format("{} records", spec.order.top));
   if (spec.target.split > 0) text += TableRow("parts", fmt::format("{}, by ranges of keys", spec.target.split));

@@ -125,7 +125,8 @@ void StartOver(SortContext& context, const Error& error) {
   context.attempt.reset();
   const bool lost = !all_read || sorting.runs.size() < runs;
   const bool wrong = recovery->way == Recovery::Way::kAnew;
-  const bool anew = wrong || (context.layout.keyed() && inputs.rereadable() && lost);
+  const bool sorts = recovery->way == Recovery::Way::kSort;
+  const bool anew = wrong || sorts || (context.layout.keyed() && inputs.rereadable() && lost);
   if (sorting.merging() || anew) context.store.Drop(sorting.runs);
   sorting.Note(recovery->note);
   facts = std::move(recovery->facts);
@@ -134,13 +135,15 @@ void StartOver(SortContext& context, const Error& error) {
     past.suspect.clear();
     context.output.Restart();
   }
-  if (recovery->way == Recovery::Way::kSort) {
+  if (sorts) {
     {
       const std::lock_guard lock(context.store_mutex);
       context.store.Close();
     }
-    CheckEachInput(context);
-    sorting.shares.memory = context.open.memory.left();
+    // If keys are made, the stage that makes them checks the order.
+    if (!context.layout.keyed()) CheckEachInput(context);
+    const std::uint64_t left = context.open.memory.left();
+    sorting.shares.memory = left - std::min(left, sorting.shares.keys.bytes());
     facts.earlier.block_bytes = 0;
   }
   context.attempt.emplace(sorting, std::move(stream));
@@ -228,11 +231,12 @@ SortResult SortJob(SortContext& context) {
         OpenStore(context);
         // 4. Form runs.
         attempt->FormRuns();
-        if (!std::exchange(told, true)) TellKeyValues(sorting);
+        if (!sorting.merging() && !std::exchange(told, true)) TellKeyValues(sorting);
         context.survival.KeepRuns(sorting);
         // 5. Merge runs.
         BeginOutput(context);
         bytes = attempt->MergeRuns(context.output);
+        if (!told) TellKeyValues(sorting);
         merged = true;
       } catch (const Error& error) {
         context.open.inputs.BlameChange(error);

@@ -377,6 +377,10 @@ class Planner {
     if (lines() && !plan_.gpu && plan_.levels == 1 && plan_.spills) {
       plan_.merge_blocks = std::min(plan_.merge_blocks, 2 * WithSlack(runs) + 16);
     }
+    // Each thread makes the keys of another input.
+    if (plan_.merges_only && shares_.layout.keyed()) {
+      plan_.merge_blocks = std::min(plan_.merge_blocks, 4 * (WithSlack(runs) + plan_.io_threads));
+    }
     plan_.fan_in = std::min({most, std::max<std::uint64_t>(2, plan_.merge_blocks / 2),
                              std::max<std::uint64_t>(2, plan_.window_bytes / unit_)});
   }

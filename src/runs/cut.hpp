@@ -32,11 +32,15 @@ struct LoadedBlock {
   BlockPool::Block buffer;
   HostBuffer own;  ///< the memory of the block, if a line is too long for a buffer of the pool
   std::span<const std::byte> bytes;
+  RecordSum sum;  ///< set by KeyedInput: the checksum of the records without their keys
 };
 
 /// The position of the merge in one run: how much is merged, and how much is in memory.
 struct Cursor {
   Run* run = nullptr;
+  /// True: the size of the run is not known yet, because its keys are made while it is read. Run::bytes is an estimate
+  /// until the last block is loaded.
+  bool grows = false;
   std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged in earlier windows
   /// The end of the bytes that are in memory; for a run that is in memory as a whole, the end of the run.
   std::uint64_t loaded = 0;
@@ -72,7 +76,9 @@ struct Cursor {
   }
   /// Returns the offset in the run of the first byte after the bytes chosen for the current window.
   std::uint64_t next() const { return taken + take; }
-  std::uint64_t remaining() const { return run->bytes - taken - take; }
+  /// Returns the number of bytes after the bytes chosen for the current window. While the size of the run is not known,
+  /// returns a larger number.
+  std::uint64_t remaining() const { return (grows ? kMaxSize : run->bytes) - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
 

@@ -2,8 +2,6 @@
 // end, and joins records that lie in several blocks. Other threads make the keys. Start at KeyStage.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -23,6 +21,7 @@
 #include "formats/key_encoder.hpp"
 #include "kernels/error.hpp"
 #include "plan/memory_shares.hpp"
+#include "runs/keyed_pieces.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort {
@@ -40,7 +39,7 @@ class KeyStage {
         scheme_(keys),
         layout_(keys.layout()),
         max_record_(max_record),
-        most_keyed_(max_record + keys.most_added(max_record)),
+        maker_(inputs, keys, max_record, order),
         most_waiting_(shape.threads),
         long_bytes_(4 * shape.piece_bytes),
         order_(order),
@@ -50,7 +49,7 @@ class KeyStage {
         pieces_(pipeline, 1),
         keyed_(pipeline),
         reader_(pipeline, inputs, raw_, ranges, lines, shape.piece_bytes, readers, clock, InputReader::Looks::kAhead) {
-    keys.LimitKeys(most_keyed_);
+    keys.LimitKeys(maker_.most_keyed());
     pipeline.Start([this] { Cut(); }, 1, "record finder");
     pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
   }
@@ -72,138 +71,60 @@ class KeyStage {
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
-  /// Consecutive whole records of the input, from which one thread makes keyed records. They are the bytes of `head`,
-  /// which were joined from several blocks, and then the bytes [begin, end) of `block`.
+  /// A piece of the input from which one thread makes keyed records.
   struct Piece {
     std::uint64_t number = 0;
-    std::uint32_t input = 0;
-    std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
-    ScanState state;           ///< the state of the search for record ends at `offset`
-    std::vector<std::byte> head;
-    InputReader::Block block;
-    std::uint64_t begin = 0, end = 0;
+    RawPiece raw;
+    InputReader::Block block;  ///< holds raw.rest
     std::uint64_t stored = 0;  ///< the number of bytes that were read from the file since the previous piece
   };
-  /// The place of a record in an input: how many records and newlines come before it, and its offset in bytes.
-  struct Place {
-    std::uint64_t records = 0, newlines = 0, offset = 0;
-  };
-  /// The keyed records that were made from one piece, and facts about them.
-  struct Made {
+  /// The keyed records that were made from one piece.
+  struct Made : KeyedPiece {
     std::uint64_t number = 0;
-    std::uint32_t input = 0;
     std::uint64_t stored = 0;
-    std::vector<std::byte> keyed;
-    RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` is without the first record
-    std::uint64_t first_end = 0;  ///< the offset in `keyed` of the end of the first record
-    std::uint64_t longest = 0;    ///< the size in bytes of the longest keyed record, without the first one
-    KeyTally tally;               ///< irregular values and records, also those of records that the job leaves out
-    std::uint64_t newlines = 0;
-    // The places of two records for the check of the order. Their counts begin at the beginning of the piece.
-    Place first;  ///< the first record in `keyed`
-    /// The first record that is out of order; no value: all are in order.
-    std::optional<Place> disorder;
   };
 
   void Cut() {
-    std::vector<std::byte> open;       // the beginning of a record that continues in the next block
-    ScanState state, open_state;       // the format's state after all bytes read, and at the beginning of `open`
-    std::uint64_t number = 0, at = 0;  // number of the next piece, and offset after all bytes read
-    std::uint64_t stored = 0;          // bytes that were read from the file since the previous piece
+    PieceCutter cutter(inputs_, max_record_);
+    std::uint64_t number = 0;  // of the next piece
+    std::uint64_t stored = 0;  // bytes that were read from the file since the previous piece
     std::uint32_t input = 0;
     bool begun = false;
     const auto begin = [&] {
       if (!begun) scheme_.ReadHeader(inputs_.header());
       begun = true;
     };
-    const auto take_state = [&] {
-      if (input == inputs_.count() || inputs_.state(input).empty()) return;
-      state = open_state = format_.LoadState(inputs_.state(input));
-    };
-    const auto fail = [&](std::uint64_t records_from, std::uint64_t offset, const std::string& why) {
+    const auto push = [&](PieceCutter::Cut cut, InputReader::Block block) {
+      if (cut.piece) {
+        Piece piece;
+        piece.number = number++;
+        piece.raw = std::move(*cut.piece);
+        piece.block = std::move(block);
+        piece.stored = std::exchange(stored, 0);
+        // Long records need much memory, so only one of them is processed at a time.
+        const bool alone = piece.raw.head.size() > long_bytes_;
+        if (alone) WaitForTurn(piece.number);
+        pieces_.Push(std::move(piece));
+        if (alone) WaitForTurn(number);
+      }
+      if (!cut.failure) return;
       WaitForTurn(number);
-      Blame(input, {0, 0, std::max(records_from, offset)}, why);
-    };
-    const auto push = [&](Piece piece) {
-      piece.number = number++;
-      piece.input = input;
-      piece.stored = std::exchange(stored, 0);
-      // Long records need much memory, so only one of them is processed at a time.
-      const bool alone = piece.head.size() > long_bytes_;
-      if (alone) WaitForTurn(piece.number);
-      pieces_.Push(std::move(piece));
-      if (alone) WaitForTurn(number);
+      Blame(input, {0, 0, cut.failed_at}, *cut.failure);
     };
     const auto end_input = [&] {
-      std::uint64_t whole = 0;
-      if (inputs_.ends_inside(input) && !open.empty() && !format_.ends_in(state)) {
-        throw Error(ErrorCode::kIntegrity,
-                    EscapeName(inputs_.path(input)) + ": what is sorted of it ends inside a record");
-      }
-      try {
-        whole = inputs_.ends_inside(input) ? open.size() : format_.Finish(open, state);
-      } catch (const BadRecord& bad) {
-        fail(at - open.size(), at - open.size() + bad.at(), bad.what());
-      }
-      SetTrailer(input, RecordSpan(open).subspan(whole));
-      open.resize(whole);
-      Piece last;
-      last.offset = at - open.size();
-      last.state = open_state;
-      last.head = std::exchange(open, {});
-      if (whole > 0) push(std::move(last));
-      state = open_state = format_.NextInput(state);
-      at = 0;
-      ++input;
-      take_state();
+      PieceCutter::Cut cut = cutter.End();
+      if (!cut.failure) SetTrailer(input, cutter.trailer());
+      push(std::move(cut), {});
+      if (++input < inputs_.count()) cutter.Begin(input, format_.NextInput(cutter.state()));
     };
-    take_state();
+    if (inputs_.count() > 0) cutter.Begin(0, {});
     while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
       stored += block->stored;
       begin();
       while (input != block->range.input) end_input();
-      if (block->range.offset == 0 && inputs_.state(input).empty()) {
-        format_.BeginInput(block->bytes, input, state);
-        open_state = state;
-      }
-      RecordSpan bytes = block->bytes;
-      at = block->range.offset;
-      RecordFormat::Ends ends;
-      std::optional<BadRecord> bad;
-      const ScanState front = state;
-      try {
-        ends = Scan(*block, state);
-      } catch (const BadRecord& error) {
-        // The records before the bad record are still processed, so that the error message can count them.
-        bad = error;
-        bytes = bytes.first(error.at());
-        ends = format_.Scan(bytes, state = front);
-      }
-      at += bytes.size();
-      if (ends.none()) {
-        open.insert(open.end(), bytes.begin(), bytes.end());
-        if (bad) fail(at - open.size(), at, bad->what());
-        if (open.size() <= max_record_) continue;
-        const std::string why = format_.WhyOpen(state);
-        if (why.empty()) {
-          throw LineTooLong(inputs_.path(input), inputs_.begin(input) + at - open.size(), max_record_);
-        }
-        fail(at - open.size(), at - open.size(),
-             why + " in the next " + std::to_string(open.size()) + " bytes (longer records: --max-record)");
-      }
-      Piece piece;
-      piece.offset = block->range.offset - open.size();
-      piece.state = std::exchange(open_state, std::move(ends.state));
-      piece.end = ends.last;
-      if (!open.empty()) {
-        piece.begin = ends.at_front ? 0 : ends.first;
-        open.insert(open.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(piece.begin));
-        piece.head = std::exchange(open, {});
-      }
-      open.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
-      piece.block = std::move(*block);
-      push(std::move(piece));
-      if (bad) fail(at - open.size(), at, bad->what());
+      if (block->range.offset == 0) cutter.Learn(block->bytes);
+      PieceCutter::Cut cut = cutter.Take(block->bytes, block->range.offset, block->guess);
+      push(std::move(cut), std::move(*block));
     }
     begin();
     while (input < inputs_.count()) end_input();
@@ -225,130 +146,19 @@ class KeyStage {
         }
       }
       made.number = piece->number;
-      made.input = made.tally.input = piece->input;
       made.stored = piece->stored;
+      RawPiece& raw = piece->raw;
       try {
-        const Busy busy(clock_, Resource::kCompute, piece->head.size() + piece->end - piece->begin,
-                        {"make keys", piece->number});
-        Make(*piece, *encoder, made);
+        const Busy busy(clock_, Resource::kCompute, raw.head.size() + raw.rest.size(), {"make keys", piece->number});
+        maker_.Make(raw, *encoder, made);
       } catch (const BadRecord& bad) {
         WaitForTurn(piece->number);
-        const std::uint64_t before = made.tally.offset - piece->offset;
-        Blame(piece->input, {made.tally.record, Newlines(*piece, before), made.tally.offset + bad.at()}, bad.what());
+        const std::uint64_t before = made.tally.offset - raw.offset;
+        Blame(raw.input, {made.tally.record, raw.Newlines(before), made.tally.offset + bad.at()}, bad.what());
       }
       piece.reset();  // returns the buffer to the reader
       HandOnInTurn(std::move(made));
     }
-  }
-
-  void Make(Piece& piece, KeyEncoder& encoder, Made& made) {
-    made.tally.offset = piece.offset;
-    PartSum prefixed{RecordLayout{}};
-    const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
-    const RecordSpan rest = piece.block.bytes.subspan(piece.begin, piece.end - piece.begin);
-    for (RecordSpan part : {RecordSpan(piece.head), rest}) {
-      while (!part.empty()) {
-        const std::size_t begin = made.keyed.size();
-        const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
-        if (size > max_record_) {
-          throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
-        }
-        // This also finds records with keys that were cut off at their limit.
-        if (made.keyed.size() - begin > most_keyed_) {
-          throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
-                                 " bytes: allow it with --max-record");
-        }
-        if (made.keyed.size() > begin) {
-          if (begin == 0) made.first = {made.tally.record, 0, made.tally.offset};
-          AddSum(Sum(encoder.prefix(), part.first(size), prefixed), made.keyed.size() - begin, made);
-        }
-        ++made.tally.record;
-        made.tally.offset += size;
-        part = part.subspan(size);
-      }
-    }
-    made.newlines = Newlines(piece, piece.head.size() + rest.size());
-    if (order_ == NeededOrder::kNone || made.keyed.empty()) return;
-    made.first.newlines = Newlines(piece, made.first.offset - piece.offset);
-    const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
-    if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
-  }
-
-  /// Returns the checksum of a record that consists of `prefix` and `record`. `parts` is a buffer.
-  static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
-    if (prefix.empty()) return SumRecord(record);
-    parts.Add(prefix);
-    parts.Add(record);
-    return parts.End();
-  }
-
-  /// Adds `sum`, the checksum of the last record of `made`, to the sums there. `size` is the size of that keyed record
-  /// in bytes.
-  static void AddSum(const RecordSum& sum, std::uint64_t size, Made& made) {
-    made.sum += sum;
-    if (size == made.keyed.size()) {
-      made.first_end = size;
-    } else {
-      made.longest = std::max(made.longest, size);
-      made.rest += sum;
-    }
-  }
-
-  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the keyed records before it.
-  /// `state` is the format's state at the beginning of the piece.
-  Place FindPlace(const Piece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) {
-    Place place{0, 0, piece.offset};
-    std::vector<std::byte> again;
-    KeyTally tally;
-    tally.input = piece.input;
-    const RecordSpan parts[] = {piece.head, piece.block.bytes.subspan(piece.begin, piece.end - piece.begin)};
-    std::uint64_t left = CountRecords(in_order, layout_);  // records that are not left out
-    for (RecordSpan part : parts) {
-      while (!part.empty()) {
-        again.clear();
-        const std::uint64_t size = encoder.Append(part, state, again, tally);
-        if (!again.empty() && left-- == 0) {
-          place.newlines = Newlines(piece, place.offset - piece.offset);
-          return place;
-        }
-        ++place.records;
-        place.offset += size;
-        part = part.subspan(size);
-      }
-    }
-    throw Error(ErrorCode::kInternal, "a piece has fewer records than its keys");
-  }
-
-  /// Returns the number of newlines in the first `count` bytes of the records of a piece.
-  static std::uint64_t Newlines(const Piece& piece, std::uint64_t count) {
-    const std::uint64_t in_head = std::min<std::uint64_t>(count, piece.head.size());
-    return detail::CountBytes(piece.head.data(), in_head, '\n') +
-           detail::CountBytes(piece.block.bytes.data() + piece.begin, count - in_head, '\n');
-  }
-
-  /// Finds the ends of records in a block, as RecordFormat::Scan does. The reader has already scanned the block from
-  /// its first newline on, with a guess that a record ends there. Uses that result if the guess is right. Throws
-  /// BadRecord.
-  RecordFormat::Ends Scan(const InputReader::Block& block, ScanState& state) const {
-    const RecordFormat::Guess& guess = block.guess;
-    const std::uint64_t front = guess.from > 0 ? guess.from : block.bytes.size();
-    RecordFormat::Ends ends = format_.Scan(block.bytes.first(front), state);
-    if (guess.from == 0) return ends;
-    if (ends.last == front) {  // the guess is right
-      state = guess.state;
-      if (guess.last > 0) {
-        ends.last = guess.last;
-        ends.state = guess.at_last;
-      }
-      return ends;
-    }
-    const RecordFormat::Ends rest = format_.Scan(block.bytes.subspan(front), state);
-    if (rest.last > 0) {
-      if (ends.first == 0) ends.first = front + rest.first;
-      ends.last = front + rest.last;
-      ends.state = rest.state;
-    }
-    return ends;
   }
 
   void SetTrailer(std::uint32_t input, RecordSpan trailer) {
@@ -392,22 +202,16 @@ class KeyStage {
   /// holds.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
-    if (made.input != input_) {
+    const std::uint32_t input = made.tally.input;
+    if (input != input_) {
       const std::lock_guard lock(mutex_);
-      input_ = made.input;
+      input_ = input;
       records_ = newlines_ = 0;
       last_.clear();
     }
     if (order_ != NeededOrder::kNone && !keyed.empty()) {
-      const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
-      const int border = last_.empty() ? -1 : CompareRecords(last_, FirstRecord(keyed, layout_), layout_);
-      std::optional<Place> disorder = made.disorder;
-      if (border > (unique ? -1 : 0)) disorder = made.first;
-      if (disorder) {
-        throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
-                    EscapeName(inputs_.path(made.input)) + ": not sorted: " + PlaceText(made.input, *disorder) +
-                        " orders before " + (unique ? "or equals " : "") + "the one in front of it" +
-                        (merge ? "; sort it without -m" : ""));
+      if (const auto disorder = maker_.FindDisorder(made, last_)) {
+        maker_.ThrowNotSorted(input, Absolute(input, *disorder));
       }
       const RecordSpan last = LastRecord(keyed, layout_);
       last_.assign(last.begin(), last.end());
@@ -463,27 +267,18 @@ class KeyStage {
 
   /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
   /// records that are in the output queue. Call this only when all earlier pieces are in the queue.
-  [[noreturn]] void Blame(std::uint32_t input, const Place& place, const std::string& why) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: {}: {}", EscapeName(inputs_.path(input)), PlaceText(input, place), why));
+  [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
+    BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the text "record N, line N, byte N" for the record at `place`. `place` counts from the end of the records
-  /// that are in the output queue.
-  std::string PlaceText(std::uint32_t input, const Place& place) {
-    const std::string byte = fmt::format("byte {}", inputs_.begin(input) + place.offset);
-    if (inputs_.in_middle(input)) return byte;
-    std::uint64_t record = place.records + 1, line = place.newlines + 1;
-    {
-      const std::lock_guard lock(mutex_);
-      if (input == input_) {
-        record += records_;
-        line += newlines_;
-      }
-    }
-    const std::span<const std::byte> header = inputs_.header();
-    if (inputs_.begin(input) > 0) line += detail::CountBytes(header.data(), header.size(), '\n');
-    return fmt::format("record {}{}, {}", record, format_.newlines() ? fmt::format(", line {}", line) : "", byte);
+  /// Returns `place` with counts from the beginning of the input. `place` counts from the end of the records that are in
+  /// the output queue.
+  RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
+    const std::lock_guard lock(mutex_);
+    if (input != input_) return place;
+    place.records += records_;
+    place.newlines += newlines_;
+    return place;
   }
 
   Pipeline& pipeline_;
@@ -491,7 +286,8 @@ class KeyStage {
   const RecordFormat& format_;
   KeyScheme& scheme_;
   const RecordLayout layout_;
-  const std::uint64_t max_record_, most_keyed_;
+  const std::uint64_t max_record_;
+  const PieceKeys maker_;
   const std::size_t most_waiting_;
   const std::uint64_t long_bytes_;  ///< the size in bytes above which records are processed one at a time
   const NeededOrder order_;

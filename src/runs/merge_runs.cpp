@@ -32,9 +32,10 @@ int DeviceOfMost(const std::vector<Piece>& pieces) {
   return most == bytes.end() ? kOnHost : most->first;
 }
 
+/// Returns the number of bytes to merge. It is an estimate if keys are made while runs are read.
 std::uint64_t BytesLeft(const std::vector<Cursor>& cursors) {
   std::uint64_t bytes = 0;
-  for (const Cursor& cursor : cursors) bytes += cursor.remaining();
+  for (const Cursor& cursor : cursors) bytes += cursor.run->bytes - cursor.taken;
   return bytes;
 }
 
@@ -104,6 +105,7 @@ class WindowMerge {
     std::vector<Cursor> cursors(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) {
       cursors[i].run = &runs[i];
+      cursors[i].grows = runs[i].keyed != nullptr;
       cursors[i].loaded = runs[i].records ? runs[i].bytes : 0;
       if (kept != nullptr) cursors[i].BeginAt(kept->taken[i]);
     }
@@ -119,23 +121,34 @@ class WindowMerge {
   /// Divides the merge into windows. Runs on a separate thread.
   void Cut() {
     Cutter cutter(job_.layout, *job_.backend, cursors_);
-    const std::uint64_t end = sink_->begin() + total_;
     std::uint64_t offset = sink_->begin(), number = 0;
-    while (offset < end && !sink_->enough()) {
+    while (!sink_->enough()) {
       if (checkpoints_) checkpoints_->BeforeCut(number, offset, cursors_);
-      std::shared_ptr<Task> task = CutWindow(cutter, number++, offset);
+      std::shared_ptr<Task> task = CutWindow(cutter, number, offset);
+      if (task == nullptr) break;
+      ++number;
       offset += task->window.bytes;
       tasks_.Push(std::move(task));
     }
     tasks_.Finish();
-    if (offset < end) read_ahead_.Stop();
+    read_ahead_.Stop();
     if (checkpoints_) checkpoints_->End();
     const std::lock_guard lock(mutex_);
     cut_ = number;
     FinishSink();
   }
 
+  /// Returns true if all records are merged. The caller must hold the mutex of `read_ahead_`.
+  bool all_merged() const {
+    return std::ranges::all_of(cursors_, [](const Cursor& cursor) { return cursor.remaining() == 0; });
+  }
+
+  /// Returns the next window, or null if all records are merged.
   std::shared_ptr<Task> CutWindow(Cutter& cutter, std::uint64_t number, std::uint64_t offset) {
+    {
+      const std::lock_guard lock(read_ahead_.mutex());
+      if (all_merged()) return nullptr;
+    }
     auto task = std::make_shared<Task>();
     Window& window = task->window;
     // The buffer comes first: a later window must never hold blocks that an earlier window waits for.
@@ -143,6 +156,7 @@ class WindowMerge {
     {
       std::unique_lock lock(read_ahead_.mutex());
       read_ahead_.WaitForWindow(lock);
+      if (all_merged()) return nullptr;  // no record came with the last blocks
       window.bytes = cutter.Cut(window_bytes_);
       // A run that lies in the input may have changed since it was read first.
       if (window.bytes == 0) throw WrongResult("a run has fewer records than it had");

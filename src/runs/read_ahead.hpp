@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "kernels/records/records.hpp"
 #include "runs/cut.hpp"
 #include "runs/job.hpp"
+#include "runs/keyed_input.hpp"
 #include "runs/run.hpp"
 
 namespace gpusort {
@@ -130,6 +132,7 @@ class ReadAhead {
   }
 
   void Read() {
+    std::optional<KeyedInput::Buffers> buffers;
     for (;;) {
       Cursor* cursor = nullptr;
       BlockPool::Block buffer;
@@ -151,7 +154,11 @@ class ReadAhead {
         ++reading_;
         --blocks_left_;
       }
-      std::shared_ptr<LoadedBlock> block = Load(*cursor->run, index, std::move(buffer));
+      KeyedInput* const keyed = cursor->run->keyed.get();
+      if (keyed != nullptr && !buffers) buffers.emplace(keyed->MakeBuffers());
+      std::shared_ptr<LoadedBlock> block =
+          keyed != nullptr ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
+                           : Load(*cursor->run, index, std::move(buffer));
       // The lock is released before these two are destroyed, because the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
@@ -174,9 +181,13 @@ class ReadAhead {
           cursor->blocks.pop_back();
           continue;
         }
-        if (order_ == RunOrder::kVerified && !cursor->run->spilled()) VerifyBorder(*cursor, *next);
+        if (order_ == RunOrder::kVerified && !cursor->run->spilled() && keyed == nullptr) VerifyBorder(*cursor, *next);
         // An earlier process may have merged a part of the first block.
         cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
+      }
+      if (cursor->grows && cursor->next_to_arrive == cursor->run->blocks.size()) {
+        cursor->run->bytes = cursor->loaded;
+        cursor->grows = false;
       }
       --reading_;
       changed_.notify_all();
@@ -230,6 +241,22 @@ class ReadAhead {
       if (bad != kInOrder) NotSorted(run, block->begin + bad);
       AddInputSum(run, *block);
     }
+    return block;
+  }
+
+  /// Loads block number `index` of an input whose keys are made now. The blocks of such an input are loaded one after
+  /// the other, because Choose() knows no last key of a block before it is loaded.
+  std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
+                                         KeyedInput::Buffers& buffers) {
+    const auto range = std::get<InputRange>(run.blocks[index].place);
+    auto block = std::make_shared<LoadedBlock>();
+    block->buffer = std::move(buffer);
+    {
+      const Busy busy(job_.clock, Resource::kCompute, range.bytes, {"make keys", run.id, TraceTrack::kInput});
+      keyed.Load(range, buffers, *block);
+    }
+    const std::lock_guard lock(mutex_);
+    run.sum += block->sum;
     return block;
   }
 

@@ -103,15 +103,19 @@ class RunBlocks {
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
+class KeyedInput;
+
 struct Run {
   std::uint64_t id = 0;  ///< the id of the run in the headers of its blocks in temp files
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  ///< the size of the records with their keys; if `keyed` is set, an estimate
   std::uint32_t level = 0;         ///< how often the records were merged: 0 for a sorted batch
   RecordSum sum;                   ///< the checksum of the records, computed when they were read
   std::vector<InputRange> origin;  ///< where in the input the records are from
   std::uint64_t stored = 0;  ///< the size in bytes of the parts of the input files from which the records were read
   std::shared_ptr<SortedRecords> records;  ///< the records in GPU or host memory; null: they are in `blocks`
   RunBlocks blocks;
+  /// With -m, if records need keys: reads the input and makes the keys; otherwise null.
+  std::shared_ptr<KeyedInput> keyed;
 
   bool on_device() const { return records != nullptr && records->on_device(); }
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }

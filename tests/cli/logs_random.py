@@ -1,7 +1,8 @@
 """Compares gpusort --format log with gpusort_check: random logs of many families, random options, plans that spill.
 
-Usage: logs_random.py BIN COUNT [SEED], or logs_random.py --families COUNT, which writes a log of each family and prints
-their names. A failing job is printed, and its files stay.
+Usage: logs_random.py BIN COUNT [SEED [merge]], or logs_random.py --families COUNT, which writes a log of each family
+and prints their names. With `merge`, every job merges sorted logs (-m), and its output must be that of the same job
+without -m. A failing job is printed, and its files stay.
 """
 import datetime
 import gzip
@@ -121,7 +122,12 @@ def write_log(path, draw):
     return t
 
 
-def random_job(bin_folder, draw, folder):
+def same(folder, one, other):
+    with open(os.path.join(folder, one), "rb") as a, open(os.path.join(folder, other), "rb") as b:
+        return a.read() == b.read()
+
+
+def random_job(bin_folder, draw, folder, merge):
     """Runs one job and checks it. Returns the command that failed, or None."""
     zone = draw.choice(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"])
     rules = draw.choice([[], [], [], ["--year", "2026"], ["--multiline", "none"], ["--multiline", "indent"]])
@@ -142,16 +148,25 @@ def random_job(bin_folder, draw, folder):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         return None if done.returncode == 0 else f"{shlex.join(command)}: exit {done.returncode}: {done.stderr[-600:]}"
 
-    if draw.random() < 0.3 and "-r" not in order:
+    if merge or (draw.random() < 0.3 and "-r" not in order):
         for log in logs:
-            if problem := run("gpusort", "-o", "sorted", log):
+            reverse = ["-r"] if "-r" in order else []
+            if problem := run("gpusort", *reverse, "-o", "sorted", log):
                 return problem
             facts = os.stat(os.path.join(folder, log))
             os.rename(os.path.join(folder, "sorted"), os.path.join(folder, log))
             os.utime(os.path.join(folder, log), (facts.st_atime, facts.st_mtime))
         # Another hour may occur twice in the order of the sort than in that of the log.
-        if all(run("gpusort", "-c", log) is None for log in logs):
+        if all(run("gpusort", *reverse, "-c", log) is None for log in logs):
             plan = [*plan, "-m"]
+    if merge:
+        if "-m" not in plan:
+            return None
+        problem = run("gpusort", *order, *plan, "-o", "out", *logs)
+        plan.remove("-m")
+        problem = problem or run("gpusort", *order, *plan, "-o", "sorted", *logs)
+        differs = f"{shlex.join([*common, *order, *plan, *logs])}: -m differs"
+        return problem or (None if same(folder, "out", "sorted") else differs)
     inputs = list(logs)
     if draw.random() < 0.3 and "--prefix-name" not in order:
         facts = os.stat(os.path.join(folder, logs[0]))
@@ -194,9 +209,10 @@ def main():
         write_families(int(sys.argv[2]))
         return
     count, seed = int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9)
+    merge = len(sys.argv) > 4 and sys.argv[4] == "merge"
     for number in range(seed, seed + count):
         folder = tempfile.mkdtemp(prefix="gpusort-logs-")
-        problem = random_job(os.path.abspath(sys.argv[1]), random.Random(number), folder)
+        problem = random_job(os.path.abspath(sys.argv[1]), random.Random(number), folder, merge)
         if problem:
             sys.exit(f"FAIL: seed {number} in {folder}: {problem}")
         shutil.rmtree(folder)

@@ -1,0 +1,328 @@
+// Divides the bytes of an input into pieces of whole records, and makes the keyed records of a piece. Start at
+// PieceCutter and PieceKeys.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/inputs.hpp"
+#include "data/proof.hpp"
+#include "formats/key_encoder.hpp"
+#include "formats/record_format.hpp"
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+#include "runs/run.hpp"
+
+namespace gpusort {
+
+/// Consecutive whole records of an input: the bytes `head`, and then the bytes `rest`.
+struct RawPiece {
+  std::uint32_t input = 0;
+  std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
+  ScanState state;           ///< the state of the search for record ends at `offset`
+  std::vector<std::byte> head;
+  RecordSpan rest;  ///< lies in the last bytes that PieceCutter::Take() got
+
+  /// Returns the number of newlines in the first `count` bytes of the piece.
+  std::uint64_t Newlines(std::uint64_t count) const {
+    const std::uint64_t in_head = std::min<std::uint64_t>(count, head.size());
+    return detail::CountBytes(head.data(), in_head, '\n') + detail::CountBytes(rest.data(), count - in_head, '\n');
+  }
+};
+
+/// The place of a record in an input: how many records and newlines come before it, and its offset in bytes.
+struct RecordPlace {
+  std::uint64_t records = 0, newlines = 0, offset = 0;
+
+  /// Returns the text "record N, line N, byte N". If an earlier job has the records before those of this job, returns
+  /// only the byte.
+  std::string Text(const Inputs& inputs, std::uint32_t input) const {
+    const std::string byte = fmt::format("byte {}", inputs.begin(input) + offset);
+    if (inputs.in_middle(input)) return byte;
+    std::uint64_t line = newlines + 1;
+    const std::span<const std::byte> header = inputs.header();
+    if (inputs.begin(input) > 0) line += detail::CountBytes(header.data(), header.size(), '\n');
+    return fmt::format("record {}{}, {}", records + 1, inputs.format().newlines() ? fmt::format(", line {}", line) : "",
+                       byte);
+  }
+};
+
+/// Throws Error(kBadInput) with the message `why` about the record at `place`.
+[[noreturn]] inline void BlameRecord(const Inputs& inputs, std::uint32_t input, const RecordPlace& place,
+                                     const std::string& why) {
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}: {}: {}", EscapeName(inputs.path(input)), place.Text(inputs, input), why));
+}
+
+/// Divides the bytes of an input, which arrive in blocks in their order, into pieces of whole records.
+class PieceCutter {
+ public:
+  PieceCutter(const Inputs& inputs, std::uint64_t max_record)
+      : inputs_(inputs), format_(inputs.format()), max_record_(max_record) {}
+
+  /// The result of Take() or End().
+  struct Cut {
+    std::optional<RawPiece> piece;
+    /// The reason why the input cannot be read any further, and the offset of the wrong record. The caller must throw
+    /// the error after the records of `piece` are counted.
+    std::optional<std::string> failure;
+    std::uint64_t failed_at = 0;
+  };
+
+  /// Begins with the records of input number `input`. `state` is the state at their beginning.
+  void Begin(std::uint32_t input, ScanState state) {
+    input_ = input;
+    open_.clear();
+    at_ = 0;
+    state_ = open_state_ = std::move(state);
+    if (!inputs_.state(input).empty()) state_ = open_state_ = format_.LoadState(inputs_.state(input));
+  }
+  /// Learns how the records are written from `front`, the first bytes of the input. Call it before the first Take().
+  void Learn(RecordSpan front) {
+    if (!inputs_.state(input_).empty()) return;
+    format_.BeginInput(front, input_, state_);
+    open_state_ = state_;
+  }
+  /// Returns the state after all bytes so far.
+  const ScanState& state() const { return state_; }
+  /// Returns how many bytes at the end of the bytes so far are kept here, because their record has not ended.
+  std::uint64_t open_bytes() const { return open_.size(); }
+
+  /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in them, if there are
+  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), or is empty. Throws LineTooLong.
+  Cut Take(RecordSpan bytes, std::uint64_t offset, const RecordFormat::Guess& guess = {}) {
+    Cut cut;
+    RecordFormat::Ends ends;
+    const ScanState front = state_;
+    try {
+      ends = Scan(bytes, guess);
+    } catch (const BadRecord& error) {
+      // The records before the bad record are still processed, so that the error message can count them.
+      cut.failure = error.what();
+      bytes = bytes.first(error.at());
+      ends = format_.Scan(bytes, state_ = front);
+    }
+    at_ = cut.failed_at = offset + bytes.size();
+    if (ends.none()) {
+      open_.insert(open_.end(), bytes.begin(), bytes.end());
+      if (cut.failure || open_.size() <= max_record_) return cut;
+      const std::string why = format_.WhyOpen(state_);
+      cut.failed_at = at_ - open_.size();
+      if (why.empty()) throw LineTooLong(inputs_.path(input_), inputs_.begin(input_) + cut.failed_at, max_record_);
+      cut.failure = why + " in the next " + std::to_string(open_.size()) + " bytes (longer records: --max-record)";
+      return cut;
+    }
+    RawPiece& piece = cut.piece.emplace();
+    piece.input = input_;
+    piece.offset = offset - open_.size();
+    piece.state = std::exchange(open_state_, std::move(ends.state));
+    std::uint64_t begin = 0;
+    if (!open_.empty()) {
+      begin = ends.at_front ? 0 : ends.first;
+      open_.insert(open_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(begin));
+      piece.head = std::exchange(open_, {});
+    }
+    piece.rest = bytes.subspan(begin, ends.last - begin);
+    open_.assign(bytes.begin() + static_cast<std::ptrdiff_t>(ends.last), bytes.end());
+    return cut;
+  }
+
+  /// Call this after the last bytes of the input. Returns the record that ends there, if there is one. The bytes after
+  /// it are trailer().
+  Cut End() {
+    Cut cut;
+    std::uint64_t whole = 0;
+    if (inputs_.ends_inside(input_) && !open_.empty() && !format_.ends_in(state_)) {
+      throw Error(ErrorCode::kIntegrity,
+                  EscapeName(inputs_.path(input_)) + ": what is sorted of it ends inside a record");
+    }
+    try {
+      whole = inputs_.ends_inside(input_) ? open_.size() : format_.Finish(open_, state_);
+    } catch (const BadRecord& bad) {
+      cut.failure = bad.what();
+      cut.failed_at = at_ - open_.size() + bad.at();
+      return cut;
+    }
+    trailer_.assign(open_.begin() + static_cast<std::ptrdiff_t>(whole), open_.end());
+    open_.resize(whole);
+    if (whole == 0) return cut;
+    RawPiece& piece = cut.piece.emplace();
+    piece.input = input_;
+    piece.offset = at_ - open_.size() - trailer_.size();
+    piece.state = open_state_;
+    piece.head = std::exchange(open_, {});
+    return cut;
+  }
+  /// Returns the bytes after the last record of the input. Call it after End().
+  RecordSpan trailer() const { return trailer_; }
+
+ private:
+  /// Finds the ends of records in `bytes`, as RecordFormat::Scan does. `guess` is a scan of the bytes from their first
+  /// newline on that assumes that a record ends there. Uses it if this is so. Throws BadRecord.
+  RecordFormat::Ends Scan(RecordSpan bytes, const RecordFormat::Guess& guess) {
+    const std::uint64_t front = guess.from > 0 ? guess.from : bytes.size();
+    RecordFormat::Ends ends = format_.Scan(bytes.first(front), state_);
+    if (guess.from == 0) return ends;
+    if (ends.last == front) {  // the guess is right
+      state_ = guess.state;
+      if (guess.last > 0) {
+        ends.last = guess.last;
+        ends.state = guess.at_last;
+      }
+      return ends;
+    }
+    const RecordFormat::Ends rest = format_.Scan(bytes.subspan(front), state_);
+    if (rest.last > 0) {
+      if (ends.first == 0) ends.first = front + rest.first;
+      ends.last = front + rest.last;
+      ends.state = rest.state;
+    }
+    return ends;
+  }
+
+  const Inputs& inputs_;
+  const RecordFormat& format_;
+  const std::uint64_t max_record_;
+  std::uint32_t input_ = 0;
+  std::vector<std::byte> open_;   ///< the beginning of a record that has not ended
+  ScanState state_, open_state_;  ///< the states after all bytes, and at the beginning of `open_`
+  std::uint64_t at_ = 0;          ///< the offset after all bytes
+  std::vector<std::byte> trailer_;
+};
+
+/// The keyed records that were made from one piece, and facts about them.
+struct KeyedPiece {
+  std::vector<std::byte> keyed;
+  RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` is without the first record
+  std::uint64_t first_end = 0;  ///< the offset in `keyed` of the end of the first record
+  std::uint64_t longest = 0;    ///< the size in bytes of the longest keyed record, without the first one
+  KeyTally tally;               ///< irregular values and records, also those of records that the job leaves out
+  std::uint64_t newlines = 0;
+  // The places of two records for the check of the order. Their counts begin at the beginning of the piece.
+  RecordPlace first;  ///< the first record in `keyed`
+  /// The first record that is out of order; no value: all are in order.
+  std::optional<RecordPlace> disorder;
+};
+
+/// Makes the keyed records of pieces. Any thread may call any function at any time, with an encoder of its own.
+class PieceKeys {
+ public:
+  /// Records have at most `max_record` bytes. `order` is the order that every input must have already.
+  PieceKeys(const Inputs& inputs, const KeyScheme& scheme, std::uint64_t max_record, NeededOrder order)
+      : inputs_(inputs),
+        layout_(scheme.layout()),
+        max_record_(max_record),
+        most_keyed_(max_record + scheme.most_added(max_record)),
+        order_(order) {}
+
+  const RecordLayout& layout() const { return layout_; }
+  /// Returns the largest size of a keyed record in bytes.
+  std::uint64_t most_keyed() const { return most_keyed_; }
+
+  /// Makes the keyed records of `piece` and stores them in `made`, which must be new except for the capacity of
+  /// `keyed`. Throws BadRecord about the record at made.tally.record and made.tally.offset. Throws LineTooLong.
+  void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
+    made.tally.input = piece.input;
+    made.tally.offset = piece.offset;
+    PartSum prefixed{RecordLayout{}};
+    const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
+    for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
+      while (!part.empty()) {
+        const std::size_t begin = made.keyed.size();
+        const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
+        if (size > max_record_) {
+          throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
+        }
+        // This also finds records with keys that were cut off at their limit.
+        if (made.keyed.size() - begin > most_keyed_) {
+          throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
+                                 " bytes: allow it with --max-record");
+        }
+        if (made.keyed.size() > begin) {
+          if (begin == 0) made.first = {made.tally.record, 0, made.tally.offset};
+          AddSum(Sum(encoder.prefix(), part.first(size), prefixed), made.keyed.size() - begin, made);
+        }
+        ++made.tally.record;
+        made.tally.offset += size;
+        part = part.subspan(size);
+      }
+    }
+    made.newlines = piece.Newlines(piece.head.size() + piece.rest.size());
+    if (order_ == NeededOrder::kNone || made.keyed.empty()) return;
+    made.first.newlines = piece.Newlines(made.first.offset - piece.offset);
+    const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);
+    if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
+  }
+
+  /// Returns the place in `made` of the first record that is out of order. `last` is the last keyed record of the same
+  /// input before the piece, or is empty.
+  std::optional<RecordPlace> FindDisorder(const KeyedPiece& made, RecordSpan last) const {
+    const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
+    return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;
+  }
+  /// Throws the error that the record at `place` is out of order.
+  [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
+    const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
+    throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
+                EscapeName(inputs_.path(input)) + ": not sorted: " + place.Text(inputs_, input) + " orders before " +
+                    (unique ? "or equals " : "") + "the one in front of it" + (merge ? "; sort it without -m" : ""));
+  }
+
+ private:
+  /// Returns the checksum of a record that consists of `prefix` and `record`. `parts` is a buffer.
+  static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
+    if (prefix.empty()) return SumRecord(record);
+    parts.Add(prefix);
+    parts.Add(record);
+    return parts.End();
+  }
+
+  /// Adds `sum`, the checksum of the last record of `made`, to the sums there. `size` is the size of that keyed record
+  /// in bytes.
+  static void AddSum(const RecordSum& sum, std::uint64_t size, KeyedPiece& made) {
+    made.sum += sum;
+    if (size == made.keyed.size()) {
+      made.first_end = size;
+    } else {
+      made.longest = std::max(made.longest, size);
+      made.rest += sum;
+    }
+  }
+
+  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the keyed records before it.
+  /// `state` is the format's state at the beginning of the piece.
+  RecordPlace FindPlace(const RawPiece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) const {
+    RecordPlace place{0, 0, piece.offset};
+    std::vector<std::byte> again;
+    KeyTally tally;
+    tally.input = piece.input;
+    std::uint64_t left = CountRecords(in_order, layout_);  // records that are not left out
+    for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
+      while (!part.empty()) {
+        again.clear();
+        const std::uint64_t size = encoder.Append(part, state, again, tally);
+        if (!again.empty() && left-- == 0) {
+          place.newlines = piece.Newlines(place.offset - piece.offset);
+          return place;
+        }
+        ++place.records;
+        place.offset += size;
+        part = part.subspan(size);
+      }
+    }
+    throw Error(ErrorCode::kInternal, "a piece has fewer records than its keys");
+  }
+
+  const Inputs& inputs_;
+  const RecordLayout layout_;
+  const std::uint64_t max_record_, most_keyed_;
+  const NeededOrder order_;
+};
+
+}  // namespace gpusort
