@@ -50,6 +50,7 @@ void KeyTally::Add(const KeyTally& later) {
   impossible_lines.Add(later.impossible_lines);
   left_inserts.Add(later.left_inserts);
   parted_inserts.Add(later.parted_inserts);
+  self_references.Add(later.self_references);
   other_form_lines.Add(later.other_form_lines);
   if (log_note.empty()) log_note = later.log_note;
   if (other_width.count == 0) first_width = later.first_width;

@@ -75,7 +75,9 @@ struct KeyTally {
   };
   Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
-  Lines parted_inserts;    ///< INSERT statements of a table that do not directly follow the other rows of this table
+  Lines parted_inserts;    ///< the beginnings of INSERT statements that follow other SQL after rows of the same table
+  /// Tables of a dump with a foreign key to themselves, while the dump does not turn the checks of foreign keys off.
+  Lines self_references;
   /// Lines of a dump that begin an INSERT statement without rows to sort, such as INSERT ... SELECT.
   Lines left_inserts;
   /// The name of an input and the order of day and month that its lines show; empty: no such input.

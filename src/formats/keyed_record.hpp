@@ -21,10 +21,12 @@ namespace gpusort {
 /// KeyScheme uses the other bits for its purposes.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Marks in the two lowest bits of the first byte of a keyed record, for formats with text between rows that keeps its
-/// place when the rows are sorted (runs/gap_filler.hpp). Such text is a record of its own, called a gap (kGapMark). A
-/// row either ends with the text that most rows have after them (kRowMark), or it does not (kBareRowMark).
-inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kMarks = 3;
+/// Marks in the lowest bits of the first byte of a keyed record. They are used by formats in which the text between two
+/// rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a record of its own, a gap. A row
+/// ends with the text that most rows have after them (kRowMark), or does not (kBareRowMark). A record with
+/// kStatementMark is a statement with one row. It also has kOddPart if the number of its part of the dump, divided by
+/// two, is odd.
+inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
 /// line is written as an escape of two bytes. Escapes do not change the order of keys.

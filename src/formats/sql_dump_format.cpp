@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/gap_key.hpp"
+#include "formats/number_keys.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
@@ -17,19 +19,26 @@ namespace gpusort {
 /// The facts about rows of INSERT statements that are sorted together. An object does not change any more after a place
 /// refers to it.
 struct InsertPart {
-  std::string head;  ///< the text before the first row, which is the same in each statement
+  using Order = std::shared_ptr<const ValueKey>;
+
+  std::string head;  ///< the text of each statement before its first row
   std::string table;
-  std::string schema_name, table_name;
   bool decided = false;
-  bool several = false;             ///< true: the first statement has several rows, so each row is a record
-  std::string separator;            ///< the text that follows most rows; it belongs to the row before it
-  bool ended = false;               ///< true: `tail` is known
-  std::string tail;                 ///< the text between the last row of each statement and the semicolon
+  bool several = false;  ///< each row is a record, from the first statement with several rows on
+  /// With `several`: how many statements with one row came before the first one with several rows.
+  std::uint64_t singles = 0;
+  std::string separator;            ///< the text after a row that most rows have; it belongs to the row
+  bool ended = false;               ///< the following three members are known
+  std::string tail;                 ///< the text between the last row of the first statement and its semicolon
+  std::string end;                  ///< the text after the last row of the first statement, up to its newline
+  bool ends_differ = false;         ///< a statement with one row ends in another way than the first one
   KeyColumns wanted;                ///< the columns of the user's keys
-  std::vector<const ValueKey*> by;  ///< for each key, the order that the type of the column gives, or null
-  /// For a job without keys: the columns of the primary key, with their orders. Empty: all columns are compared.
-  std::vector<std::pair<std::uint64_t, const ValueKey*>> primary;
-  std::vector<const ValueKey*> columns;  ///< the orders of all columns; null: the column is compared as text
+  std::vector<Order> by;            ///< for each key, the order that the type of the column gives, or null
+  /// The columns of a table without keys, and their orders: those of the primary key. Empty: all columns.
+  std::vector<std::pair<std::uint64_t, Order>> primary;
+  std::vector<Order> columns;  ///< the orders of all columns; null: as text
+  /// A foreign key of the table names the table, and the dump does not turn the checks off.
+  bool refers_to_itself = false;
 };
 
 namespace {
@@ -72,8 +81,14 @@ constexpr std::size_t kMostTables = 20;                       ///< the largest n
 
 }  // namespace
 
-/// The place of a line in a dump: what the lines before it tell. An object does not change any more after the next
-/// place is made.
+/// What the dump has set for the statements after it.
+struct Session {
+  std::string schema;      ///< the schema or the database of tables that are named without one
+  bool unchecked = false;  ///< the checks of foreign keys are turned off
+  friend bool operator==(const Session&, const Session&) = default;
+};
+
+/// The place of a line in a dump. An object is not changed after the next place is made.
 struct DumpPlace {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
@@ -84,9 +99,11 @@ struct DumpPlace {
   std::string statement;          ///< the lines so far of a statement that may become a COPY
   std::string create;             ///< the lines so far of a CREATE TABLE
   std::shared_ptr<const TableList> tables;
-  std::shared_ptr<const InsertPart> part;  ///< the part of the last rows of INSERT
-  bool any = false;                        ///< true: at least one line was read
-  bool inserts = false;                    ///< true: an INSERT was left in place
+  std::shared_ptr<const std::vector<SqlEnum>> enums;
+  Session session;
+  std::shared_ptr<const InsertPart> part;  ///< the rows of INSERT that came last
+  bool any = false;                        ///< there was a line
+  bool inserts = false;                    ///< there was an INSERT that was left in place
 };
 
 namespace {
@@ -115,7 +132,49 @@ void SetDialect(SqlDialect dialect, DumpPlace& place) {
   place.text.escapes = place.text.escapes_before = dialect == SqlDialect::kMysql;
 }
 
-/// Updates `text` for a line that may change the meaning of a backslash in strings.
+/// Follows USE and SET search_path, which choose the schema of tables that are named without one, and settings that
+/// turn the checks of foreign keys off. Changes `session`.
+void TakeSession(std::string_view line, SqlDialect dialect, Session& session) {
+  constexpr std::size_t kMost = 1000;
+  std::string_view rest = line;
+  if (dialect == SqlDialect::kMysql && TakeSqlWord(rest, "use")) {
+    SkipSqlBlanks(rest);
+    TakeSqlName(rest, " ;\t\r\n", session.schema);
+    return;
+  }
+  const bool conditional = dialect == SqlDialect::kMysql && rest.starts_with("/*!");
+  if (!conditional && !TakeSqlWord(rest, "set") && !TakeSqlWord(rest, "pragma") && !TakeSqlWord(rest, "alter")) return;
+  const std::string copy = LowerText(line.substr(0, kMost));
+  const std::string_view lower = copy;
+  // Returns the text after the last "NAME =" or "NAME TO".
+  const auto value_of = [&](std::string_view name) {
+    for (std::size_t end = lower.size(), at = 0; (at = lower.substr(0, end).rfind(name)) != lower.npos; end = at) {
+      if (at > 0 && IsSqlWordByte(lower[at - 1])) continue;
+      std::string_view value = lower.substr(at + name.size());
+      SkipSqlBlanks(value);
+      if (!TakeSqlText(value, "=") && !TakeSqlWord(value, "to")) continue;
+      SkipSqlBlanks(value);
+      return value;
+    }
+    return std::string_view();
+  };
+  const auto turn = [&](std::string_view name, std::initializer_list<std::string_view> off) {
+    const std::string_view value = value_of(name);
+    if (value.empty()) return;
+    session.unchecked = std::ranges::any_of(off, [&](std::string_view text) { return value.starts_with(text); });
+  };
+  if (dialect == SqlDialect::kMysql) turn("foreign_key_checks", {"0", "off"});
+  if (dialect == SqlDialect::kSqlite) turn("foreign_keys", {"0", "off", "no", "false"});
+  if (dialect != SqlDialect::kPostgres) return;
+  turn("session_replication_role", {"replica", "'replica"});
+  if (lower.find("disable trigger all") != lower.npos) session.unchecked = true;
+  if (const std::string_view path = value_of("search_path"); !path.empty()) {
+    std::string_view written = line.substr(static_cast<std::size_t>(path.data() - lower.data()));
+    if (!TakeSqlName(written, " ,;\t\r\n", session.schema)) session.schema.clear();
+  }
+}
+
+/// Follows the settings that decide what a backslash in a string means.
 void TakeSetting(std::string_view line, SqlDialect dialect, SqlText& text) {
   if (dialect == SqlDialect::kPostgres) {
     constexpr std::string_view kSetting = "SET standard_conforming_strings = ";
@@ -203,10 +262,11 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
   SetDialect(DialectOfFormat(table_.name), front);
   front_ = std::make_unique<const DumpPlace>(std::move(front));
   const auto make = [](ValueRule rule, auto& list) {
-    for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kBytesHex); ++type) {
+    for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kEnum); ++type) {
       rule.type = static_cast<ValueType>(type);
       const bool used = rule.type == ValueType::kText || rule.type >= ValueType::kInt;
-      list.push_back(used ? std::make_unique<const ValueKey>(rule) : nullptr);
+      const bool labels = rule.type == ValueType::kEnum;
+      list.push_back(used && !labels ? std::make_shared<const ValueKey>(rule) : nullptr);
     }
   };
   ValueRule rule;
@@ -219,6 +279,12 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
 }
 
 SqlDumpFormat::~SqlDumpFormat() = default;
+
+struct SqlDumpFormat::RowScratch : Scratch {
+  std::vector<SqlValue::Is> kinds;  ///< the kinds of `fields`
+};
+
+std::unique_ptr<TableFormat::Scratch> SqlDumpFormat::MakeScratch() const { return std::make_unique<RowScratch>(); }
 
 const DumpPlace& SqlDumpFormat::PlaceOf(const ScanState& state) const { return state.dump ? *state.dump : *front_; }
 
@@ -250,7 +316,9 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
   };
   const auto take_name = [&](std::string& name) {
     SkipSqlBlanks(text);
+    const bool quoted = text.starts_with('"');
     const bool taken = TakeSqlName(text, kStops, name);
+    if (!quoted) name = LowerText(name);
     SkipSqlBlanks(text);
     return taken;
   };
@@ -285,7 +353,7 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
   return usual && text.empty() ? Statement::kCopy : Statement::kUnknownCopy;
 }
 
-void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
+bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
   const DumpPlace& place = PlaceOf(state);
   SqlDialect dialect = place.dialect;
   SqlText text = place.text;
@@ -296,6 +364,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   const bool postgres = dialect == SqlDialect::kPostgres;
   std::string statement, create;
   bool insert = false;
+  Session session = place.session;
   SqlTarget copy;
   Statement is = Statement::kOther;
   if (!place.statement.empty()) is = ParseCopy(statement = place.statement + std::string(line), copy);
@@ -306,39 +375,80 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
                       "this line ends the rows of a COPY that was not found: only COPY ... FROM stdin at the front "
                       "of a line is known; --force-format leaves such rows as they are");
     }
-    if (line.starts_with('\\') && postgres) return;  // this is a command of psql, in which quotes have another meaning
+    if (line.starts_with('\\') && postgres) {  // a command of psql, whose quotes have another meaning
+      if (line.starts_with("\\connect ") || line.starts_with("\\c ")) {
+        // The tables of the database before are out of reach.
+        DumpPlace& next = Change(state);
+        next.tables = nullptr;
+        next.enums = nullptr;
+        next.session = {};
+        next.part = nullptr;
+      }
+      return false;
+    }
     if (postgres && (is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
     std::string_view words = line;
     SkipSqlBlanks(words);
     insert = !place.inserts && text.between() && gpusort::BeginsInsert(words);
     TakeSetting(line, dialect, text);
+    if (!text.open) TakeSession(line, dialect, session);
   }
-  if (is == Statement::kCopy) return BeginRows(copy, state);
+  if (is == Statement::kCopy) {
+    BeginRows(copy, state);
+    return false;
+  }
   if (is == Statement::kUnknownCopy && !force_) {
     throw BadRecord(at,
                     "the rows of this COPY have options that are not known, like those of CSV: only text with the "
                     "usual delimiter is sorted; --force-format leaves the rows as they are");
   }
   if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
-  if (!place.create.empty() || (text.between() && BeginsCreateTable(line))) create = place.create + std::string(line);
-  TakeSql(line, dialect, text);
+  const auto describes = [&] { return BeginsCreateTable(line) || BeginsCreateType(line) || BeginsAlterTable(line); };
+  if (!place.create.empty() || (text.between() && describes())) create = place.create + std::string(line);
+  const bool left = TakeSql(line, dialect, text);
   std::shared_ptr<const SqlTable> table;
+  std::optional<SqlEnum> type;
   if (!create.empty() && (!text.open || create.size() > kMostTable)) {
-    if (!text.open) table = ParseCreateTable(create, dialect);
+    if (!text.open) {
+      static const std::vector<SqlEnum> none;
+      table = ParseCreateTable(create, dialect, place.enums ? *place.enums : none);
+      type = ParseCreateEnum(create, dialect);
+      SqlTarget altered;
+      if (RefersToItself(create, dialect, altered)) {
+        if (const SqlTable* const known = FindTable(altered, place)) {
+          auto changed = std::make_shared<SqlTable>(*known);
+          changed->refers_to_itself = true;
+          table = std::move(changed);
+        }
+      }
+    }
     create.clear();
   }
   if (place.any && dialect == place.dialect && text == place.text && statement == place.statement &&
-      create == place.create && !table && !insert) {
-    return;
+      create == place.create && !table && !type && !insert && session == place.session) {
+    return left;
   }
   DumpPlace& next = Change(state);
   next.dialect = dialect;
   next.text = std::move(text);
   next.statement = std::move(statement);
   next.create = std::move(create);
+  next.session = std::move(session);
+  if (table && table->schema.empty() && !next.session.schema.empty()) {
+    auto named = std::make_shared<SqlTable>(*table);
+    named->schema = next.session.schema;
+    table = std::move(named);
+  }
   if (table) next.tables = std::make_shared<const TableList>(std::move(table), next.tables);
+  if (type) {
+    auto enums =
+        next.enums ? std::make_shared<std::vector<SqlEnum>>(*next.enums) : std::make_shared<std::vector<SqlEnum>>();
+    enums->push_back(std::move(*type));
+    next.enums = std::move(enums);
+  }
   next.any = true;
-  next.inserts |= insert;
+  next.inserts |= insert || left;
+  return left;
 }
 
 KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) const {
@@ -348,10 +458,20 @@ KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) co
   if (place.seen.size() < kMostTables && std::ranges::count(place.seen, place.table) == 0) {
     place.seen.push_back(place.table);
   }
+  // An unquoted name of PostgreSQL is in lower case. Names of SQLite, and of columns of MySQL, have no case.
+  const bool postgres = place.dialect == SqlDialect::kPostgres, lite = place.dialect == SqlDialect::kSqlite;
+  const auto is = [&](const std::string& name, const std::string& in_dump, bool no_case) {
+    return name == in_dump || (no_case ? IsSameSqlName(name, in_dump) : postgres && LowerText(name) == in_dump);
+  };
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const Name& name = names_[key];
-    if (name.table != target.table || (!name.schema.empty() && name.schema != target.schema)) continue;
-    const auto found = std::ranges::find(target.columns, name.column);
+    if (!is(name.table, target.table, lite)) continue;
+    if (!name.schema.empty() && !is(name.schema, target.schema, lite)) continue;
+    auto found = std::ranges::find(target.columns, name.column);
+    if (found == target.columns.end()) {
+      found = std::ranges::find_if(target.columns,
+                                   [&](const std::string& column) { return is(name.column, column, !postgres); });
+    }
     if (found == target.columns.end()) {
       std::string columns;
       for (const std::string& column : target.columns) columns += (columns.empty() ? "" : ", ") + column;
@@ -385,119 +505,185 @@ void SqlDumpFormat::EndRows(ScanState& state) {
 SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState& state) const {
   const DumpPlace* place = &PlaceOf(state);
   Insert insert;
-  if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'r') || !place->text.between() ||
-      !place->statement.empty()) {
+  if (text.empty() || !place->text.between() || !place->statement.empty()) return insert;
+  const bool after = state.mode == kAfterInsert;
+  const auto set_kind = [&](bool unfinished) {
+    insert.is = unfinished ? InsertHead::kUnfinished : InsertHead::kRows;
     return insert;
+  };
+  // Statements that follow each other directly have no white space and no comment between them.
+  if (!after || !text.starts_with(place->part->head)) {
+    if (Lower(text[0]) != 'i' && Lower(text[0]) != 'r' && !IsSpace(text[0]) && text[0] != '/' && text[0] != '-' &&
+        text[0] != '#') {
+      return insert;
+    }
+    const LeadOfStatement lead = SkipLead(text, place->dialect, after);
+    if (lead.size > kMostHead || (!lead.ended && text.size() > kMostHead)) return insert;
+    if (!lead.ended && after) return set_kind(true);
+    if (!lead.ended) {  // a comment, or the white space of a line, without its end: no INSERT is on this line
+      if (text.find('\n') == text.npos) insert.is = InsertHead::kUnfinished;
+      return insert;
+    }
+    insert.lead = lead.size;
+    text.remove_prefix(lead.size);
   }
-  if (state.mode == kAfterInsert && text.starts_with(place->part->head)) {
-    // White space after the newline of a statement's head belongs to the row.
+  if (after && text.starts_with(place->part->head)) {
+    // White space after the newline of a head belongs to the row.
     const std::size_t size = place->part->head.size();
     std::size_t row = size;
     while (text[size - 1] == '\n' && row < text.size() && IsSpace(text[row])) ++row;
-    if (row == text.size() || text[row] == '(') {
-      insert.is = row == text.size() ? InsertHead::kUnfinished : InsertHead::kRows;
+    bool unfinished = false;
+    if (BeginsRow(text.substr(row), unfinished) || unfinished) {
       insert.size = size;
       insert.goes_on = true;
-      return insert;
+      return set_kind(unfinished);
     }
   }
-  InsertHead head = ParseInsertHead(text.substr(0, kMostHead));
+  if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'r')) return insert;
+  InsertHead head = ParseInsertHead(text.substr(0, kMostHead), place->dialect);
   insert.is = head.is == InsertHead::kUnfinished && text.size() >= kMostHead ? InsertHead::kNone : head.is;
   insert.size = head.size;
   insert.target = std::move(head.target);
-  if (insert.is != InsertHead::kRows || place->dialect != SqlDialect::kUnknown) return insert;
-  const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
-  if (dialect == SqlDialect::kUnknown) {
-    throw BadRecord(0,
-                    "the dump does not show which program has written it: give --format mysqldump, pgdump or "
-                    "sqlitedump");
+  if (insert.is != InsertHead::kRows) return insert;
+  if (place->dialect == SqlDialect::kUnknown) {
+    const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
+    if (dialect == SqlDialect::kUnknown) {
+      throw BadRecord(0,
+                      "the dump does not show which program has written it: give --format mysqldump, pgdump or "
+                      "sqlitedump");
+    }
+    SetDialect(dialect, Change(state));
   }
-  SetDialect(dialect, Change(state));
   return insert;
+}
+
+const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpPlace& place) {
+  const std::string& schema = target.schema.empty() ? place.session.schema : target.schema;
+  for (const bool no_case : {false, true}) {
+    const auto is = [&](const std::string& a, const std::string& b) { return no_case ? IsSameSqlName(a, b) : a == b; };
+    for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
+      const SqlTable& table = *list->table;
+      const bool in_schema = schema.empty() || table.schema.empty() || is(table.schema, schema);
+      if (in_schema && is(table.table, target.table)) return &table;
+    }
+    if (place.dialect == SqlDialect::kPostgres) break;
+  }
+  return nullptr;
 }
 
 std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpPlace& place) const {
   auto part = std::make_shared<InsertPart>();
   SqlTarget target = given;
-  const SqlTable* table = nullptr;
-  for (const TableList* list = place.tables.get(); list != nullptr && table == nullptr; list = list->before.get()) {
-    const bool same = list->table->table == target.table &&
-                      (target.schema.empty() || list->table->schema.empty() || list->table->schema == target.schema);
-    if (same) table = list->table.get();
-  }
+  const SqlTable* const table = FindTable(target, place);
+  if (target.schema.empty()) target.schema = place.session.schema;
+  if (table != nullptr) target.table = table->table;
   if (table != nullptr && target.columns.empty()) {
     for (const SqlTable::Column& column : table->columns) {
       if (!column.generated) target.columns.push_back(column.name);
     }
   }
-  part->schema_name = target.schema;
-  part->table_name = target.table;
+  const auto is_name = [&](const std::string& name) {
+    return [&](const std::string& other) {
+      return name == other || (place.dialect != SqlDialect::kPostgres && IsSameSqlName(name, other));
+    };
+  };
   part->table = target.name();
   part->wanted = FindKeys(target, place);
-  std::vector<ValueType> types(target.columns.size(), ValueType::kText);
-  for (std::size_t i = 0; table != nullptr && i < types.size(); ++i) {
-    const auto found = std::ranges::find(table->columns, target.columns[i], &SqlTable::Column::name);
-    if (found != table->columns.end()) types[i] = found->type;
+  part->refers_to_itself = table != nullptr && table->refers_to_itself && !place.session.unchecked;
+  std::vector<const SqlTable::Column*> columns(target.columns.size());
+  for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
+    const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
+    if (found != table->columns.end()) columns[i] = &*found;
   }
+  const auto order_of = [&](std::size_t column, const Orders& orders) -> InsertPart::Order {
+    const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
+    if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
+    ValueRule rule = orders[0]->rule();
+    rule.type = type;
+    rule.labels = columns[column]->labels;
+    return std::make_shared<const ValueKey>(rule);
+  };
   part->by.resize(names_.size());
   for (const KeyColumns::Wanted& wanted : part->wanted.by_column) {
-    const auto& orders = of_key_[wanted.key];
-    if (table == nullptr || orders.empty()) continue;
-    part->by[wanted.key] = orders[static_cast<unsigned>(types[wanted.column])].get();
+    const Orders& orders = of_key_[wanted.key];
+    if (table != nullptr && !orders.empty()) part->by[wanted.key] = order_of(wanted.column, orders);
   }
-  const auto order_of = [&](std::size_t column) { return of_type_[static_cast<unsigned>(types[column])].get(); };
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    // In other types, equal values can have different texts, such as 1.0 and 1.00.
-    part->columns.push_back(types[i] == ValueType::kInt ? order_of(i) : nullptr);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    // Other types have values that are equal and differ as text, such as 1.0 and 1.00.
+    const bool whole = columns[i] != nullptr && columns[i]->type == ValueType::kInt;
+    part->columns.push_back(whole ? order_of(i, of_type_) : nullptr);
   }
   if (table == nullptr) return part;
   for (const std::string& name : table->primary) {
-    const auto found = std::ranges::find(target.columns, name);
+    const auto found = std::ranges::find_if(target.columns, is_name(name));
     if (found == target.columns.end()) {
       part->primary.clear();
       break;
     }
     const auto column = static_cast<std::size_t>(found - target.columns.begin());
-    part->primary.emplace_back(column, order_of(column));
+    part->primary.emplace_back(column, order_of(column, of_type_));
   }
   return part;
 }
 
-void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view head, ScanState& state) const {
+void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const {
   if (insert.goes_on) return;
   if (state.mode == kAfterInsert) ++state.count;
   DumpPlace& place = Change(state);
   place.any = true;
   auto part = std::make_shared<InsertPart>(*MakePart(insert.target, place));
-  part->head = head;
+  part->head = text.substr(0, insert.size);
   place.part = std::move(part);
 }
 
-void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanState& state) const {
+void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const {
   const InsertPart& part = *PlaceOf(state).part;
   if (part.decided && part.several == several) return;
-  // The head of a statement with several rows is a part of its own: SQL before the rows. The rows are the next part.
-  state.count += part.decided ? 2 : 1;
-  state.row = 0;
+  if (several && *no_gaps_ != '\0') {
+    throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
+                                       no_gaps_ +
+                                       ": write the dump with one row a statement (mysqldump "
+                                       "--skip-extended-insert)");
+  }
+  if (part.decided && part.ends_differ) {
+    throw BadRecord(at,
+                    "the INSERT statements with one row before this one end in different ways, so that their rows "
+                    "cannot be sorted together with those of statements with several rows: write the dump with one "
+                    "row a statement");
+  }
   auto next = std::make_shared<InsertPart>(part);
+  if (part.decided) {
+    next->singles = state.row;
+  } else {
+    // The head of a first statement with several rows is SQL before the rows, which are the next part.
+    ++state.count;
+    state.row = 0;
+  }
   next->decided = true;
   next->several = several;
   next->separator = separator;
   Change(state).part = std::move(next);
 }
 
-void SqlDumpFormat::EndInsert(std::string_view tail, std::uint64_t at, ScanState& state) const {
+void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const {
   state.mode = kAfterInsert;
-  const InsertPart& part = *PlaceOf(state).part;
-  if (!part.several || (part.ended && part.tail == tail)) return;
-  if (part.ended) {
+  const DumpPlace& place = PlaceOf(state);
+  const InsertPart& part = *place.part;
+  const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
+  if (part.ended && (!differs || part.ends_differ)) return;
+  if (part.several && part.ended) {
+    if (ClauseOf(part.tail, place.dialect) == ClauseOf(after.tail, place.dialect)) return;
     throw BadRecord(at,
                     "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "
                     "together: write the dump with one row a statement");
   }
   auto next = std::make_shared<InsertPart>(part);
-  next->ended = true;
-  next->tail = tail;
+  next->ends_differ = differs;
+  if (!part.ended) {
+    next->ended = true;
+    next->tail = after.tail;
+    next->end = end;
+  }
   Change(state).part = std::move(next);
 }
 
@@ -508,12 +694,26 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   out << state.mode << ' ' << state.count << ' ' << state.row << ' ' << unsigned(place.dialect) << ' ';
   const SqlText& text = place.text;
   out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.escapes_before << ' ' << text.open
-      << ' ' << text.trigger << ' ' << text.end << ' ';
+      << ' ' << text.trigger << ' ' << text.brackets << ' ' << text.end << ' ';
   put(text.tag);
   put(text.delimiter);
   put(place.table);
   put(place.statement);
   put(place.create);
+  put(place.session.schema);
+  out << place.session.unchecked << ' ';
+  const auto put_all = [&](const std::vector<std::string>& texts) {
+    out << texts.size() << ' ';
+    for (const std::string& one : texts) put(one);
+  };
+  static const std::vector<SqlEnum> none;
+  const std::vector<SqlEnum>& enums = place.enums ? *place.enums : none;
+  out << enums.size() << ' ';
+  for (const SqlEnum& type : enums) {
+    put(type.schema);
+    put(type.name);
+    put_all(type.labels);
+  }
   out << place.any << ' ' << place.inserts << ' ';
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const auto& columns = place.wanted.by_column;
@@ -521,8 +721,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     out << (key < place.named.size() && place.named[key]) << ' ' << (column == columns.end() ? 0 : column->column + 1)
         << ' ';
   }
-  out << place.seen.size() << ' ';
-  for (const std::string& table : place.seen) put(table);
+  put_all(place.seen);
   std::vector<const SqlTable*> tables;
   for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
     tables.push_back(list->table.get());
@@ -534,18 +733,21 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     out << (*table)->columns.size() << ' ';
     for (const SqlTable::Column& column : (*table)->columns) {
       put(column.name);
-      out << static_cast<unsigned>(column.type) << ' ';
+      out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ';
+      put_all(column.labels);
     }
-    out << (*table)->primary.size() << ' ';
-    for (const std::string& name : (*table)->primary) put(name);
+    put_all((*table)->primary);
+    out << (*table)->refers_to_itself << ' ';
   }
   out << (place.part != nullptr) << ' ';
   if (place.part == nullptr) return out.str();
   const InsertPart& part = *place.part;
   put(part.head);
-  out << part.decided << ' ' << part.several << ' ' << part.ended << ' ';
+  out << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' ' << part.ends_differ
+      << ' ';
   put(part.separator);
   put(part.tail);
+  put(part.end);
   return out.str();
 }
 
@@ -575,43 +777,66 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   place.text.escapes_before = number() != 0;
   place.text.open = number() != 0;
   place.text.trigger = number() != 0;
+  place.text.brackets = static_cast<unsigned>(number());
   place.text.end = static_cast<unsigned>(number());
   place.text.tag = name();
   place.text.delimiter = name();
   place.table = name();
   place.statement = name();
   place.create = name();
+  place.session.schema = name();
+  place.session.unchecked = number() != 0;
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (std::uint64_t left = number(); left > 0 && in; --left) all.push_back(name());
+    return all;
+  };
+  std::vector<SqlEnum> enums;
+  for (std::uint64_t left = number(); left > 0 && in; --left) {
+    SqlEnum& type = enums.emplace_back();
+    type.schema = name();
+    type.name = name();
+    type.labels = names();
+  }
+  if (!enums.empty()) place.enums = std::make_shared<const std::vector<SqlEnum>>(std::move(enums));
   place.any = number() != 0;
   place.inserts = number() != 0;
   for (std::size_t key = 0; key < names_.size(); ++key) {
     place.named.push_back(number() != 0);
     if (const std::uint64_t column = number(); column > 0) place.wanted.Add(column - 1, key);
   }
-  for (std::uint64_t left = number(); left > 0 && in; --left) place.seen.push_back(name());
+  place.seen = names();
   for (std::uint64_t left = number(); left > 0 && in; --left) {
     auto table = std::make_shared<SqlTable>();
     table->schema = name();
     table->table = name();
     for (std::uint64_t columns = number(); columns > 0 && in; --columns) {
-      std::string column = name();
-      const std::uint64_t type = std::min<std::uint64_t>(number(), of_type_.size() - 1);
-      table->columns.push_back({std::move(column), static_cast<ValueType>(type)});
+      SqlTable::Column& column = table->columns.emplace_back();
+      column.name = name();
+      column.type = static_cast<ValueType>(std::min<std::uint64_t>(number(), of_type_.size() - 1));
+      column.generated = number() != 0;
+      column.labels = names();
+      if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
-    for (std::uint64_t columns = number(); columns > 0 && in; --columns) table->primary.push_back(name());
+    table->primary = names();
+    table->refers_to_itself = number() != 0;
     place.tables = std::make_shared<const TableList>(std::move(table), place.tables);
   }
   if (number() != 0) {
     const std::string head = name();
-    // This parses the head as if a row followed it.
-    const InsertHead parsed = ParseInsertHead(head + "(");
+    // The head was followed by a row.
+    const InsertHead parsed = ParseInsertHead(head + "(", place.dialect);
     if (parsed.is == InsertHead::kRows && in) {
       auto part = std::make_shared<InsertPart>(*MakePart(parsed.target, place));
       part->head = head;
       part->decided = number() != 0;
       part->several = number() != 0;
+      part->singles = number();
       part->ended = number() != 0;
+      part->ends_differ = number() != 0;
       part->separator = name();
       part->tail = name();
+      part->end = name();
       place.part = std::move(part);
     } else {
       in.setstate(std::ios::failbit);
@@ -649,11 +874,24 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
   const Insert insert = FindInsert(text, state);
   if (insert.is == InsertHead::kUnfinished) return p;
   if (insert.is == InsertHead::kRows) {
-    BeginInsert(insert, text.substr(0, insert.size), state);
-    const InsertPart& part = *PlaceOf(state).part;
-    state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
-    state.lexer = 0;
-    return SkipSpace(p + insert.size, end);
+    const Byte* const head = p + insert.lead;
+    if (insert.lead > 0 && !insert.goes_on) {
+      // What stands before the first statement of a part is no part of it.
+      if (std::find(p, head, Byte{'\n'}) == head) {
+        if (state.mode == kAfterInsert) ++state.count;
+        state.mode = kSql;
+        marks.Add(head, state);
+        return head;
+      }
+    } else {
+      BeginInsert(insert, text.substr(insert.lead), state);
+      // A comment or an empty line between two statements has its place among the rows.
+      if (insert.lead > 0) DecidePart(true, {}, marks.At(p), state);
+      const InsertPart& part = *PlaceOf(state).part;
+      state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
+      state.lexer = 0;
+      return SkipSpace(head + insert.size, end);
+    }
   }
   const Byte* const newline = FindByte(p, end, '\n');
   if (newline == end) return p;
@@ -691,29 +929,19 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       }
       case kAfterFirstRow:
       case kAfterLaterRow: {
-        const AfterRow after = ParseAfterRow(p, end);
-        if (after.is == AfterRow::kUnknown) {
-          throw BadRecord(marks.At(after.stop),
-                          "a comment, a backslash or a dollar sign stands between a row of an INSERT and the end "
-                          "of the statement, where such text is not read");
-        }
-        if (!after.sure) {
+        const DumpPlace& place = PlaceOf(state);
+        const AfterRow after = ParseAfterRow(p, end, place.dialect, place.text.escapes);
+        if (after.is == AfterRow::kUnfinished || !after.sure) {
           if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
           throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
         }
         const bool several = after.is == AfterRow::kComma;
-        if (const InsertPart& part = *PlaceOf(state).part;
-            several && state.mode == kAfterFirstRow && part.decided && !part.several) {
-          throw BadRecord(marks.At(p),
-                          "an INSERT with several rows follows one with a single row, and their rows are not sorted "
-                          "together: write the dump with one row a statement (mysqldump --skip-extended-insert)");
-        }
-        if (state.mode == kAfterFirstRow) DecidePart(several, Text(p, after.stop), state);
+        if (state.mode == kAfterFirstRow) DecidePart(several, Text(p, after.stop), marks.At(p), state);
         ++state.row;
         if (several) {
           state.mode = kNextRow;
         } else {
-          EndInsert(after.tail, marks.At(p), state);
+          EndInsert(after, Text(p, after.stop), marks.At(p), state);
         }
         p = after.stop;
         marks.Add(p, state);
@@ -722,7 +950,11 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       case kNextRow: {
         const Byte* const row = SkipSpace(p, end);
         if (row == end) return p;
-        if (*row != '(') throw BadRecord(marks.At(row), "no row follows a comma in an INSERT");
+        bool unfinished = false;
+        if (!BeginsRow(Text(row, end), unfinished)) {
+          if (unfinished) return p;
+          throw BadRecord(marks.At(row), "no row follows a comma in an INSERT");
+        }
         state.mode = kLaterRow;
         state.lexer = 0;
         p = row;
@@ -788,15 +1020,33 @@ RecordFormat::Ends SqlDumpFormat::Scan(RecordSpan bytes, ScanState& state) const
 }
 
 std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
-  const DumpPlace& place = PlaceOf(state);
   if (state.mode != kSql && state.mode != kAfterInsert) {
     const bool insert = state.mode > kAfterInsert;
-    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(place.table) +
+    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(PlaceOf(state).table) +
                                      (insert ? ", in an INSERT" : ""));
   }
-  if (place.text.in != SqlText::kNothing || !place.create.empty()) {
-    throw BadRecord(open.size(), place.create.empty() ? "the dump ends inside a string, a quoted name or a comment"
-                                                      : "the dump ends inside a CREATE TABLE");
+  // The last lines may have been kept, because they could have been the beginning of an INSERT.
+  ScanState last = state;
+  std::string_view rest = Text(AsBytes(open.data()), AsBytes(open.data()) + open.size());
+  if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
+    const LeadOfStatement lead = SkipLead(rest, PlaceOf(last).dialect, true);
+    if (lead.ended && gpusort::BeginsInsert(rest.substr(lead.size))) {
+      throw BadRecord(open.size(), "the dump ends inside an INSERT");
+    }
+  }
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+    TakeLine(line, 0, last);
+    if (last.mode == kRows) throw BadRecord(open.size(), "the dump ends inside the rows of a table");
+    rest.remove_prefix(line.size());
+  }
+  const DumpPlace& place = PlaceOf(last);
+  const bool table = BeginsCreateTable(place.create);
+  if (place.text.in != SqlText::kNothing || table || (place.text.open && place.text.brackets > 0)) {
+    throw BadRecord(open.size(), table                                ? "the dump ends inside a CREATE TABLE"
+                                 : place.text.in != SqlText::kNothing ? "the dump ends inside a string, a quoted "
+                                                                        "name or a comment"
+                                                                      : "the dump ends inside brackets");
   }
   const bool empty = !place.any && open.empty();
   if (place.seen.empty() && !empty && !force_) {
@@ -844,9 +1094,9 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
   std::vector<std::string>& texts = scratch.texts;
   fields.assign(keyed ? keys_.size() : part.primary.size(), {});
   texts.resize(std::max(columns.size(), part.primary.size()) + 1);
-  const auto is_hex = [&](const ValueKey* order) {
-    return order != nullptr && order->rule().type == ValueType::kBytesHex;
-  };
+  const bool lite = dialect == SqlDialect::kSqlite;
+  std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
+  if (lite) kinds.resize(fields.size());
   const auto put = [&](const ValueKey* order, const Field& field) {
     if (order == nullptr) return PutWhole(field, out);
     if (field.is != Field::kValue) return order->PutNull(out);
@@ -854,14 +1104,17 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
     order->PutNull(out);
     PutWhole(field, out);
   };
-  std::size_t next = 0;  // the index in `columns`
-  const Byte* p = row + 1;
+  std::size_t next = 0;  // of `columns`
+  const Byte* p = FindByte(row, end, '(') + 1;
   for (std::size_t column = 0; p < end; ++column) {
     const Byte* const stop = ValueEnd(p, end, dialect, escapes);
+    SqlValue::Is kind = SqlValue::kText;
     const auto read = [&](const ValueKey* order, std::string& text) {
       const SqlValue value = ReadSqlValue(Text(p, stop), dialect, escapes, text);
-      Field field{value.text, value.null ? Field::kNull : Field::kValue, static_cast<std::uint64_t>(p - record)};
-      if (!value.hex || is_hex(order)) return field;
+      kind = value.is;
+      Field field{value.text, value.is == SqlValue::kNull ? Field::kNull : Field::kValue,
+                  static_cast<std::uint64_t>(p - record)};
+      if (value.is != SqlValue::kHex || (order != nullptr && order->rule().type == ValueType::kBytesHex)) return field;
       text.clear();
       for (std::size_t i = value.text.size() % 2; i + 1 < value.text.size(); i += 2) {
         text += static_cast<char>(HexDigit(value.text[i]) << 4 | HexDigit(value.text[i + 1]));
@@ -872,36 +1125,77 @@ void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* 
     if (keyed) {
       for (; next < columns.size() && columns[next].column == column; ++next) {
         const std::size_t key = columns[next].key;
-        fields[key] = read(part.by[key] != nullptr ? part.by[key] : &this->keys_[key], texts[next]);
+        fields[key] = read(part.by[key] != nullptr ? part.by[key].get() : &this->keys_[key], texts[next]);
+        if (lite) kinds[key] = kind;
       }
     } else if (primary) {
       for (std::size_t i = 0; i < part.primary.size(); ++i) {
-        if (part.primary[i].first == column) fields[i] = read(part.primary[i].second, texts[i]);
+        if (part.primary[i].first != column) continue;
+        fields[i] = read(part.primary[i].second.get(), texts[i]);
+        if (lite) kinds[i] = kind;
       }
     } else {
-      const ValueKey* const order = column < part.columns.size() ? part.columns[column] : nullptr;
-      put(order, read(order, texts[0]));
+      const ValueKey* const order = column < part.columns.size() ? part.columns[column].get() : nullptr;
+      const Field field = read(order, texts[0]);
+      lite ? PutLite(of_type_, kind, field, true, out) : put(order, field);
     }
     if ((keyed || primary) && column == last) break;
     p = stop + 1;
   }
-  for (const std::size_t key : part.wanted.keys) PutKey(key, fields[key], out, tally, part.by[key]);
-  for (std::size_t i = 0; primary && i < part.primary.size(); ++i) put(part.primary[i].second, fields[i]);
+  for (const std::size_t key : part.wanted.keys) {
+    if (lite && part.by[key] != nullptr && fields[key].is != Field::kMissing) {
+      KeyTally::Column& seen = tally.columns[key];
+      (fields[key].is == Field::kNull ? seen.nulls += 1 : seen.any = true);
+      PutLite(of_key_[key], kinds[key], fields[key], false, out);
+    } else {
+      PutKey(key, fields[key], out, tally, part.by[key].get());
+    }
+  }
+  for (std::size_t i = 0; primary && i < part.primary.size(); ++i) {
+    lite ? PutLite(of_type_, kinds[i], fields[i], false, out) : put(part.primary[i].second.get(), fields[i]);
+  }
+}
+
+void SqlDumpFormat::PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out) {
+  // Null comes first, and last in descending order, unless the key says otherwise.
+  constexpr unsigned kFirst = 0x20, kNumber = 0x40, kText = 0x50, kBlob = 0x60, kLast = 0xF0;
+  const ValueKey& text = *orders[static_cast<unsigned>(ValueType::kText)];
+  const ValueKey& number = *orders[static_cast<unsigned>(ValueType::kDecimal)];
+  const bool reverse = text.rule().descending;
+  if (is == SqlValue::kNull || field.is != Field::kValue) {
+    return out.Put(text.rule().nulls_first.value_or(!reverse) ? kFirst : kLast);
+  }
+  const auto put_class = [&](unsigned code) {
+    out.set_reverse(reverse);
+    out.Put(code);
+    out.set_reverse(false);
+  };
+  if (is == SqlValue::kNumber && keys::IsDecimal({field.text.data(), field.text.data() + field.text.size()})) {
+    put_class(kNumber);
+    number.Put(field.text, out);
+    if (!whole) return;
+    const bool plain = field.text.find_first_not_of("-0123456789") == field.text.npos;
+    put_class(plain ? kNumber : kText);
+    if (!plain) text.Put(field.text, out);
+    return;
+  }
+  put_class(is == SqlValue::kHex ? kBlob : kText);
+  text.Put(field.text, out);
 }
 
 /// Writes the key of a gap: its place among the rows, and the text that follows most rows.
 void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const {
-  if (*no_gaps_ != '\0') {
-    throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
-                                       no_gaps_ +
-                                       ": write the dump with one row a statement (mysqldump "
-                                       "--skip-extended-insert)");
-  }
   const InsertPart& part = *PlaceOf(state).part;
   out.PutCount(state.count);
-  out.Put(0);
-  out.PutWord(state.row - 1);
-  for (const char c : part.separator) out.Put(static_cast<unsigned char>(c));
+  GapKey key{};
+  key.place = state.row - 1;
+  key.separator = part.separator;
+  if (part.singles > 0 && state.row == part.singles) {
+    key.singles = part.singles;
+    key.head = part.head;
+    key.tail = part.end;
+  }
+  PutGapKey(key, out);
   scratch.mark = kGapMark;
   scratch.left_out = check_;
 }
@@ -909,32 +1203,45 @@ void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
                                      Scratch& scratch, FieldWriter& out, KeyTally& tally) const {
   const DumpPlace& before = PlaceOf(state);
-  if (!insert.goes_on && before.part && before.part->table == insert.target.name()) {
-    tally.parted_inserts.Note(Text(begin, begin + insert.size));
+  const Byte* const head = begin + insert.lead;
+  if (insert.lead > 0 && !insert.goes_on) {
+    if (state.mode == kAfterInsert) ++state.count;
+    state.mode = kSql;
+    out.PutCount(state.count);
+    return head;
   }
-  BeginInsert(insert, Text(begin, begin + insert.size), state);
-  const Byte* const head_end = begin + insert.size;
+  const bool again = !insert.goes_on && before.part != nullptr;
+  const std::string last_table = again ? before.part->table : "";
+  BeginInsert(insert, Text(head, end), state);
+  if (again && last_table == PlaceOf(state).part->table) tally.parted_inserts.Note(Text(head, head + insert.size));
+  if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
+  if (insert.lead > 0) DecidePart(true, {}, 0, state);
+  const Byte* const head_end = head + insert.size;
   if (const InsertPart& part = *PlaceOf(state).part; part.decided && part.several) {
     PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;
   }
+  const DumpPlace& place = PlaceOf(state);
   const Byte* const row = SkipSpace(head_end, end);
-  const Byte* const row_end = RowEnd(row, end, begin, PlaceOf(state));
-  const AfterRow after = ParseAfterRow(row_end, end);
+  const Byte* const row_end = RowEnd(row, end, begin, place);
+  const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
-  const bool several = after.is == AfterRow::kComma;
-  if (several) {
-    out.PutCount(state.count + (PlaceOf(state).part->decided ? 1 : 0));
-    DecidePart(true, Text(row_end, after.stop), state);
+  if (after.is == AfterRow::kComma) {
+    const bool decided = place.part->decided;
+    if (!decided) out.PutCount(state.count);
+    DecidePart(true, Text(row_end, after.stop), 0, state);
+    if (decided) PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;
   }
-  DecidePart(false, {}, state);
+  DecidePart(false, {}, 0, state);
   out.PutCount(state.count);
+  out.Put(1);
+  scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
   PutRowKeys(begin, row, row_end, PlaceOf(state), scratch, out, tally);
   ++state.row;
-  EndInsert(after.tail, 0, state);
+  EndInsert(after, Text(row_end, after.stop), 0, state);
   return after.stop;
 }
 
@@ -950,7 +1257,8 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
     PutRowKeys(begin, row, row_end, place, scratch, out, tally);
     ++state.row;
   }
-  const AfterRow after = ParseAfterRow(row_end, end);
+  const DumpPlace& place = PlaceOf(state);
+  const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   const bool usual = after.is == AfterRow::kComma && Text(row_end, after.stop) == PlaceOf(state).part->separator;
   if (state.mode == kNextRow) {
@@ -960,7 +1268,7 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
   }
   PutGap(state, scratch, out);
   state.mode = kNextRow;
-  if (after.is == AfterRow::kEnd) EndInsert(after.tail, 0, state);
+  if (after.is == AfterRow::kEnd) EndInsert(after, Text(row_end, after.stop), 0, state);
   return after.stop;
 }
 
@@ -975,7 +1283,9 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   }
   if (state.mode == kSql || state.mode == kAfterInsert) {
     const Insert insert = FindInsert(text, state);
-    if (insert.is == InsertHead::kRows) {
+    // Lines before the first statement of a part are records of their own.
+    const bool lines = insert.lead > 0 && !insert.goes_on && text.substr(0, insert.lead).find('\n') != text.npos;
+    if (insert.is == InsertHead::kRows && !lines) {
       return static_cast<std::uint64_t>(PutInsert(begin, end, insert, state, scratch, out, tally) - begin);
     }
     if (state.mode == kAfterInsert) ++state.count;
@@ -997,7 +1307,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   if (place.between() && gpusort::BeginsInsert(words)) {
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
-  if (!ends_rows) TakeLine(line, 0, state);
+  if (!ends_rows && TakeLine(line, 0, state)) tally.left_inserts.Note(line.substr(0, line.size() - 1));
   return size;
 }
 

@@ -3,9 +3,9 @@
 // because every key begins with the number of a part of the dump. A part is rows, or the SQL before or after rows.
 //
 // Outside of rows, a record is a line. In a COPY block, a record is a row, as in pgcopy. An INSERT with one row is a
-// record. In an INSERT with several rows, each row is a record, together with the comma after it. The text between the
-// last row of a statement and the first row of the next one is a record, too, called a gap. The key of a gap is its
-// place among the rows. The output has the gap at this place again (runs/gap_filler.hpp).
+// record. From the first INSERT with several rows on, each row is a record, together with the comma after it. The text
+// between the last row of a statement and the first row of the next one is a record, too, called a gap. The key of a
+// gap is its place among the rows, and it keeps that place in the output (runs/gap_filler.hpp).
 //
 // A key names its table: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in place. Start at Scan.
 #pragma once
@@ -40,6 +40,7 @@ class SqlDumpFormat : public CopyFormat {
   bool has_gaps() const override { return true; }
 
  protected:
+  std::unique_ptr<Scratch> MakeScratch() const override;
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
 
@@ -48,6 +49,8 @@ class SqlDumpFormat : public CopyFormat {
     std::string schema, table, column;  ///< empty `schema`: the key names only table and column
   };
   struct Marks;
+  struct RowScratch;
+  using Orders = std::vector<std::shared_ptr<const ValueKey>>;
   Name ParseName(const ColumnKey& key) const;
   enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
   /// Returns the kind of the SQL statement at the beginning of `text`. For kCopy, sets `copy` to the statement's table
@@ -57,9 +60,9 @@ class SqlDumpFormat : public CopyFormat {
   /// Replaces the place in `state` by a copy, and returns the copy. The caller may change it until the next call of a
   /// function with `state`.
   DumpPlace& Change(ScanState& state) const;
-  /// Updates `state` for one line of SQL. Throws BadRecord at offset `at` if the line completes a COPY statement that
-  /// cannot be parsed.
-  void TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
+  /// Updates `state` for one line of SQL. Returns true if an INSERT begins after other text of the line. Throws
+  /// BadRecord at offset `at` if the line completes a COPY statement that cannot be parsed.
+  bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   /// Finds the columns of the keys in a table of `place`. Throws Error(kUsage) if a column is missing.
   KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
   void BeginRows(const SqlTarget& copy, ScanState& state) const;
@@ -68,22 +71,26 @@ class SqlDumpFormat : public CopyFormat {
   /// The beginning of an INSERT with rows.
   struct Insert {
     InsertHead::Is is = InsertHead::kNone;
-    std::size_t size = 0;   ///< the size of the text before the first row, in bytes
-    bool goes_on = false;   ///< true: the rows are sorted together with the rows of the statement before
+    std::size_t lead = 0;  ///< the size of the white space and the comments before the statement, in bytes
+    std::size_t size = 0;  ///< the size of the text before the first row, without `lead`
+    bool goes_on = false;  ///< true: the rows are sorted together with those of the statement before
     SqlTarget target;
   };
-  /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line. Throws BadRecord if it is not
-  /// known from which database the dump is.
+  /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
+  /// INSERT. Throws BadRecord if it is not known from which database the dump is.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Begins a statement with rows. If the rows begin a new part of the dump, DecidePart() decides later whether each
-  /// row or each statement is a record.
-  void BeginInsert(const Insert& insert, std::string_view head, ScanState& state) const;
-  /// Decides if each row or each statement of this part of the dump is a record. Call this when the first row of a
-  /// statement was read. `several` is true if another row follows in the statement, and `separator` is the text between
-  /// the two rows.
-  void DecidePart(bool several, std::string_view separator, ScanState& state) const;
-  void EndInsert(std::string_view tail, std::uint64_t at, ScanState& state) const;
+  /// Begins a statement with rows at the beginning of `text`. If its rows are a new part of the dump, it is decided
+  /// later whether each row or each statement is a record.
+  void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
+  /// Decides if each row or each statement is a record in this part of the dump, from here on. Call this when the first
+  /// row of a statement was read. `several` is true if another row follows it, and `separator` is the text between the
+  /// two. Throws BadRecord at offset `at` if the statements so far have different ends.
+  void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
+  /// Ends a statement, whose text after the last row is `end`, with the semicolon and the newline.
+  void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
   std::shared_ptr<const InsertPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
+  /// Finds the last CREATE TABLE of the table. Returns null if there is none.
+  static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
 
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
   const Byte* ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
@@ -93,6 +100,9 @@ class SqlDumpFormat : public CopyFormat {
                            KeyTally& tally) const;
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
   const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place) const;
+  /// Writes the key of a value of SQLite: null, then numbers, then texts, then blobs. `orders` are the orders of a
+  /// column by ValueType. With `whole`, numbers that are equal and written differently have different keys.
+  static void PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out);
   void PutRowKeys(const Byte* record, const Byte* row, const Byte* end, const DumpPlace& place, Scratch& scratch,
                   FieldWriter& out, KeyTally& tally) const;
 
@@ -104,10 +114,10 @@ class SqlDumpFormat : public CopyFormat {
   const bool strip_;         ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;  ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
-  /// Key orders for columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
-  std::vector<std::unique_ptr<const ValueKey>> of_type_;
-  /// For each key of the user that has no type: the key orders by ValueType, as in `of_type_`.
-  std::vector<std::vector<std::unique_ptr<const ValueKey>>> of_key_;
+  /// The orders of columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
+  Orders of_type_;
+  /// The same orders for each key of the user that has no type.
+  std::vector<Orders> of_key_;
 };
 
 }  // namespace gpusort

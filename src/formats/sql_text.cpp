@@ -11,8 +11,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Returns the end of the white space at the beginning of [p, end). If the white space has a newline, returns the byte
-/// after the first newline.
+const Byte* AsBytes(std::string_view text) { return reinterpret_cast<const Byte*>(text.data()); }
+
+/// Returns the end of the white space at the front of [p, end), or the byte after its first newline.
 const Byte* SkipToRow(const Byte* p, const Byte* end) {
   while (p != end && IsSpace(static_cast<char>(*p)) && *p != '\n') ++p;
   return p != end && *p == '\n' ? p + 1 : p;
@@ -80,14 +81,20 @@ bool TakeDelimiter(std::string_view line, SqlText& text) {
 
 bool IsSqlWordByte(char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c); }
 
-void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
+bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
   const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
-  if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text)) return;
-  if (!text.delimiter.empty()) return;
+  if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text))
+    return false;
+  if (!text.delimiter.empty()) return false;
   std::size_t at = 0;
+  bool inserts = false;
   const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
   const auto token = [&](unsigned end) {
-    if (!text.open) text.trigger = dialect == SqlDialect::kSqlite && BeginsTrigger(line.substr(at));
+    if (!text.open) {
+      text.trigger = dialect == SqlDialect::kSqlite && BeginsTrigger(line.substr(at));
+      text.brackets = 0;
+      inserts |= BeginsInsert(line.substr(at)) && line.find_first_not_of(kSqlBlanks) < at;
+    }
     text.open = true;
     text.end = end;
   };
@@ -110,7 +117,7 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
       }
       case SqlText::kDollar: {
         const std::size_t found = line.find(text.tag, at);
-        if (found == std::string_view::npos) return;
+        if (found == std::string_view::npos) return inserts;
         at = found + text.tag.size();
         text.in = SqlText::kNothing;
         text.tag.clear();
@@ -118,7 +125,7 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
       }
       case SqlText::kComment:
         at = line.find_first_of("*/", at);
-        if (at == std::string_view::npos) return;
+        if (at == std::string_view::npos) return inserts;
         if (is("*/") || (is("/*") && postgres)) {
           text.depth += is("/*") ? 1 : -1u;
           if (text.depth == 0) text.in = SqlText::kNothing;
@@ -132,9 +139,9 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
         if (IsSpace(c)) {
           ++at;
         } else if (is("--") && (!mysql || rest.size() == 2 || IsSpace(rest[2]))) {
-          return;
+          return inserts;
         } else if (c == '#' && mysql) {
-          return;
+          return inserts;
         } else if (mysql && TakeConditional(rest)) {
           at = line.size() - rest.size();
         } else if (mysql && is("*/")) {
@@ -144,13 +151,17 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
           text.depth = 1;
           at += 2;
         } else if (c == ';') {
-          text.open = text.open && text.trigger && text.end != 2;
+          text.open = text.open && ((text.trigger && text.end != 2) || text.brackets > 0);
           text.end = 1;
           ++at;
         } else if (IsSqlWordByte(c)) {
           const std::size_t from = at;
           const bool ends = text.end == 1 && text.open && TakeSqlWord(rest, "end");
           token(ends ? 2 : 0);
+          if (postgres && TakeSqlWord(rest, "begin")) {  // BEGIN ATOMIC of a function ends with END
+            SkipSpaces(rest);
+            text.trigger |= TakeSqlWord(rest, "atomic");
+          }
           while (at < line.size() && (IsSqlWordByte(line[at]) || (line[at] == '$' && postgres))) ++at;
           if (postgres && at - from == 1 && Lower(c) == 'e' && at < line.size() && line[at] == '\'') {
             text.in = SqlText::kEscapeString;
@@ -160,6 +171,9 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
           token(0);
           ++at;
           const std::string_view tag = c == '$' && postgres ? DollarTag(line, at - 1) : std::string_view{};
+          // As in psql, a semicolon in brackets ends no statement.
+          if (c == '(' && postgres) ++text.brackets;
+          if (c == ')' && text.brackets > 0) --text.brackets;
           if (c == '\'') text.in = text.escapes ? SqlText::kEscapeString : SqlText::kString;
           if (c == '"') text.in = SqlText::kName;
           if (c == '`' && !postgres) text.in = SqlText::kBacktick;
@@ -173,6 +187,7 @@ void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
       }
     }
   }
+  return inserts;
 }
 
 SqlDialect DialectOfLine(std::string_view line) {
@@ -186,7 +201,8 @@ SqlDialect DialectOfLine(std::string_view line) {
     return SqlDialect::kPostgres;
   }
   if (begins({"-- mysql ", "-- mariadb ", "-- dump created by mysql", "-- phpmyadmin", "/*!", "/*m!", "set names",
-              "set sql_mode", "lock tables", "delimiter ", "use `", "-- mydumper"}) ||
+              "set sql_mode", "set foreign_key_checks", "set unique_checks", "lock tables", "delimiter ", "use `",
+              "-- mydumper"}) ||
       (begins({"-- adminer"}) && lower.find("mysql") != lower.npos)) {
     return SqlDialect::kMysql;
   }
@@ -203,7 +219,7 @@ bool TakeSqlText(std::string_view& text, std::string_view what) {
 bool TakeSqlName(std::string_view& text, std::string_view stops, std::string& name) {
   name.clear();
   const char open = text.empty() ? '\0' : text[0];
-  if (open != '"' && open != '`' && open != '[') {
+  if (open != '"' && open != '`' && open != '[' && open != '\'') {
     const std::size_t size = std::min(text.find_first_of(stops), text.size());
     name = text.substr(0, size);
     text.remove_prefix(size);
@@ -238,7 +254,72 @@ void SkipSqlBlanks(std::string_view& text) {
 
 bool BeginsInsert(std::string_view text) { return TakeSqlWord(text, "insert") || TakeSqlWord(text, "replace"); }
 
-InsertHead ParseInsertHead(std::string_view text) {
+const Byte* SkipSqlComment(const Byte* p, const Byte* end, SqlDialect dialect) {
+  const bool mysql = dialect == SqlDialect::kMysql;
+  if (p == end || (*p != '-' && *p != '/' && *p != '#') || (*p == '#' && !mysql)) return p;
+  if (*p != '#') {
+    if (p + 1 == end) return nullptr;
+    if (p[1] != (*p == '-' ? '-' : '*')) return p;
+    if (*p == '-' && mysql) {
+      if (p + 2 == end) return nullptr;
+      if (!IsSpace(static_cast<char>(p[2]))) return p;
+    }
+  }
+  if (*p != '/') {
+    const Byte* const newline = FindByte(p, end, '\n');
+    return newline == end ? nullptr : newline + 1;
+  }
+  unsigned depth = 1;
+  for (p += 2; depth > 0; p += 2) {
+    for (;; ++p) {
+      p = FindAny(p, end, '*', '/');
+      if (end - p < 2) return nullptr;
+      if (*p == '*' && p[1] == '/') break;
+      if (*p == '/' && p[1] == '*' && dialect == SqlDialect::kPostgres) break;
+    }
+    depth += *p == '*' ? -1u : 1;
+  }
+  return p;
+}
+
+LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines) {
+  const Byte* const begin = AsBytes(text);
+  const Byte* const end = begin + text.size();
+  LeadOfStatement lead;
+  const Byte* p = begin;
+  for (;;) {
+    while (p != end && IsSpace(static_cast<char>(*p)) && (lines || *p != '\n')) ++p;
+    lead.size = static_cast<std::size_t>(p - begin);
+    lead.ended = p != end;
+    if (p == end || (!lines && *p == '\n')) return lead;
+    const std::string_view rest = text.substr(lead.size);
+    // A comment of MySQL may hold SQL, which is no comment.
+    std::string_view code = rest;
+    if (dialect == SqlDialect::kMysql && (TakeConditional(code) || (rest.size() < 4 && "/*M!"sv.starts_with(rest)))) {
+      lead.ended = rest.size() >= 4 || rest == "/*!";
+      return lead;
+    }
+    const Byte* const next = SkipSqlComment(p, end, dialect);
+    lead.ended = next != nullptr;
+    if (next == p || next == nullptr) return lead;
+    if (!lines && std::find(p, next, Byte{'\n'}) != next) return lead;
+    p = next;
+  }
+}
+
+bool BeginsRow(std::string_view text, bool& unfinished) {
+  constexpr std::string_view kWord = "row";
+  const std::string_view word = text.substr(0, kWord.size());
+  if (IsWord(word, kWord.substr(0, word.size()))) {
+    text.remove_prefix(word.size());
+    SkipSpaces(text);
+    if (word.size() < kWord.size()) text = {};
+  }
+  unfinished = text.empty();
+  return text.starts_with('(');
+}
+
+InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
   constexpr std::string_view kStops = " .,()\";'`\t\r\n\v\f";
   const std::string_view all = text;
   InsertHead head;
@@ -250,7 +331,7 @@ InsertHead ParseInsertHead(std::string_view text) {
     return stop(IsWord(all, "insert"sv.substr(0, all.size())) || IsWord(all, "replace"sv.substr(0, all.size())));
   }
   if (!BeginsInsert(text)) return stop(false);
-  text.remove_prefix(text.find_first_of(kSqlBlanks) == 6 ? 6 : "replace"sv.size());
+  text.remove_prefix(IsWord(text.substr(0, 6), "insert") ? 6 : "replace"sv.size());
   for (bool more = true; more;) {
     SkipSpaces(text);
     more = false;
@@ -266,16 +347,30 @@ InsertHead ParseInsertHead(std::string_view text) {
   }
   const auto take_name = [&](std::string& name) {
     SkipSpaces(text);
+    const bool quoted = !text.empty() && (text[0] == '"' || text[0] == '`' || text[0] == '[' || text[0] == '\'');
     const bool taken = TakeSqlName(text, kStops, name);
+    if (!quoted && dialect == SqlDialect::kPostgres) name = LowerText(name);
     SkipSpaces(text);
     return taken && !text.empty();
   };
-  // A quoted name without its end may go on after `text`. So may a name at the end of `text`.
-  const auto may_go_on = [&] { return text.empty() || text[0] == '"' || text[0] == '`' || text[0] == '['; };
+  // A name in quotes without its end, or a name at the end of `text`, may go on.
+  const auto may_go_on = [&] {
+    return text.empty() || text[0] == '"' || text[0] == '`' || text[0] == '[' || text[0] == '\'';
+  };
   if (!take_name(head.target.table)) return stop(may_go_on());
   while (TakeSqlText(text, ".")) {
     head.target.schema = std::exchange(head.target.table, {});
     if (!take_name(head.target.table)) return stop(may_go_on());
+  }
+  if (dialect == SqlDialect::kMysql && TakeSqlWord(text, "partition")) {
+    std::string name;
+    SkipSpaces(text);
+    if (!TakeSqlText(text, "(")) return stop(text.empty());
+    do {
+      if (!take_name(name)) return stop(may_go_on());
+    } while (TakeSqlText(text, ","));
+    if (!TakeSqlText(text, ")")) return stop(text.empty());
+    SkipSpaces(text);
   }
   if (TakeSqlText(text, "(")) {
     do {
@@ -294,12 +389,12 @@ InsertHead ParseInsertHead(std::string_view text) {
   if (!TakeSqlWord(text, "values") && !TakeSqlWord(text, "value")) {
     return stop(text.size() < "overriding"sv.size());
   }
-  const auto* const from = reinterpret_cast<const Byte*>(text.data());
+  const Byte* const from = AsBytes(text);
   const Byte* const row = SkipToRow(from, from + text.size());
   head.size = static_cast<std::size_t>(text.data() - all.data()) + static_cast<std::size_t>(row - from);
   SkipSpaces(text);
-  if (text.empty()) return stop(true);
-  if (text[0] != '(') return stop(false);
+  bool unfinished = false;
+  if (!BeginsRow(text, unfinished)) return stop(unfinished);
   head.is = InsertHead::kRows;
   return head;
 }
@@ -416,32 +511,99 @@ const Byte* SkipQuoted(const Byte* p, const Byte* end, unsigned char quote, bool
 
 }  // namespace
 
-AfterRow ParseAfterRow(const Byte* p, const Byte* end) {
+AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes) {
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
   AfterRow after;
   const Byte* const begin = p;
-  while (p != end && IsSpace(static_cast<char>(*p))) ++p;
-  const bool comma = p != end && *p == ',';
-  while (p != end && *p != ';' && !comma) {
-    const bool quote = *p == '\'' || *p == '"' || *p == '`';
-    const Byte* const next = quote ? SkipQuoted(p + 1, end, *p, false) : p + 1;
-    const bool comment = (*p == '-' || *p == '/') && next != end && *next == (*p == '-' ? '-' : '*');
-    if (comment || *p == '#' || *p == '$' || *p == '\\' || (quote && std::find(p, next, Byte{'\\'}) != next)) {
-      after.is = AfterRow::kUnknown;
-      after.stop = p;
-      after.sure = true;
-      return after;
+  // A comma that comes first is between two rows. Another comma is part of a clause, such as ON DUPLICATE KEY UPDATE.
+  bool first = true;
+  for (;;) {
+    while (p != end && IsSpace(static_cast<char>(*p))) ++p;
+    if (p == end) return after;
+    const auto c = static_cast<char>(*p);
+    if (c == ';' || (c == ',' && first)) break;
+    if (const Byte* const next = SkipSqlComment(p, end, dialect); next != p) {
+      if (next == nullptr) return after;
+      p = next;
+      continue;
     }
-    p = next;
+    first = false;
+    if (c == '\'' || c == '"' || (c == '`' && !postgres) || (c == '[' && dialect == SqlDialect::kSqlite)) {
+      const bool prefixed = postgres && c == '\'' && p - begin >= 2 && Lower(static_cast<char>(p[-1])) == 'e' &&
+                            !IsSqlWordByte(static_cast<char>(p[-2]));
+      const bool escaped = c == '\'' ? escapes || prefixed : c == '"' && mysql && escapes;
+      p = SkipQuoted(p + 1, end, c == '[' ? ']' : *p, escaped);
+      continue;
+    }
+    if (c == '$' && postgres && (p == begin || !IsSqlWordByte(static_cast<char>(p[-1])))) {
+      const std::string_view rest = Text(p, end);
+      std::size_t size = 1;
+      while (size < rest.size() && IsSqlWordByte(rest[size])) ++size;
+      if (size == rest.size()) return after;
+      if (rest[size] == '$') {
+        const std::size_t close = rest.find(rest.substr(0, size + 1), size + 1);
+        if (close == rest.npos) return after;
+        p += close + size + 1;
+        continue;
+      }
+    }
+    ++p;
   }
-  if (p == end) return after;
+  const bool comma = *p == ',';
   after.is = comma ? AfterRow::kComma : AfterRow::kEnd;
   after.tail = Text(begin, p);
-  // The byte after the white space shows where the text between the rows ends, unless a newline has shown it already.
-  const Byte* const stop = SkipToRow(p + 1, end);
-  const bool newline = stop[-1] == '\n';
-  after.sure = newline || stop != end;
-  after.stop = comma || newline ? stop : p + 1;
-  return after;
+  if (comma) {
+    // Comments before the next row belong to the text between the two rows.
+    const Byte* stop = SkipToRow(p + 1, end);
+    for (;;) {
+      const Byte* at = stop;
+      while (at != end && IsSpace(static_cast<char>(*at))) ++at;
+      const Byte* const next = SkipSqlComment(at, end, dialect);
+      after.sure = at != end && next != nullptr;
+      after.stop = stop;
+      if (next == at || next == nullptr) return after;
+      stop = SkipToRow(next, end);
+    }
+  }
+  // The statement ends with its line if only comments follow there.
+  const Byte* stop = after.stop = p + 1;
+  for (;;) {
+    while (stop != end && IsSpace(static_cast<char>(*stop)) && *stop != '\n') ++stop;
+    const Byte* const next = SkipSqlComment(stop, end, dialect);
+    after.sure = stop != end && next != nullptr;
+    if (!after.sure) return after;
+    const std::string_view comment = Text(stop, next);
+    const bool ends_line = *stop == '\n' || (comment.ends_with('\n') && !comment.starts_with("/*"));
+    if (ends_line) after.stop = next == stop ? stop + 1 : next;
+    const bool is_code = next == stop || comment.starts_with("/*!") || comment.starts_with("/*M!");
+    if (ends_line || is_code || comment.find('\n') != comment.npos) return after;
+    stop = next;
+  }
+}
+
+std::string ClauseOf(std::string_view tail, SqlDialect dialect) {
+  std::string clause;
+  const Byte* const end = AsBytes(tail) + tail.size();
+  for (const Byte* p = AsBytes(tail); p != end;) {
+    const Byte* const next = SkipSqlComment(p, end, dialect);
+    if (next == nullptr) break;
+    if (next != p && (Text(p, next).starts_with("/*!") || Text(p, next).starts_with("/*M!"))) {
+      clause += Text(p, next);
+      p = next;
+    } else if (next != p || IsSpace(static_cast<char>(*p))) {
+      p = next != p ? next : p + 1;
+      if (!clause.empty() && clause.back() != ' ') clause += ' ';
+    } else if (*p == '\'' || *p == '"' || *p == '`') {
+      // The texts of quoted strings count as they are.
+      const Byte* const stop = SkipQuoted(p + 1, end, *p, true);
+      clause += Text(p, stop);
+      p = stop;
+    } else {
+      clause += static_cast<char>(*p++);
+    }
+  }
+  while (clause.ends_with(' ')) clause.pop_back();
+  return clause;
 }
 
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes) {
@@ -610,17 +772,17 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
   SkipSpaces(raw);
   raw = raw.substr(0, raw.find_last_not_of(kSqlBlanks) + 1);
   const bool mysql = dialect == SqlDialect::kMysql;
-  if (raw.empty()) return {false, false, raw};
+  if (raw.empty()) return {SqlValue::kText, raw};
   if (raw[0] == '\'' || (mysql && raw[0] == '"')) {
     const char quote = raw[0];
     raw.remove_prefix(1);
-    return {false, false, TakeString(raw, quote, dialect, escapes, scratch)};
+    return {SqlValue::kText, TakeString(raw, quote, dialect, escapes, scratch)};
   }
   if (IsDigit(raw[0]) || raw[0] == '-') {
     const bool hex = raw.size() > 2 && raw[0] == '0' && Lower(raw[1]) == 'x';
-    return {false, hex, raw.substr(hex ? 2 : 0)};
+    return {hex ? SqlValue::kHex : SqlValue::kNumber, raw.substr(hex ? 2 : 0)};
   }
-  if (raw.size() == 4 && IsWord(raw, "null")) return {true, false, {}};
+  if (raw.size() == 4 && IsWord(raw, "null")) return {SqlValue::kNull, {}};
   std::string_view rest = raw;
   if (mysql && raw[0] == '_') {  // a character set, as in _binary 'a'
     while (!rest.empty() && IsSqlWordByte(rest[0])) rest.remove_prefix(1);
@@ -631,10 +793,11 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
   } else if (raw.size() > 2 && raw[1] == '\'' && "xXeEnNbB"sv.find(raw[0]) != std::string_view::npos) {
     const char prefix = Lower(raw[0]);
     rest.remove_prefix(2);
-    return {false, prefix == 'x', TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch)};
+    return {prefix == 'x' ? SqlValue::kHex : SqlValue::kText,
+            TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch)};
   }
-  if (dialect == SqlDialect::kSqlite && ReadCall(raw, scratch)) return {false, false, scratch};
-  return {false, false, raw};
+  if (dialect == SqlDialect::kSqlite && ReadCall(raw, scratch)) return {SqlValue::kText, scratch};
+  return {SqlValue::kText, raw};
 }
 
 namespace {
@@ -644,13 +807,14 @@ class Tokens {
  public:
   Tokens(std::string_view text, SqlDialect dialect) : rest_(text), dialect_(dialect) { Next(); }
 
-  enum Is : std::uint8_t { kEnd, kWord, kName, kOther };
+  enum Is : std::uint8_t { kEnd, kWord, kName, kString, kOther };
   Is is() const { return is_; }
-  /// The current token: a word in lower case, a name without quotes, or a byte.
+  /// The token: a word in lower case, a name or a string without quotes, or a byte.
   const std::string& text() const { return text_; }
-  /// The current token as it is written in the statement.
+  /// The word as a name: as it is written, in PostgreSQL in lower case.
   const std::string& written() const { return written_; }
-  bool Is(std::string_view word) const { return is_ != kName && is_ != kEnd && text_ == word; }
+  bool is_name() const { return is_ == kWord || is_ == kName || (is_ == kString && dialect_ == SqlDialect::kSqlite); }
+  bool Is(std::string_view word) const { return (is_ == kWord || is_ == kOther) && text_ == word; }
   bool Take(std::string_view word) {
     if (!Is(word)) return false;
     Next();
@@ -679,15 +843,17 @@ class Tokens {
       }
       rest_ = {};
     } else if (c == '\'') {
-      bool closed = false;
-      rest_.remove_prefix(CloseQuote(rest_, 1, '\'', dialect_ == SqlDialect::kMysql, closed));
-      text_ = "'";
+      std::string scratch;
+      rest_.remove_prefix(1);
+      written_ = text_ = TakeString(rest_, '\'', dialect_, dialect_ == SqlDialect::kMysql, scratch);
+      is_ = kString;
     } else if (IsSqlWordByte(c)) {
       std::size_t size = 1;
       while (size < rest_.size() && (IsSqlWordByte(rest_[size]) || rest_[size] == '$')) ++size;
       is_ = kWord;
       written_ = rest_.substr(0, size);
       text_ = LowerText(written_);
+      if (dialect_ == SqlDialect::kPostgres) written_ = text_;
       rest_.remove_prefix(size);
     } else {
       text_ = std::string(1, c);
@@ -707,13 +873,9 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
   const auto begins = [&](std::initializer_list<std::string_view> texts) {
     return std::ranges::any_of(texts, [&](std::string_view text) { return words.starts_with(text); });
   };
-  const auto has = [&](std::string_view text) { return words.find(text) != words.npos; };
-  if (dialect == SqlDialect::kSqlite) {  // by the rules of SQLite's affinity
-    if (has("int")) return ValueType::kInt;
-    if (has("char") || has("clob") || has("text") || has("blob") || words.empty()) return ValueType::kText;
-    if (has("real") || has("floa") || has("doub") || begins({"num", "dec"})) return ValueType::kDecimal;
-    return ValueType::kText;
-  }
+  // Values of SQLite are ordered by their own types.
+  if (dialect == SqlDialect::kSqlite) return ValueType::kText;
+  if (words == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
   if (begins({"interval", "int4range", "int8range", "int4multi", "int8multi"})) return ValueType::kText;
   if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year"})) {
     return ValueType::kInt;
@@ -735,7 +897,7 @@ std::vector<std::string> TakeNames(Tokens& tokens) {
   if (!tokens.Take("(")) return names;
   unsigned depth = 1;
   for (bool first = true; tokens.is() != Tokens::kEnd && depth > 0; tokens.Next()) {
-    if (first && (tokens.is() == Tokens::kWord || tokens.is() == Tokens::kName)) names.push_back(tokens.written());
+    if (first && tokens.is_name()) names.push_back(tokens.written());
     first = tokens.Is(",") && depth == 1;
     depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
   }
@@ -746,6 +908,7 @@ std::vector<std::string> TakeNames(Tokens& tokens) {
 
 bool BeginsCreateTable(std::string_view text) {
   SkipSpaces(text);
+  if (TakeConditional(text)) SkipSpaces(text);
   if (!TakeSqlWord(text, "create")) return false;
   for (;;) {
     SkipSpaces(text);
@@ -759,23 +922,80 @@ bool BeginsCreateTable(std::string_view text) {
   }
 }
 
-std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect) {
+bool BeginsCreateType(std::string_view text) {
+  SkipSpaces(text);
+  if (!TakeSqlWord(text, "create")) return false;
+  SkipSpaces(text);
+  return TakeSqlWord(text, "type");
+}
+
+bool BeginsAlterTable(std::string_view text) {
+  SkipSpaces(text);
+  if (!TakeSqlWord(text, "alter")) return false;
+  SkipSpaces(text);
+  return TakeSqlWord(text, "table");
+}
+
+namespace {
+
+/// Takes a name, and the names with dots before it. Returns false if there is none.
+bool TakeDottedName(Tokens& tokens, std::string& schema, std::string& name) {
+  schema.clear();
+  for (bool more = true; more; more = tokens.Take(".")) {
+    if (!name.empty()) schema = name;
+    if (!tokens.is_name()) return false;
+    name = tokens.written();
+    tokens.Next();
+  }
+  return true;
+}
+
+/// Takes the rest of a reference to another table. Returns true if that is `table` itself.
+bool TakeReference(Tokens& tokens, const std::string& table) {
+  std::string schema, name;
+  return TakeDottedName(tokens, schema, name) && IsSameSqlName(name, table);
+}
+
+}  // namespace
+
+bool IsSameSqlName(std::string_view a, std::string_view b) { return LowerText(a) == LowerText(b); }
+
+std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect) {
+  if (!BeginsCreateType(text)) return std::nullopt;
+  Tokens tokens(text, dialect);
+  tokens.Next();
+  tokens.Next();
+  SqlEnum type;
+  if (!TakeDottedName(tokens, type.schema, type.name)) return std::nullopt;
+  if (!tokens.Take("as") || !tokens.Take("enum") || !tokens.Take("(")) return std::nullopt;
+  for (; tokens.is() != Tokens::kEnd && !tokens.Is(")"); tokens.Next()) {
+    if (tokens.is() == Tokens::kString) type.labels.push_back(tokens.text());
+  }
+  return type;
+}
+
+bool RefersToItself(std::string_view text, SqlDialect dialect, SqlTarget& table) {
+  if (!BeginsAlterTable(text)) return false;
+  Tokens tokens(text, dialect);
+  tokens.Next();
+  tokens.Next();
+  for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
+  if (!TakeDottedName(tokens, table.schema, table.table)) return false;
+  while (tokens.is() != Tokens::kEnd) {
+    if (tokens.Take("references") && TakeReference(tokens, table.table)) return true;
+    tokens.Next();
+  }
+  return false;
+}
+
+std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
+                                                 const std::vector<SqlEnum>& enums) {
   if (!BeginsCreateTable(text)) return nullptr;
   auto table = std::make_shared<SqlTable>();
   Tokens tokens(text, dialect);
-  while (!tokens.Take("table")) tokens.Next();
+  while (!tokens.Take("table") && tokens.is() != Tokens::kEnd) tokens.Next();
   for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
-  const auto take_name = [&](std::string& name) {
-    if (tokens.is() != Tokens::kWord && tokens.is() != Tokens::kName) return false;
-    name = tokens.written();
-    tokens.Next();
-    return true;
-  };
-  if (!take_name(table->table)) return nullptr;
-  while (tokens.Take(".")) {
-    table->schema = std::exchange(table->table, {});
-    if (!take_name(table->table)) return nullptr;
-  }
+  if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
   if (!tokens.Take("(")) return nullptr;
   while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
     static constexpr std::string_view kConstraints[] = {"constraint", "primary",  "unique",  "key",
@@ -785,12 +1005,17 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
     const bool constraint = tokens.is() == Tokens::kWord && std::ranges::count(kConstraints, tokens.text()) > 0;
-    std::string name;
-    if (!constraint && !take_name(name)) return nullptr;
+    SqlTable::Column column;
+    if (!constraint) {
+      if (!tokens.is_name()) return nullptr;
+      column.name = tokens.written();
+      tokens.Next();
+    }
     std::string type;
-    bool in_type = !constraint;
+    std::vector<std::string> type_name;  // the parts of a name with dots
+    bool in_type = !constraint, in_name = in_type, array = false;
     unsigned depth = 0;
-    bool primary = false, generated = false;
+    bool primary = false;
     while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
       if (depth == 0 && tokens.Take("primary")) {
         in_type = false;
@@ -802,16 +1027,33 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         table->primary = TakeNames(tokens);
         continue;
       }
+      if (depth == 0 && tokens.Take("references")) {
+        in_type = false;
+        table->refers_to_itself |= TakeReference(tokens, table->table);
+        continue;
+      }
+      in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
+      if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
       in_type = in_type && tokens.is() != Tokens::kName && std::ranges::count(kEndsType, tokens.text()) == 0;
       if (in_type && tokens.is() == Tokens::kWord && depth == 0) type += (type.empty() ? "" : " ") + tokens.text();
+      if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
+      array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       tokens.Next();
-      generated |= as && tokens.Is("(");
+      column.generated |= as && tokens.Is("(");
     }
     if (!constraint) {
-      table->columns.push_back({name, TypeOfWords(type, dialect), generated});
-      if (primary) table->primary = {name};
+      if (!array) column.type = TypeOfWords(type, dialect);
+      for (const SqlEnum& known : enums) {
+        if (array || type_name.empty() || known.name != type_name.back()) continue;
+        if (type_name.size() > 1 && !known.schema.empty() && known.schema != type_name[type_name.size() - 2]) continue;
+        column.type = ValueType::kEnum;
+        column.labels = known.labels;
+      }
+      if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
+      if (primary) table->primary = {column.name};
+      table->columns.push_back(std::move(column));
     }
     tokens.Take(",");
   }

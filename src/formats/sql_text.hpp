@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,16 +27,18 @@ struct SqlText {
   bool escapes = false;  ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
   bool open = false;     ///< true: a statement has begun and not ended
-  bool trigger = false;  ///< true: the statement is a CREATE TRIGGER of SQLite, which contains semicolons
-  unsigned end = 0;      ///< a trigger ends with "; END": the number of these tokens that were just read
+  /// True: the statement is a CREATE TRIGGER of SQLite, or has BEGIN ATOMIC of PostgreSQL, and contains semicolons.
+  bool trigger = false;
+  unsigned brackets = 0;  ///< PostgreSQL: the number of open brackets in the statement
+  unsigned end = 0;       ///< a trigger ends with "; END": how many of these tokens were just read
 
   /// Returns true if the line can begin a statement.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Updates `text` for a line, or for the rest of a line.
-void TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
+/// Updates `text` for a line, or for the rest of a line. Returns true if an INSERT begins after other text of the line.
+bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
 
 /// Returns the database that a line near the beginning of a dump shows, or kUnknown.
 SqlDialect DialectOfLine(std::string_view line);
@@ -66,22 +69,40 @@ struct InsertHead {
   SqlTarget target;
 };
 /// Parses an INSERT at the beginning of `text`. The result is kUnfinished if `text` ends too early to tell.
-InsertHead ParseInsertHead(std::string_view text);
+InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with the word INSERT or REPLACE.
 bool BeginsInsert(std::string_view text);
+/// Returns true if `text` begins with the "(" of a row, or with ROW and "(". Sets `unfinished` if `text` is too short
+/// to tell.
+bool BeginsRow(std::string_view text, bool& unfinished);
+
+/// Returns the end of the comment that begins at `p`, or `p` if no comment begins there, or null if [p, end) is too
+/// short to tell.
+const Byte* SkipSqlComment(const Byte* p, const Byte* end, SqlDialect dialect);
+
+/// The white space and the comments before a statement.
+struct LeadOfStatement {
+  std::size_t size = 0;
+  bool ended = false;  ///< false: the text ends in white space or in a comment, which may go on
+};
+/// Finds the lead of the statement at the beginning of `text`. `lines` is true if the lead may have several lines;
+/// otherwise it ends before the first newline.
+LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 
 /// The text after a row of an INSERT statement.
 struct AfterRow {
-  /// kUnknown: the text has a comment, a backslash or a dollar sign at `stop`, and is not read.
-  enum Is : std::uint8_t { kUnfinished, kComma, kEnd, kUnknown } is = kUnfinished;
-  /// With kComma: the end of the text between this row and the next one. With kEnd: the end of the statement, with its
-  /// newline.
+  enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
+  /// With kComma: the end of the text between this row and the next one, including comments. With kEnd: the end of the
+  /// statement, with its newline and with comments before the newline.
   const Byte* stop = nullptr;
   bool sure = false;      ///< true: further bytes could not change `stop`
   std::string_view tail;  ///< with kEnd: the text between the row and the semicolon
 };
-/// Parses the text [p, end) after a row. Returns kUnfinished if it has no comma and no semicolon.
-AfterRow ParseAfterRow(const Byte* p, const Byte* end);
+/// Parses the text [p, end) after a row. Returns kUnfinished if the text has no comma and no semicolon.
+AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
+/// Returns the text `tail` of AfterRow without comments and with single blanks as its white space. Two statements whose
+/// results are equal end in the same way.
+std::string ClauseOf(std::string_view tail, SqlDialect dialect);
 
 /// Finds the end of a row of an INSERT statement: the ")" that matches the first "(". The row may be given in parts.
 struct RowLexer {
@@ -103,28 +124,46 @@ const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool es
 
 /// A value of a row of an INSERT statement.
 struct SqlValue {
-  bool null = false;
-  bool hex = false;       ///< true: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits
+  /// kHex: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits.
+  enum Is : std::uint8_t { kNull, kNumber, kText, kHex } is = kText;
   std::string_view text;  ///< lies in the parsed text or in the buffer `scratch`
 };
 /// Reads the SQL literal `raw`. An expression that is no literal becomes a value with the text of the expression.
 /// `scratch` is a buffer.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
+/// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
+struct SqlEnum {
+  std::string schema, name;
+  std::vector<std::string> labels;  ///< the least first
+};
+/// Parses a statement that begins with CREATE TYPE. Returns std::nullopt if it describes no enum.
+std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect);
+bool BeginsCreateType(std::string_view text);
+
 /// A table, as CREATE TABLE describes it.
 struct SqlTable {
   struct Column {
     std::string name;
     ValueType type = ValueType::kText;
+    std::vector<std::string> labels;  ///< with kEnum: the values, the least first
     bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
   };
   std::string schema, table;
   std::vector<Column> columns;
   std::vector<std::string> primary;  ///< the columns of the primary key
+  bool refers_to_itself = false;     ///< a foreign key names this table
 };
-/// Parses a statement that begins with CREATE TABLE. Returns null for any other text.
-std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect);
+/// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` are the types that the
+/// dump has described so far.
+std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
+                                                 const std::vector<SqlEnum>& enums);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
+bool BeginsAlterTable(std::string_view text);
+/// Returns true if `text` is an ALTER TABLE that adds a foreign key to its own table. Sets `table` to the table's name.
+bool RefersToItself(std::string_view text, SqlDialect dialect, SqlTarget& table);
+/// Returns true if the names differ only in the case of ASCII letters.
+bool IsSameSqlName(std::string_view a, std::string_view b);
 
 }  // namespace gpusort

@@ -433,10 +433,18 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     "sorted before and after that place, not across it",
                     Counted(tally.parted_inserts.count, "INSERT statement"), QuoteWord(tally.parted_inserts.first)));
   }
+  if (tally.self_references.count > 0) {
+    lines.push_back(
+        fmt::format("the foreign key of {}, the first is {}, names the table itself, and the dump does not "
+                    "turn the checks of foreign keys off: the server may refuse a row that stands before "
+                    "the row that it names",
+                    Counted(tally.self_references.count, "table"), QuoteWord(tally.self_references.first)));
+  }
   if (tally.left_inserts.count > 0) {
-    lines.push_back(fmt::format("{} without rows that are known, the first is {}: left in place",
-                                Counted(tally.left_inserts.count, "INSERT statement"),
-                                QuoteWord(tally.left_inserts.first)));
+    lines.push_back(
+        fmt::format("{} without rows that are known, or after other text on the line, the first is {}: "
+                    "left in place",
+                    Counted(tally.left_inserts.count, "INSERT statement"), QuoteWord(tally.left_inserts.first)));
   }
   if (tally.lacks_year) {
     lines.push_back(

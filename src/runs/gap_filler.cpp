@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "formats/gap_key.hpp"
 #include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -35,8 +36,14 @@ std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout&
   ForEachRecord(records, layout, [&](RecordSpan record) {
     const unsigned mark = static_cast<unsigned>(record[0]) & kMarks;
     const RecordSpan body = Body(record, layout);
-    const Run::Is is = mark == 0 ? Run::kOther : mark == kGapMark ? Run::kGaps : Run::kRows;
-    if (stripped.runs.empty() || stripped.runs.back().is != is) stripped.runs.push_back({is, 0});
+    const Run::Is is = mark == 0                      ? Run::kOther
+                       : mark == kGapMark             ? Run::kGaps
+                       : (mark & kStatementMark) != 0 ? Run::kStatements
+                                                      : Run::kRows;
+    const bool odd = (mark & kOddPart) != 0;
+    if (stripped.runs.empty() || stripped.runs.back().is != is || stripped.runs.back().odd != odd) {
+      stripped.runs.push_back({is, odd, 0, static_cast<std::uint32_t>(to - records.data())});
+    }
     ++stripped.runs.back().count;
     std::string* const gap = is == Run::kGaps ? &stripped.gaps.emplace_back().text : nullptr;
     if (gap != nullptr) stripped.gaps.back().key = FieldWriter::Unescape(record);
@@ -53,7 +60,7 @@ std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout&
     } else {
       put(body);
     }
-    if (is != Run::kRows) return;
+    if (is != Run::kRows && is != Run::kStatements) return;
     if (mark == kBareRowMark) stripped.bare_rows.push_back(stripped.row_ends.size());
     stripped.row_ends.push_back(static_cast<std::uint32_t>(to - records.data()));
   });
@@ -72,11 +79,17 @@ std::uint32_t GapFiller::TextNumber(std::string text) {
 
 void GapFiller::AddGap(const StrippedRecords::Gap& gap) {
   if (reading_) EndPart();
-  // The key is the number of the part (1 or 9 bytes), a zero, the place in 8 bytes, and the separator.
-  const std::size_t begin = static_cast<unsigned char>(gap.key.at(0)) == 255 ? 10 : 2;
-  std::uint64_t at = 0;
-  for (std::size_t i = 0; i < 8; ++i) at = at << 8 | static_cast<unsigned char>(gap.key.at(begin + i));
-  if (separator_ == nullptr) separator_ = &texts_[TextNumber(gap.key.substr(begin + 8))];
+  GapKey key = ReadGapKey(gap.key);
+  const std::uint64_t at = key.place;
+  if (separator_ == nullptr) {
+    separator_ = &texts_[TextNumber(std::move(key.separator))];
+    odd_ = key.odd;
+    singles_ = key.singles;
+    if (singles_ > 0) {
+      head_ = &texts_[TextNumber(std::move(key.head))];
+      tail_ = &texts_[TextNumber(std::move(key.tail))];
+    }
+  }
   if (pending_ && pending_at_ == at) {
     pending_text_ += gap.text;
     return;
@@ -109,15 +122,51 @@ void GapFiller::ReadGap() {
 }
 
 void GapFiller::EndPart() {
-  if (reading_ ? next_at_ != kNone || balance_ != 0 : separator_ != nullptr) {
+  if (reading_ ? next_at_ != kNone || balance_ != 0 || statements_ != 0 : separator_ != nullptr) {
     throw Error(ErrorCode::kInternal, "the places between the rows of a dump do not match its rows");
   }
   reading_ = pending_ = false;
   separator_ = nullptr;
   encoded_.clear();
   read_ = 0;
-  last_at_ = read_at_ = row_ = 0;
-  balance_ = 0;
+  last_at_ = read_at_ = row_ = singles_ = 0;
+  balance_ = statements_ = 0;
+}
+
+void GapFiller::BeginRows() {
+  if (reading_) return;
+  if (separator_ == nullptr) throw Error(ErrorCode::kInternal, "rows of a dump without places");
+  reading_ = true;
+  ReadGap();
+}
+
+void GapFiller::TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare,
+                          std::vector<GapEdit>& edits) {
+  const bool in_statement = row_ < singles_, at_gap = next_at_ == row_;
+  const auto size = [](const std::string& text) { return static_cast<std::uint32_t>(text.size()); };
+  GapEdit last{end, 0, nullptr};
+  if (statement != in_statement) {
+    statements_ += statement ? -1 : 1;
+    edits.push_back(
+        {begin + (statement ? size(*head_) : 0), statement ? size(*head_) : 0, statement ? nullptr : head_});
+    if (statement) last.removed = size(*tail_);
+    if (in_statement) last.text = tail_;
+  }
+  if (!statement && !bare && (in_statement || at_gap)) {
+    last.removed = size(*separator_);
+    --balance_;
+  }
+  const bool has_separator = statement ? false : !bare;
+  if (!in_statement && !at_gap && !has_separator) {
+    last.text = separator_;
+    ++balance_;
+  }
+  if (last.removed > 0 || last.text != nullptr) edits.push_back(last);
+  if (at_gap) {
+    edits.push_back({end, 0, &texts_[next_text_]});
+    ReadGap();
+  }
+  ++row_;
 }
 
 std::vector<GapEdit> GapFiller::Take(const StrippedRecords& records) {
@@ -126,15 +175,25 @@ std::vector<GapEdit> GapFiller::Take(const StrippedRecords& records) {
   std::size_t gap = 0, bare = 0;
   std::uint64_t first = 0;  // the first row of the run, as an index of row_ends
   for (const Run& run : records.runs) {
-    if (run.is == Run::kOther) EndPart();
+    const bool statements = run.is == Run::kStatements;
+    const bool in_part = separator_ != nullptr && singles_ > 0 && (!statements || run.odd == odd_);
+    if (run.is == Run::kOther || (statements && !in_part)) EndPart();
     for (std::uint64_t i = 0; run.is == Run::kGaps && i < run.count; ++i) AddGap(records.gaps[gap++]);
-    if (run.is != Run::kRows) continue;
-    if (!reading_) {
-      if (separator_ == nullptr) throw Error(ErrorCode::kInternal, "rows of a dump without places");
-      reading_ = true;
-      ReadGap();
-    }
+    if (run.is != Run::kRows && !statements) continue;
     const std::uint64_t end = first + run.count;
+    if (statements && !in_part) {  // a part that has no gaps
+      first = end;
+      continue;
+    }
+    BeginRows();
+    if (in_part) {
+      for (std::uint32_t begin = run.begin; first < end; begin = records.row_ends[first++]) {
+        const bool is_bare = bare < records.bare_rows.size() && records.bare_rows[bare] == first;
+        if (is_bare) ++bare;
+        TakeMixed(begin, records.row_ends[first], statements, is_bare, edits);
+      }
+      continue;
+    }
     // Visits the rows without a separator, and the rows that have come to a gap.
     for (;;) {
       const std::uint64_t by_gap = next_at_ == kNone ? end : std::min(end, first + (next_at_ - row_));

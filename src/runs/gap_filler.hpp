@@ -27,12 +27,14 @@ struct StrippedRecords {
   };
   /// Records of one kind, in their order.
   struct Run {
-    enum Is : std::uint8_t { kOther, kGaps, kRows } is = kOther;
-    std::uint64_t count = 0;  ///< the number of gaps or rows
+    enum Is : std::uint8_t { kOther, kGaps, kRows, kStatements } is = kOther;
+    bool odd = false;         ///< of kStatements: see kOddPart
+    std::uint64_t count = 0;  ///< the number of gaps, rows or statements
+    std::uint32_t begin = 0;  ///< the offset of the first row or statement in the bytes
   };
   std::vector<Run> runs;
   std::vector<Gap> gaps;
-  std::vector<std::uint32_t> row_ends;   ///< the offset of the end of each row in the bytes
+  std::vector<std::uint32_t> row_ends;   ///< the offset of the end of each row and statement in the bytes
   std::vector<std::uint64_t> bare_rows;  ///< the numbers of the rows without a separator, as indices of `row_ends`
 };
 
@@ -65,6 +67,10 @@ class GapFiller {
  private:
   void AddGap(const StrippedRecords::Gap& gap);
   void EndPart();
+  /// Begins to read the rows of the part.
+  void BeginRows();
+  /// Changes the row or statement [begin, end) of a part that begins with statements of one row.
+  void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
   std::uint32_t TextNumber(std::string text);
@@ -77,6 +83,10 @@ class GapFiller {
   // The following members are about the current part of the dump.
   bool reading_ = false;             ///< true: a row of the part was read
   const std::string* separator_ = nullptr;
+  bool odd_ = false;                   ///< see kOddPart
+  std::uint64_t singles_ = 0;          ///< how many places of the part are statements with one row
+  const std::string* head_ = nullptr;  ///< the text before the row of such a statement
+  const std::string* tail_ = nullptr;  ///< the text after the row
   std::string encoded_;  ///< the gaps in compact form: the differences of their places, and the numbers of their texts
   std::size_t read_ = 0;             ///< how many bytes of `encoded_` were read
   std::uint64_t last_at_ = 0;        ///< the place of the last gap in `encoded_`
@@ -88,6 +98,7 @@ class GapFiller {
   std::uint64_t read_at_ = 0;        ///< the place of the gap that was read last
   std::uint64_t row_ = 0;            ///< the number of rows so far
   std::int64_t balance_ = 0;         ///< the number of separators that were added, minus the number that were removed
+  std::int64_t statements_ = 0;      ///< the number of heads that were added, minus the number that were removed
 };
 
 }  // namespace gpusort

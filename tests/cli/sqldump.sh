@@ -80,6 +80,7 @@ DELIMITER ;
 CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2030-01-01' DO INSERT INTO log VALUES (3);
 CREATE VIEW v AS SELECT id FROM \`a.b\`;
 SQL
+    # The smallest buffer makes statements of one row and of several rows.
     for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
       maria_dump --routines --events $options x >maria.sql
       expect 0 "$g" --format mysqldump --strict -k plain.at:desc -k plain.s maria.sql out.sql
@@ -155,15 +156,53 @@ refused() {  # TEXT MESSAGE: a dump of MySQL that ends with TEXT
   expect 3 "$g" bad.sql out.sql
   says "$2"
 }
-refused "INSERT INTO \`t\` VALUES (2,'b') ON DUPLICATE KEY UPDATE s='it\\\\'s; x';\n" 'a backslash or a dollar sign stands between'
-refused "INSERT INTO \`t\` VALUES (2,'b') /* b; */;\nINSERT INTO \`t\` VALUES (1,'b');\n" 'a comment, a backslash'
-refused "INSERT INTO \`t\` VALUES (2,'b');\nINSERT INTO \`t\` VALUES (1,'b'),(0,'c');\n" 'follows one with a single row'
+refused "INSERT INTO \`t\` VALUES (2,'b') ;\nINSERT INTO \`t\` VALUES (1,'b');\nINSERT INTO \`t\` VALUES (1,'b'),(0,'c');\n" 'end in different ways'
+refused "INSERT INTO \`t\` VALUES (2,'b'),(1,'a');\nINSERT INTO \`t\` VALUES (0,'b') ON DUPLICATE KEY UPDATE s='a';\n" 'ends in another way'
+refused "INSERT INTO \`t\` VALUES (2,'b');\nINSERT INTO \`t\` VAL" 'ends inside an INSERT'
 refused "INSERT INTO \`t\` VALUES (2,'b');\nSELECT 'a\n" 'ends inside a string'
 refused "INSERT INTO \`t\` VALUES (2,'b');\nCREATE TABLE \`u\` (\n" 'ends inside a CREATE TABLE'
-# Rows of a table that other lines separate are sorted apart, with a warning.
-printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (2);\n\nINSERT INTO `t` VALUES (1);\n' >parted.sql
+# Rows of a table that other SQL separates are sorted apart, with a warning, and so is an INSERT after other SQL.
+printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (2);\nSET @a = 1;\nINSERT INTO `t` VALUES (1);\nBEGIN; INSERT INTO `t` VALUES (0);\n' >parted.sql
 expect 0 "$g" parted.sql out.sql
 says '1 INSERT statement after other lines'
+says '1 INSERT statement without rows that are known, or after other text'
+same parted.sql out.sql
+# Statements keep their numbers of rows and what stands between them.
+cat >shapes.sql <<'SQL'
+-- MySQL dump 10.13
+CREATE TABLE `t` (`id` int NOT NULL, `s` text, PRIMARY KEY (`id`));
+INSERT INTO `t` VALUES (9,'it\'s; ');
+INSERT INTO `t` VALUES (10,'a');
+
+  INSERT INTO `t` VALUES (4,'b'),
+(8,'c') , /* (0,0); */
+(1,'d') ;
+-- INSERT INTO `t` VALUES (0,'x');
+INSERT INTO `t` VALUES (2,'e'); INSERT INTO `t` VALUES (3,'f'); # it's
+SQL
+cat >sorted.sql <<'SQL'
+-- MySQL dump 10.13
+CREATE TABLE `t` (`id` int NOT NULL, `s` text, PRIMARY KEY (`id`));
+INSERT INTO `t` VALUES (1,'d');
+INSERT INTO `t` VALUES (2,'e');
+
+  INSERT INTO `t` VALUES (3,'f'),
+(4,'b') , /* (0,0); */
+(8,'c') ;
+-- INSERT INTO `t` VALUES (0,'x');
+INSERT INTO `t` VALUES (9,'it\'s; '); INSERT INTO `t` VALUES (10,'a'); # it's
+SQL
+expect 0 "$g" --strict shapes.sql out.sql
+same sorted.sql out.sql
+expect 0 "$g" -c out.sql
+expect 1 "$g" -c shapes.sql
+# A table that refers to itself: a warning unless the dump turns the checks off.
+printf -- '-- MySQL dump 10.13\nCREATE TABLE `t` (a int PRIMARY KEY, b int REFERENCES `t` (a));\nINSERT INTO `t` VALUES (2,NULL),(1,2);\n' >self.sql
+expect 0 "$g" self.sql out.sql
+says 'names the table itself'
+{ echo 'SET FOREIGN_KEY_CHECKS=0;'; cat self.sql; } >self0.sql
+expect 0 "$g" self0.sql out.sql
+[ ! -s err ] || fail "a warning about checks that are off: $(cat err)"
 # A trigger may change what a backslash means, and the dump changes it back.
 cat >mode.sql <<'SQL'
 -- MySQL dump 10.13

@@ -31,7 +31,7 @@ struct Chunk {
   /// Returns the size of the chunk in the output.
   std::uint64_t bytes() const {
     std::uint64_t bytes = records.size();
-    for (const GapEdit& edit : edits) bytes += edit.text->size() - edit.removed;
+    for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
     return bytes;
   }
   /// Calls put(bytes) with the parts of the chunk in the output.
@@ -40,7 +40,7 @@ struct Chunk {
     std::uint64_t at = 0;
     for (const GapEdit& edit : edits) {
       put(std::span<const std::byte>(records.subspan(at, edit.offset - edit.removed - at)));
-      put(std::as_bytes(std::span(*edit.text)));
+      if (edit.text != nullptr) put(std::as_bytes(std::span(*edit.text)));
       at = edit.offset;
     }
     put(std::span<const std::byte>(records.subspan(at)));

@@ -198,7 +198,7 @@ TEST(SqlDumpFormat, SortsRowsOfEachTable) {
 TEST(SqlDumpFormat, RefusesKeysOfNoTable) {
   EXPECT_NE(SortedDump({TypedKey("nobody.id", ValueType::kInt)}).find("public.t, other.t, public.A.b"),
             std::string::npos);
-  EXPECT_NE(SortedDump({TypedKey("t.ID", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
+  EXPECT_NE(SortedDump({TypedKey("t.idx", ValueType::kInt)}).find("it has: id, name"), std::string::npos);
   for (const std::string name : {"id", "a.b.c.d", "a..b", "\"a", "\"a\"b.c", ""}) {
     EXPECT_THROW(SortedDump({TypedKey(name, ValueType::kInt)}), Error) << name;
   }
@@ -222,8 +222,7 @@ std::string ErrorOf(const std::string& text, bool force = false) {
 TEST(SqlDumpFormat, RefusesADumpWithoutRows) {
   EXPECT_EQ(ErrorOf(""), "");
   EXPECT_NE(ErrorOf("SELECT 1;\nINSERT INTO t SELECT 1;\n").find("INSERT statements have no rows"), std::string::npos);
-  EXPECT_NE(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n").find("INSERT statements"),
-            std::string::npos);
+  EXPECT_EQ(ErrorOf("  insert into t values ('\ncopy t from stdin;\n');\n"), "");
   for (const std::string text : {"a,b\n1,2\n", "\n", "CREATE TABLE t (a int);\n", "no line end"}) {
     EXPECT_NE(ErrorOf(text).find("no COPY block"), std::string::npos) << text;
     EXPECT_EQ(ErrorOf(text, true), "") << text;
@@ -234,6 +233,9 @@ TEST(SqlDumpFormat, RefusesADumpWithoutRows) {
   EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1 /* ) */);\n").find("a comment"), std::string::npos);
   EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1 -- )\n);\n").find("a comment"), std::string::npos);
   EXPECT_NE(ErrorOf("INSERT INTO t VALUES ($$)$$);\n").find("between dollars"), std::string::npos);
+  EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1);\nINSERT INTO t VALUES (1) ;\nINSERT INTO t VALUES (1),(2);\n")
+                .find("end in different ways"),
+            std::string::npos);
   EXPECT_NE(ErrorOf("INSERT INTO t VALUES (1),(2);\nINSERT INTO t VALUES (1),(2) ON CONFLICT DO NOTHING;\n")
                 .find("ends in another way"),
             std::string::npos);
@@ -290,8 +292,8 @@ Inserts AnyInserts(const std::string& format) {
     dump.text += record;
     dump.records.push_back(record);
   };
-  std::string last_head, last_comma;
-  bool several_part = false, after = false;
+  std::string last_head, last_comma, last_end;
+  bool several_part = false, after = false, same_ends = true;
   for (int statements = *rc::gen::inRange(1, 8); statements > 0; --statements) {
     if (*rc::gen::inRange(0, 4) == 0) {
       add(*rc::gen::element<std::string>("-- it's\n", "\n", "SELECT 1;\n", "INSERT INTO t SELECT 1;\n", "SELECT '\n",
@@ -314,19 +316,35 @@ Inserts AnyInserts(const std::string& format) {
       tuples.push_back("(" + AnyLiteral(format) + "," + AnyLiteral(format) + ")");
     }
     const bool goes_on = after && head == last_head;
-    if (goes_on && !several_part && rows > 1) continue;  // is refused
-    if (end == " ;\n" && (goes_on ? several_part : rows > 1)) continue;  // a part must end in one way
+    std::string lead =
+        *rc::gen::element<std::string>("", "", "", "", "\n", "  ", "-- it's\n\n", "/* a\n; */ ", " -- b\n", "/* a; */");
+    if (!goes_on && lead.starts_with("/* a\n")) lead.clear();
+    const bool switches = rows > 1 || (goes_on && !lead.empty());
+    if (goes_on && !several_part && switches && !same_ends) continue;  // is refused
     if (!goes_on) {
       several_part = rows > 1;
       last_comma = comma;
+      last_end = end;
+      same_ends = true;
+      // Lines before the first statement are records, and so is the text before it on its line.
+      std::string rest = lead;
+      for (std::size_t newline = 0; (newline = rest.find('\n')) != rest.npos;) {
+        add(rest.substr(0, newline + 1));
+        rest.erase(0, newline + 1);
+      }
+      if (!rest.empty()) add(rest);
+    } else if (switches && !several_part) {
+      several_part = true;
+      last_comma = rows > 1 && lead.empty() ? comma : "none";
     }
+    same_ends = same_ends && end == last_end;
     last_head = head;
     after = true;
     if (!several_part) {
       add(head + tuples[0] + end);
       continue;
     }
-    add(head);
+    add((goes_on ? lead : "") + head);
     std::string front;  // white space after a newline belongs to the next row
     for (std::size_t i = 0; i < rows; ++i) {
       const std::string row = front + tuples[i];
@@ -414,6 +432,99 @@ TEST(SqlDumpFormat, SortsByThePrimaryKeyWithItsTypes) {
   EXPECT_EQ(SortedInserts(table + d + e, {}, "mysqldump"), table + e + d);
 }
 
+TEST(SqlDumpFormat, FindsTablesWhoseNamesAreWrittenInOtherWays) {
+  const auto sorts = [](const std::string& create, const std::string& insert, const std::string& format,
+                        std::vector<ColumnKey> keys) {
+    const std::string a = insert + " VALUES (10);\n", b = insert + " VALUES (9);\n";
+    EXPECT_EQ(SortedInserts(create + a + b, std::move(keys), format), create + b + a) << insert;
+  };
+  sorts("CREATE TABLE IF NOT EXISTS 'f_content'(id INTEGER PRIMARY KEY, c0);\n", "INSERT INTO f_content", "sqlitedump",
+        {});
+  sorts("CREATE TABLE t(ID INTEGER, PRIMARY KEY(id));\n", "INSERT INTO 'T'", "sqlitedump", {Untyped("T.Id")});
+  sorts("CREATE TABLE t (id int PRIMARY KEY);\n", "INSERT INTO `T`", "mysqldump", {Untyped("t.ID")});
+  sorts("CREATE TABLE T (ID int PRIMARY KEY);\n", "INSERT INTO public.t", "pgdump", {Untyped("public.T.id")});
+  sorts("CREATE TABLE t (id int PRIMARY KEY);\n", "INSERT INTO t (ID)", "pgdump", {});
+  sorts("USE `a`;\nCREATE TABLE t (id int);\nUSE b;\nCREATE TABLE t (id text);\nUSE `a`;\n", "INSERT INTO t",
+        "mysqldump", {Untyped("a.t.id")});
+  sorts(
+      "SET search_path = a, pg_catalog;\nCREATE TABLE t (id int);\nSET search_path = b;\nCREATE TABLE t (id text);\n"
+      "SET search_path = a;\n",
+      "INSERT INTO t", "pgdump", {Untyped("a.t.id")});
+  // The tables of another database are out of reach.
+  EXPECT_EQ(SortedInserts("CREATE TABLE t (a int, id int PRIMARY KEY);\n\\connect b\nINSERT INTO t VALUES (1, 2);\n"
+                          "INSERT INTO t VALUES (2, 1);\n",
+                          {}, "pgdump"),
+            "CREATE TABLE t (a int, id int PRIMARY KEY);\n\\connect b\nINSERT INTO t VALUES (1, 2);\n"
+            "INSERT INTO t VALUES (2, 1);\n");
+}
+
+TEST(SqlDumpFormat, OrdersEnumsByTheirLabels) {
+  const std::string rows[] = {"INSERT INTO t VALUES ('sad');\n", "INSERT INTO t VALUES ('ok');\n",
+                              "INSERT INTO t VALUES ('happy');\n"};
+  const std::string mysql = "CREATE TABLE t (m enum('sad','ok','happy') NOT NULL, PRIMARY KEY (m));\n";
+  EXPECT_EQ(SortedInserts(mysql + rows[2] + rows[1] + rows[0], {}, "mysqldump"), mysql + rows[0] + rows[1] + rows[2]);
+  const std::string postgres =
+      "CREATE TYPE public.mood AS ENUM (\n    'sad',\n    'ok',\n    'happy'\n);\nCREATE TABLE t (\n    m "
+      "public.mood\n);\n";
+  EXPECT_EQ(SortedInserts(postgres + rows[2] + rows[1] + rows[0], {Untyped("t.m")}, "pgdump"),
+            postgres + rows[0] + rows[1] + rows[2]);
+  const std::string array = "CREATE TYPE mood AS ENUM ('sad', 'ok');\nCREATE TABLE t (m mood[]);\n";
+  EXPECT_EQ(SortedInserts(array + rows[0] + rows[1], {Untyped("t.m")}, "pgdump"), array + rows[1] + rows[0]);
+}
+
+TEST(SqlDumpFormat, OrdersValuesAsSqlite) {
+  std::string dump = "CREATE TABLE t(id FLOATING POINT PRIMARY KEY);\n", sorted = dump;
+  for (const std::string value : {"X'00'", "'x'", "10", "1.5", "NULL", "-2.5", "9", "'10'", "1e10", "X'ff'"}) {
+    dump += "INSERT INTO t VALUES(" + value + ");\n";
+  }
+  for (const std::string value : {"NULL", "-2.5", "1.5", "9", "10", "1e10", "'10'", "'x'", "X'00'", "X'ff'"}) {
+    sorted += "INSERT INTO t VALUES(" + value + ");\n";
+  }
+  EXPECT_EQ(SortedInserts(dump, {}, "sqlitedump"), sorted);
+  EXPECT_EQ(SortedInserts(dump, {Untyped("t.id")}, "sqlitedump"), sorted);
+}
+
+TEST(SqlDumpFormat, ReadsStatementsThatAreWrittenInOtherWays) {
+  const auto sorts = [](const std::string& format, const std::string& text, const std::string& want) {
+    EXPECT_EQ(SortedInserts(text, {}, format), want);
+  };
+  sorts("mysqldump", "INSERT INTO t PARTITION (p0) VALUES (3);\nINSERT INTO t PARTITION (p0) VALUES (2);\n",
+        "INSERT INTO t PARTITION (p0) VALUES (2);\nINSERT INTO t PARTITION (p0) VALUES (3);\n");
+  sorts("mysqldump", "INSERT INTO t VALUES ROW(3);\nINSERT INTO t VALUES ROW (2);\n",
+        "INSERT INTO t VALUES ROW (2);\nINSERT INTO t VALUES ROW(3);\n");
+  sorts("mysqldump",
+        "INSERT INTO t VALUES (3) ON DUPLICATE KEY UPDATE s='it\\'s; x', t=1;\nINSERT INTO t VALUES (2) /* b; */; # c\n"
+        "INSERT INTO t VALUES (1) -- ;\n;\n",
+        "INSERT INTO t VALUES (1) -- ;\n;\nINSERT INTO t VALUES (2) /* b; */; # c\n"
+        "INSERT INTO t VALUES (3) ON DUPLICATE KEY UPDATE s='it\\'s; x', t=1;\n");
+  sorts("pgdump",
+        "INSERT INTO t VALUES (3) ON CONFLICT (a) DO UPDATE SET s = $$a;b$$;\nINSERT INTO t VALUES (2) "
+        "ON CONFLICT (a) DO UPDATE SET s = E'\\';';\n",
+        "INSERT INTO t VALUES (2) ON CONFLICT (a) DO UPDATE SET s = E'\\';';\nINSERT INTO t VALUES (3) ON CONFLICT (a) "
+        "DO UPDATE SET s = $$a;b$$;\n");
+}
+
+TEST(SqlDumpFormat, WarnsOfTablesThatReferToThemselves) {
+  const auto warns = [](const std::string& text, const std::string& format) {
+    const JobSpec spec = DumpOptions({}, format);
+    const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
+    EXPECT_EQ(cut.error, "");
+    return cut.tally.self_references.count;
+  };
+  const std::string rows = "INSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1);\n";
+  const std::string mysql = "CREATE TABLE `t` (a int, CONSTRAINT x FOREIGN KEY (a) REFERENCES `t` (a));\n";
+  const std::string off = "/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;\n";
+  EXPECT_EQ(warns(mysql + rows, "mysqldump"), 1u);
+  EXPECT_EQ(warns(off + mysql + rows, "mysqldump"), 0u);
+  EXPECT_EQ(warns(off + "SET FOREIGN_KEY_CHECKS=1;\n" + mysql + rows, "mysqldump"), 1u);
+  EXPECT_EQ(warns("CREATE TABLE t (a int REFERENCES u);\n" + rows, "pgdump"), 0u);
+  const std::string postgres = "CREATE TABLE public.t (a int);\n";
+  EXPECT_EQ(
+      warns(postgres + "ALTER TABLE ONLY public.t\n  ADD FOREIGN KEY (a) REFERENCES public.t(a);\n" + rows, "pgdump"),
+      1u);
+  EXPECT_EQ(warns(postgres + rows, "pgdump"), 0u);
+}
+
 TEST(SqlDumpFormat, LeavesInsertsOfProgramsInPlace) {
   const std::string rows = "INSERT INTO t VALUES(2);\nINSERT INTO t VALUES(1);\n";
   const std::string sorted = "INSERT INTO t VALUES(1);\nINSERT INTO t VALUES(2);\n";
@@ -425,6 +536,10 @@ TEST(SqlDumpFormat, LeavesInsertsOfProgramsInPlace) {
   EXPECT_EQ(SortedInserts(delimiter + rows, {}, "mysqldump"), delimiter + sorted);
   const std::string function = "CREATE FUNCTION f() AS $$\n" + rows + "$$;\n";
   EXPECT_EQ(SortedInserts(function + rows, {}, "pgdump"), function + sorted);
+  const std::string atomic = "CREATE FUNCTION f() LANGUAGE sql\n    BEGIN ATOMIC\n " + rows + " " + rows + "END;\n";
+  EXPECT_EQ(SortedInserts(atomic + rows, {}, "pgdump"), atomic + sorted);
+  const std::string rule = "CREATE RULE r AS ON INSERT TO t DO ALSO (\n" + rows + rows + ");\n";
+  EXPECT_EQ(SortedInserts(rule + rows, {}, "pgdump"), rule + sorted);
 }
 
 TEST(SqlDumpFormat, FollowsTheSettingsOfBackslashes) {

@@ -49,7 +49,7 @@ std::string Sort(const std::string& text, std::size_t chunk) {
     const std::string rows = String(StripGaps(bytes, layout, stripped));
     std::uint64_t at = 0;
     for (const GapEdit& edit : filler.Take(stripped)) {
-      out += rows.substr(at, edit.offset - edit.removed - at) + *edit.text;
+      out += rows.substr(at, edit.offset - edit.removed - at) + (edit.text == nullptr ? "" : *edit.text);
       at = edit.offset;
     }
     out += rows.substr(at);
@@ -61,16 +61,17 @@ std::string Sort(const std::string& text, std::size_t chunk) {
 RC_GTEST_PROP(GapFiller, KeepsTheStatements, ()) {
   std::string text, want;
   struct Statement {
-    std::string before;  ///< SQL before the statement
+    std::string before;  ///< SQL, or a comment or an empty line, before the statement
     std::string table;
     std::vector<std::string> rows, commas;
   };
   std::vector<Statement> statements;
   for (int count = *rc::gen::inRange(1, 12); count > 0; --count) {
     Statement statement;
-    if (*rc::gen::inRange(0, 5) == 0) statement.before = "SELECT 1;\n";
+    statement.before =
+        *rc::gen::element<std::string>("", "", "", "", "", "SELECT 1;\n", "\n-- it's\n", "  ", "/* a */\n");
     statement.table = *rc::gen::element<std::string>("t", "t", "t", "u");
-    for (int rows = *rc::gen::inRange(1, 6); rows > 0; --rows) {
+    for (int rows = *rc::gen::element(1, 1, 1, 2, 3, 5); rows > 0; --rows) {
       statement.rows.push_back("(" + std::to_string(*rc::gen::inRange(0, 30)) + "," +
                                *rc::gen::element<std::string>("'a'", "'\t\n\x01\x02'", "'\x1D'", "NULL") + ")");
       statement.commas.push_back(*rc::gen::element<std::string>(",", ",", ",\n"));
@@ -78,15 +79,11 @@ RC_GTEST_PROP(GapFiller, KeepsTheStatements, ()) {
     statements.push_back(std::move(statement));
   }
   for (std::size_t i = 0; i < statements.size();) {
-    // Statements of a part: all have the same table, and a first statement with one row makes each row a statement.
     std::size_t end = i + 1;
-    const bool several = statements[i].rows.size() > 1;
-    while (end < statements.size() && statements[end].before.empty() && statements[end].table == statements[i].table &&
-           (several || statements[end].rows.size() == 1)) {
+    while (end < statements.size() && statements[end].before != "SELECT 1;\n" &&
+           statements[end].table == statements[i].table) {
       ++end;
     }
-    // Several rows after a single row would be refused.
-    if (end < statements.size() && statements[end].table == statements[i].table) statements[end].before = "SELECT 1;\n";
     std::vector<std::string> rows;
     for (std::size_t k = i; k < end; ++k) rows.insert(rows.end(), statements[k].rows.begin(), statements[k].rows.end());
     const auto value = [](const std::string& row) {
@@ -116,11 +113,11 @@ TEST(GapFiller, RefusesTooManyGaps) {
   GapFiller filler(64);
   StrippedRecords records;
   for (unsigned i = 0; i < 40; ++i) {
-    std::string key("\x01\0\0\0\0\0\0\0\0\0,", 11);
+    std::string key("\x01\0\0\0\0\0\0\0\0\0\0\0\x01,", 14);
     key[9] = static_cast<char>(2 * i);
     records.gaps.push_back({key, ";\n"});
   }
-  records.runs = {{StrippedRecords::Run::kGaps, 40}};
+  records.runs = {{StrippedRecords::Run::kGaps, false, 40}};
   EXPECT_THROW(filler.Take(records), Error);
 }
 
