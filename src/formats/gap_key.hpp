@@ -10,9 +10,9 @@
 namespace gpusort {
 
 struct GapKey {
-  bool odd = false;          ///< see kOddPart; only set by ReadGapKey()
-  std::uint64_t place = 0;   ///< the number of rows of its part of the dump before the gap, minus one
-  std::string separator;     ///< the text after most rows of the part
+  bool odd = false;         ///< see kOddPart; only set by ReadGapKey()
+  std::uint64_t place = 0;  ///< the number of rows of its part of the dump before the gap, minus one
+  std::string separator;    ///< the text after most rows of the part
   /// Only for the first gap of a part that begins with statements of one row: the number of these statements, and the
   /// text before and after the row of each of them. Otherwise 0.
   std::uint64_t singles = 0;

@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
 #include "formats/gap_key.hpp"
-#include "formats/number_keys.hpp"
+#include "formats/value_keys.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
 #include "kernels/error.hpp"

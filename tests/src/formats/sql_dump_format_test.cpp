@@ -296,7 +296,7 @@ Inserts AnyInserts(const std::string& format) {
   bool several_part = false, after = false, same_ends = true;
   for (int statements = *rc::gen::inRange(1, 8); statements > 0; --statements) {
     if (*rc::gen::inRange(0, 4) == 0) {
-      add(*rc::gen::element<std::string>("-- it's\n", "\n", "SELECT 1;\n", "INSERT INTO t SELECT 1;\n", "SELECT '\n",
+      add(*rc::gen::element<std::string>("SELECT 1;\n", "INSERT INTO t SELECT 1;\n", "SELECT '\n",
                                          "CREATE TABLE t (a int PRIMARY KEY, b text);\n", "UPDATE t SET a = 1;\r\n"));
       if (dump.records.back() == "SELECT '\n") {
         add("INSERT INTO t VALUES (1);\n");
