@@ -100,7 +100,7 @@ class ThreadTeam {
 
   const unsigned size_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;   ///< signals a new call or the end of the team
+  std::condition_variable work_;   ///< signals a new call of Run(), or the end of the team
   std::condition_variable place_;  ///< signals that a thread has returned from `run`
   std::vector<Call*> calls_;       ///< the parallel loops that more threads can still help with, oldest first
   unsigned running_ = 0;           ///< the number of threads that are in Run(), including the callers

@@ -44,8 +44,8 @@ struct LineKey {
   std::uint64_t begin_char = 0;
   std::uint64_t end_field = kToEnd;  ///< the field with the last byte; kToEnd: the key ends with the line
   std::uint64_t end_char = 0;        ///< the number of bytes of field `end_field` that belong to the key; 0: all bytes
-  bool skip_start_blanks = false;    ///< option -b at the start of the key
-  bool skip_end_blanks = false;      ///< option -b at the end of the key
+  bool skip_start_blanks = false;    ///< true: blanks at the start of the key are skipped (-b)
+  bool skip_end_blanks = false;      ///< true: blanks at the end of the key are skipped (-b)
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for kBytes, kVersion, kRandom)
   /// Whether small letters count as capital letters (-f), for kBytes, kVersion, kRandom and the suffix of kHuman.

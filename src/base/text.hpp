@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
 /// An amount of memory as typed: a number of bytes, or a percentage of a limit that is not known yet.
 struct Size {
-  std::uint64_t value = 0;  ///< bytes, or percent (1 to 100)
+  std::uint64_t value = 0;  ///< a number of bytes, or a percentage from 1 to 100
   bool percent = false;
 
   std::uint64_t Resolve(std::uint64_t limit) const {

@@ -47,7 +47,8 @@ class InputReader {
     /// Returns true if a line of the block is longer than `most` bytes. `open` is the number of bytes before this block
     /// that belong to its first line.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
-    /// Throws LineTooLong for the line that is longer than `most` bytes. Call this if has_longer() returns true.
+    /// Throws LineTooLong for the line that is longer than `most` bytes. Call this if has_longer() returns true. `open`
+    /// has the meaning that it has there.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
                                    const RecordLayout& layout) const;
     /// Divides the block after `count` bytes, where a record must end. This block keeps the first part. Returns a block

@@ -71,9 +71,9 @@ struct ColumnKey {
 
 /// Tells which lines of a log begin records.
 enum class Multiline : std::uint8_t {
-  kAuto,    ///< lines with a time
-  kIndent,  ///< lines that do not begin with a blank
-  kNone,    ///< all lines
+  kAuto,    ///< a line with a time begins a record
+  kIndent,  ///< a line that does not begin with a blank begins a record
+  kNone,    ///< every line is a record
 };
 
 struct TableOptions {

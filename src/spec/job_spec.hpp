@@ -87,7 +87,7 @@ struct Order {
   RecordLayout layout;                       ///< the fields and their directions; --reverse is already applied
   std::shared_ptr<const LineOrdered> lines;  ///< owns the order of lines to which `layout` points
   bool locale = false;                       ///< true: lines are compared by the collation of the environment's locale
-  bool random = false;        ///< true: a key of `lines` is a random order; ReadNamedFiles() sets its salt
+  bool random = false;        ///< true: a key of `lines` orders by a random hash (-R); ReadNamedFiles() sets its salt
   std::string random_source;  ///< the file from which the salt is read; empty: /dev/urandom
   bool unique = false;        ///< true: the output keeps only the first of records with equal keys
   std::uint64_t top = 0;      ///< the maximum number of records in the output; 0: no maximum
@@ -95,7 +95,7 @@ struct Order {
 
   bool debug = false;        ///< true: the output shows which part of each line is compared
   std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
-  KeyOptions ordering;       ///< the letters such as -n and -r that belong to no key, for the warnings of `debug`
+  KeyOptions ordering;       ///< the letters such as -n and -r without a key, for the warnings of `debug`
   bool stable = false;       ///< -s was given; for the warnings of `debug`
   bool reverse = false;      ///< -r was given; `layout` is reversed already
 };
