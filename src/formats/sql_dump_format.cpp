@@ -103,6 +103,7 @@ struct DumpPlace {
   Session session;
   std::shared_ptr<const InsertPart> part;  ///< the rows of INSERT that came last
   bool any = false;                        ///< there was a line
+  bool gaps = false;                       ///< there was a part with gaps
   bool inserts = false;                    ///< there was an INSERT that was left in place
 };
 
@@ -636,15 +637,18 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, Sca
   place.part = std::move(part);
 }
 
+void SqlDumpFormat::RefuseGaps() const {
+  if (*no_gaps_ == '\0') return;
+  throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
+                                     no_gaps_ +
+                                     ": write the dump with one row a statement (mysqldump "
+                                     "--skip-extended-insert)");
+}
+
 void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const {
   const InsertPart& part = *PlaceOf(state).part;
   if (part.decided && part.several == several) return;
-  if (several && *no_gaps_ != '\0') {
-    throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
-                                       no_gaps_ +
-                                       ": write the dump with one row a statement (mysqldump "
-                                       "--skip-extended-insert)");
-  }
+  if (several) RefuseGaps();
   if (part.decided && part.ends_differ) {
     throw BadRecord(at,
                     "the INSERT statements with one row before this one end in different ways, so that their rows "
@@ -662,7 +666,9 @@ void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::ui
   next->decided = true;
   next->several = several;
   next->separator = separator;
-  Change(state).part = std::move(next);
+  DumpPlace& place = Change(state);
+  place.gaps |= several;
+  place.part = std::move(next);
 }
 
 void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const {
@@ -714,7 +720,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put(type.name);
     put_all(type.labels);
   }
-  out << place.any << ' ' << place.inserts << ' ';
+  out << place.any << ' ' << place.gaps << ' ' << place.inserts << ' ';
   for (std::size_t key = 0; key < names_.size(); ++key) {
     const auto& columns = place.wanted.by_column;
     const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
@@ -800,6 +806,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   }
   if (!enums.empty()) place.enums = std::make_shared<const std::vector<SqlEnum>>(std::move(enums));
   place.any = number() != 0;
+  place.gaps = number() != 0;
   place.inserts = number() != 0;
   for (std::size_t key = 0; key < names_.size(); ++key) {
     place.named.push_back(number() != 0);
@@ -843,6 +850,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     }
   }
   if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
+  if (place.gaps) RefuseGaps();
   state.dump = std::make_shared<const DumpPlace>(std::move(place));
   return state;
 }

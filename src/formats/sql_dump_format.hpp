@@ -34,7 +34,8 @@ class SqlDumpFormat : public CopyFormat {
   bool has_trailer() const override { return true; }
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
-  /// Throws Error(kIntegrity) if `text` is not the result of SaveState().
+  /// Throws Error(kIntegrity) if `text` is not the result of SaveState(), and Error(kUsage) if the part of the dump
+  /// before has gaps and the job cannot move them.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
   bool has_gaps() const override { return true; }
@@ -82,6 +83,8 @@ class SqlDumpFormat : public CopyFormat {
   /// Begins a statement with rows at the beginning of `text`. If its rows are a new part of the dump, it is decided
   /// later whether each row or each statement is a record.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
+  /// Throws Error(kUsage) if the job cannot move gaps.
+  void RefuseGaps() const;
   /// Decides if each row or each statement is a record in this part of the dump, from here on. Call this when the first
   /// row of a statement was read. `several` is true if another row follows it, and `separator` is the text between the
   /// two. Throws BadRecord at offset `at` if the statements so far have different ends.

@@ -20,6 +20,8 @@ CREATE TABLE src AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM
     ELSE 'é字' END AS v FROM n;
 CREATE TABLE "t.1" ("the id" INTEGER NOT NULL, v, PRIMARY KEY ("the id" DESC)) WITHOUT ROWID;
 CREATE TABLE plain (id INT, v);
+CREATE TABLE kinds (n UNSIGNED BIG INT, d DATETIME PRIMARY KEY, x NUMERIC) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts4(text);
 CREATE TABLE log (id INT);
 CREATE TRIGGER tr AFTER DELETE ON plain BEGIN
 INSERT INTO log VALUES(2);
@@ -27,6 +29,9 @@ INSERT INTO log VALUES(1);
 END;
 INSERT INTO "t.1" SELECT DISTINCT id, v FROM src $order;
 INSERT INTO plain SELECT id, v FROM src $order;
+INSERT INTO kinds SELECT id, CASE id % 4 WHEN 0 THEN id / 3.0 WHEN 1 THEN '2026-01-' || id WHEN 2 THEN CAST(id AS BLOB) ELSE id END, id
+  FROM src $order;
+INSERT INTO words (rowid, text) SELECT id, 'it' || id FROM src WHERE id < 40 ORDER BY id;
 DROP TABLE src;
 SQL
     sqlite3 lite.db .dump >lite.sql
@@ -34,15 +39,21 @@ SQL
     same <(LC_ALL=C sort lite.sql) <(LC_ALL=C sort out.sql)
     expect 0 "$bin/gpusort_check" --format sqlitedump -k '"t.1"."the id":int:desc' --against lite.sql out.sql >/dev/null
     expect 0 "$bin/gpusort" --format sqlitedump lite.sql "sorted${order##* }.sql"
+    expect 0 "$bin/gpusort_check" --format sqlitedump --against lite.sql "sorted${order##* }.sql" >/dev/null
+    expect 1 "$bin/gpusort_check" --format sqlitedump lite.sql >/dev/null
     rm -f lite2.db
     sqlite3 lite2.db <"sorted${order##* }.sql" || fail "SQLite does not take the sorted dump"
-    for table in '"t.1"' plain; do
-      same <(sqlite3 lite.db "SELECT quote(v), * FROM $table ORDER BY 2, 1") \
-        <(sqlite3 lite2.db "SELECT quote(v), * FROM $table ORDER BY 2, 1")
+    for table in '"t.1"' plain kinds words; do
+      same <(sqlite3 -quote lite.db "SELECT * FROM $table" | sort) <(sqlite3 -quote lite2.db "SELECT * FROM $table" | sort)
     done
     same <(sqlite3 lite.db .schema) <(sqlite3 lite2.db .schema)
   done
   same sortedid.sql sortedDESC.sql
+  # Rows of kinds have the order of SQLite, and those of the shadow table that of its key.
+  same <(sqlite3 -cmd '.mode insert' lite.db 'SELECT d FROM kinds ORDER BY d' | sed 's/^.*VALUES(\(.*\));/\1/') \
+    <(sed -n "s/^INSERT INTO kinds VALUES([0-9]*,\([^,]*\),.*/\1/p" sortedDESC.sql)
+  same <(sed -n "s/^INSERT INTO words_content VALUES(\([0-9]*\),.*/\1/p" sortedDESC.sql) \
+    <(sqlite3 lite.db 'SELECT docid FROM words ORDER BY docid')
   same <(sed -n "s/^INSERT INTO plain VALUES(\([0-9]*\),.*/\1/p" sortedid.sql) \
     <(sed -n "s/^INSERT INTO plain VALUES(\([0-9]*\),.*/\1/p" sortedid.sql | sort -n)
 }
@@ -63,6 +74,8 @@ CREATE TABLE \`a.b\` (id int NOT NULL, d decimal(12, 3), s varchar(60) COMMENT '
   g int GENERATED ALWAYS AS (id * 2) VIRTUAL, parent int, PRIMARY KEY (id), FOREIGN KEY (parent) REFERENCES \`a.b\` (id)) ENGINE=InnoDB;
 CREATE TABLE plain (d decimal(12, 3), s varchar(60), b varbinary(20), bits bit(3), at datetime) ENGINE=MyISAM;
 CREATE TABLE log (id int);
+CREATE TABLE wide (id int PRIMARY KEY, mood enum('sad','ok','happy'), s text);
+INSERT INTO wide SELECT id, 1 + id % 3, REPEAT('x', IF(id = 1, 9000, 20)) FROM src ORDER BY $order;
 INSERT INTO \`a.b\` (id, d, s, b, bits, at) SELECT * FROM src ORDER BY $order;
 UPDATE \`a.b\` SET parent = 801 - id WHERE id % 2;
 INSERT INTO plain SELECT d, s, b, bits, at FROM src ORDER BY $order;
@@ -83,17 +96,34 @@ SQL
     # The smallest buffer makes statements of one row and of several rows.
     for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
       maria_dump --routines --events $options x >maria.sql
-      expect 0 "$g" --format mysqldump --strict -k plain.at:desc -k plain.s maria.sql out.sql
-      expect 0 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp:desc -k plain.s --against maria.sql out.sql >/dev/null
-      expect 1 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp -k plain.s --against maria.sql out.sql >/dev/null
+      expect 0 "$g" --format mysqldump --strict -k plain.at:desc -k plain.s -k wide.mood -k wide.id:desc maria.sql out.sql
+      expect 0 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp:desc -k plain.s -k 'wide.mood:enum(sad,ok,happy)' \
+        -k wide.id:int:desc --against maria.sql out.sql >/dev/null
+      expect 1 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp -k plain.s -k wide.id:int:desc --against maria.sql \
+        out.sql >/dev/null
       expect 0 "$g" --format mysqldump --strip-volatile maria.sql "sorted.${order#id }$options.sql"
+      expect 0 "$bin/gpusort_check" --format mysqldump "sorted.${order#id }$options.sql" >/dev/null
       maria_sql -e 'CREATE OR REPLACE DATABASE y'
       maria_sql y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
-      for query in '*, HEX(b) FROM `a.b`' '*, HEX(b) FROM plain' '* FROM log'; do
+      for query in '*, HEX(b) FROM `a.b`' '*, HEX(b) FROM plain' '* FROM log' '* FROM wide'; do
         same <(maria_sql x -e "SELECT $query" | LC_ALL=C sort) <(maria_sql y -e "SELECT $query" | LC_ALL=C sort)
       done
     done
   done
+  # The rows of a statement stay in it: out.sql is from the third dump, whose first row of wide has a statement of its own.
+  grep -q '^INSERT INTO `wide`.* VALUES (1,.*);$' maria.sql || fail "the first statement of the table wide has several rows"
+  maria_sql -e 'CREATE OR REPLACE DATABASE y'
+  maria_sql y <out.sql || fail "MariaDB does not take statements of one row and of several rows"
+  same <(maria_sql x -e "SELECT * FROM wide ORDER BY id") <(maria_sql y -e "SELECT * FROM wide ORDER BY id")
+  # Two databases with equal names of tables and other types in one dump.
+  maria_sql -e 'CREATE OR REPLACE DATABASE y; CREATE TABLE y.wide (id varchar(9) PRIMARY KEY); INSERT INTO y.wide VALUES (10), (9)'
+  maria_dump --databases x y >both.sql
+  expect 0 "$g" --format mysqldump --strict -k x.wide.id:desc both.sql out.sql
+  expect 0 "$bin/gpusort_check" --format mysqldump -k x.wide.id:int:desc --against both.sql out.sql >/dev/null
+  [ "$(grep -c '^(' out.sql)" = "$(grep -c '^(' both.sql)" ] || fail "rows are lost"
+  maria_sql -e 'DROP DATABASE x; DROP DATABASE y'
+  maria_sql <out.sql || fail "MariaDB does not take a dump of two databases"
+  [ "$(maria_sql -e 'SELECT COUNT(*) FROM x.wide, y.wide')" = 1600 ] || fail "two databases"
   # The third dump has statements that are cut by size, so that they differ between the two databases.
   for options in '' '--skip-extended-insert --replace'; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
 }
@@ -117,6 +147,10 @@ UPDATE "a.b" SET parent = 401 - id WHERE id % 2 = 1;
 CREATE TABLE plain AS SELECT n, s, y FROM "a.b" ORDER BY $order;
 CREATE TABLE moved (LIKE "a.b" INCLUDING ALL);
 INSERT INTO moved (id, n, s, y, b, a, parent, i) OVERRIDING SYSTEM VALUE SELECT id, n, s, y, b, a, parent, i FROM "a.b" ORDER BY $order;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE moods (id int, mood mood);
+INSERT INTO moods SELECT id, (enum_range(NULL::mood))[1 + id % 3] FROM generate_series(1, 50) id ORDER BY $order;
+CREATE RULE r AS ON DELETE TO plain DO ALSO (INSERT INTO moods VALUES (2); INSERT INTO moods VALUES (1));
 CREATE FUNCTION f() RETURNS void LANGUAGE sql BEGIN ATOMIC
 INSERT INTO plain VALUES (2);
 INSERT INTO plain VALUES (1);
@@ -128,12 +162,27 @@ SQL
       expect 0 "$g" -k moved.id:int:desc pg.sql out.sql
       [ "$options" = '' ] ||
         expect 0 "$bin/gpusort_check" --format sqldump -k moved.id:int:desc --against pg.sql out.sql >/dev/null
+      [ "$options" = '' ] || {
+        expect 0 "$bin/gpusort_check" --format sqldump "sorted.${order#id }$options.sql" >/dev/null
+        expect 0 "$g" -k moods.mood -k moods.id:desc pg.sql out.sql
+        same <(database=x sql -F ', ' -c "SELECT id, mood FROM moods ORDER BY mood, id DESC") \
+          <(sed -n "/INTO public.moods/,/;/s/^.*(\([0-9]*, '[a-z]*\)').*/\1/p" out.sql | tr -d "'")
+      }
       sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
       database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted dump"
-      for table in '"a.b"' moved plain; do
+      same <(database=x sql -c '\sf f' -c '\d+ plain') <(database=y sql -c '\sf f' -c '\d+ plain')
+      for table in '"a.b"' moved plain moods; do
         same <(database=x sql -c "SELECT * FROM $table t ORDER BY t::text") <(database=y sql -c "SELECT * FROM $table t ORDER BY t::text")
       done
     done
+    # pg_dumpall has several databases.
+    "$pg/pg_dumpall" -h "$work/pg" -U postgres --inserts >all.sql
+    expect 0 "$g" --format pgdump --strict all.sql out.sql
+    expect 0 "$bin/gpusort_check" --format sqldump --against all.sql out.sql >/dev/null
+    sql -c 'DROP DATABASE x' -c 'DROP DATABASE y'
+    sed '/ROLE postgres/d' out.sql >all.sorted
+    sql -f all.sorted >/dev/null || fail "PostgreSQL does not take the sorted dump of pg_dumpall"
+    [ "$(database=x sql -c 'SELECT COUNT(*) FROM moods')" = 50 ] || fail "pg_dumpall"
     "$pg/pg_dump" -h "$work/pg" -U postgres -Fc x >pg.custom
     expect 3 "$g" --format pgdump pg.custom out
     says 'pg_restore'
@@ -145,7 +194,7 @@ SQL
 
 # Statements that are longer than the pieces in which the output is written.
 awk 'BEGIN { srand(7); for (s = 0; s < 6; ++s) { printf "INSERT INTO `t` VALUES "
-  for (i = 0; i < 30000; ++i) printf "%s(%d,'"'it\\''s'"')", i ? "," : "", 1e6 * rand(); print ";" } }' >long.sql
+  for (i = 0; i < 30000; ++i) printf "%s(%d,'"'it''s'"')", i ? "," : "", 1e6 * rand(); print ";" } }' >long.sql
 expect 0 "$g" long.sql out.sql
 expect 0 "$bin/gpusort_check" --format mysqldump --against long.sql out.sql >/dev/null
 same <(tr '(' '\n' <long.sql | grep -o '^[0-9]*' | LC_ALL=C sort) <(tr '(' '\n' <out.sql | grep -o '^[0-9]*')
@@ -196,6 +245,24 @@ expect 0 "$g" --strict shapes.sql out.sql
 same sorted.sql out.sql
 expect 0 "$g" -c out.sql
 expect 1 "$g" -c shapes.sql
+# gpusort_check knows the same default keys: the primary key, and the types of CREATE TABLE.
+expect 0 "$bin/gpusort_check" --format mysqldump --against shapes.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format mysqldump shapes.sql >/dev/null
+# Tasks sort statements of one row. For statements with several rows, every slice is exit 2.
+{ echo 'PRAGMA foreign_keys=OFF;'; echo 'CREATE TABLE t(id INTEGER PRIMARY KEY, s);'
+  seq 1 2000 | awk '{ printf "INSERT INTO t VALUES(%d,\047it\047\047s;\\n%d\047);\n", $1 * 7919 % 10000, $1 }'; } >one.sql
+expect 0 "$g" --format sqlitedump one.sql sorted.sql
+for k in 0 1 2; do expect 0 "$bin/gpusort_task" runs --slice $k/3 --into task --format sqlitedump one.sql; done
+"$bin/gpusort_task" cut --parts 2 task
+for k in 0 1; do "$bin/gpusort_task" part --part $k/2 task got.sql; done
+"$bin/gpusort_task" prove --parts 2 task got.sql
+same sorted.sql got.sql
+for k in 0 1 2; do
+  expect 2 "$bin/gpusort_task" runs --slice $k/3 --into several --format mysqldump long.sql
+  says 'cannot be sorted by tasks'
+done
+expect 2 "$bin/gpusort_task" scan --slice 0/3 --into several --format mysqldump long.sql
+rm -rf task several
 # A table that refers to itself: a warning unless the dump turns the checks off.
 printf -- '-- MySQL dump 10.13\nCREATE TABLE `t` (a int PRIMARY KEY, b int REFERENCES `t` (a));\nINSERT INTO `t` VALUES (2,NULL),(1,2);\n' >self.sql
 expect 0 "$g" self.sql out.sql

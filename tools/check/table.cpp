@@ -806,9 +806,8 @@ class DumpReader : public CopyReader {
 
 // ---- INSERT statements ---------------------------------------------------------------------------------------------
 
-/// Reads the rows of INSERT statements in a dump. If the first of some statements that follow each other and begin with
-/// the same text has one row, a statement is a record; otherwise a row is. All other bytes are the header, which has a
-/// mark where a record stands.
+/// Reads the rows of INSERT statements in a dump. Statements that begin with the same text are a block if only white
+/// space and comments are between them. All other bytes are the header, which has a mark where a row stands.
 class InsertReader : public TableReader {
  public:
   InsertReader(const Table& table, Source source)
@@ -827,15 +826,17 @@ class InsertReader : public TableReader {
     row.block = block_;
     keys_.clear();
     columns_.clear();
-    for (const auto& [key, column] : found_) {
-      keys_.push_back(key);
-      columns_.push_back(column);
+    const std::vector<std::string>& values = records_.front().values;
+    if (!found_.empty()) {
+      for (const auto& [key, column] : found_) {
+        keys_.push_back(key);
+        columns_.push_back(column);
+      }
+      for (const std::string& value : values) SetCell(value);
+    } else {
+      SetDefaultCells(values);
     }
-    // Tables without keys have an order that the types of their columns give. It is not checked.
-    for (const std::string& value : records_.front().values) {
-      if (!found_.empty()) SetCell(value);
-    }
-    records_.erase(records_.begin());
+    records_.pop_front();
     return true;
   }
 
@@ -852,6 +853,7 @@ class InsertReader : public TableReader {
     char last = '\0', before = '\0';
     int depth = 0;
     std::string dollars;  ///< the text that closes a string of PostgreSQL between dollars
+    std::size_t opening = 0;  ///< how many bytes of the text that opens it follow
   };
 
   /// Advances `place` over the byte `text[at]`. Returns true if the byte is neither in quotes nor in a comment.
@@ -861,7 +863,11 @@ class InsertReader : public TableReader {
     place.before = last;
     place.last = c;
     if (!place.dollars.empty()) {
-      if (text.substr(0, at + 1).ends_with(place.dollars)) place.dollars.clear();
+      if (place.opening > 0) {
+        --place.opening;
+      } else if (text.substr(0, at + 1).ends_with(place.dollars)) {
+        place.dollars.clear();
+      }
       return false;
     }
     if (place.quote != '\0') {
@@ -890,7 +896,10 @@ class InsertReader : public TableReader {
     if (place.quote != '\0') place.escapes = false;
     if (c == '$' && postgres()) {
       const std::size_t end = text.find('$', at + 1);
-      if (end != text.npos && text.find_first_of(" \n", at) > end) place.dollars = text.substr(at, end + 1 - at);
+      if (end != text.npos && text.find_first_of(" \n", at) > end) {
+        place.dollars = text.substr(at, end + 1 - at);
+        place.opening = place.dollars.size() - 1;
+      }
     }
     return place.quote == '\0' && place.dollars.empty();
   }
@@ -902,28 +911,82 @@ class InsertReader : public TableReader {
 
   /// Reads a line of SQL, or an INSERT. Returns false at the end.
   bool ReadStatement() {
-    std::string text;
-    if (!ReadLine(text)) return false;
+    std::string text = std::exchange(rest_, {});
+    if (text.empty() && !ReadLine(text)) return false;
     if (table_.name == "sqldump" && !known_) Guess(text);
     const bool starts = !open_ && (!delimiter_) && place_.quote == '\0' && place_.dollars.empty();
-    if (starts && (Begins(text, "insert") || Begins(text, "replace")) && ReadInsert(text)) return true;
-    last_head_.clear();
+    const std::size_t lead = starts ? LeadOf(text) : 0;
+    const std::string_view code = std::string_view(text).substr(lead);
+    if (starts && (Begins(code, "insert") || Begins(code, "replace"))) {
+      std::string statement(code);
+      if (ReadInsert(text.substr(0, lead), statement)) return true;
+      text.resize(lead);
+      text += statement;
+    }
+    // Lines without code are between two statements of a block.
+    if (!starts || lead < text.size()) last_head_.clear();
+    lead_ = starts && lead == text.size();
     if (starts && Begins(text, "copy ") && text.find("stdin") != text.npos) Fail("rows of COPY: give --format pgdump");
+    if (starts) TakeSession(text);
     if (mysql_ && Begins(text, "delimiter ")) {
       delimiter_ = !text.starts_with("DELIMITER ;\n");
-    } else if (!delimiter_) {
-      if (starts) statement_.clear();
+    } else if (!delimiter_ && !(postgres() && starts && text.starts_with('\\'))) {
+      if (starts) {
+        statement_.clear();
+        brackets_ = 0;
+      }
       statement_ += text;
       for (std::size_t at = 0; at < text.size(); ++at) {
         const std::string_view two = std::string_view(text).substr(at, 2);
         if (!Step(place_, text, at) || std::isspace(static_cast<unsigned char>(text[at])) != 0) continue;
         if (two == "--" || two == "/*") continue;
-        open_ = text[at] != ';' || (lite_ && IsTrigger() && Lowered(text) != "end;\n");
+        if (postgres() && text[at] == '(') ++brackets_;
+        if (postgres() && text[at] == ')') --brackets_;
+        const bool atomic = postgres() && Lowered(statement_).find("begin atomic") != statement_.npos;
+        open_ = text[at] != ';' || brackets_ > 0 || (lite_ && IsTrigger() && Lowered(text) != "end;\n") ||
+                (atomic && Lowered(text) != "end;\n");
       }
-      if (!open_) ReadTable();
+      if (!open_) {
+        ReadTable();
+        ReadEnum();
+      }
     }
     header_ += text;
     return true;
+  }
+  /// Returns the size of the white space and the comments before the statement at the beginning of a line.
+  std::size_t LeadOf(std::string_view text) const {
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const std::string_view rest = text.substr(at);
+      const bool holds_sql = rest.starts_with("/*!") || (rest.starts_with("/*M!") && !rest.starts_with("/*M!999999"));
+      if (std::isspace(static_cast<unsigned char>(text[at])) != 0) {
+        ++at;
+      } else if (rest.starts_with("--") || (mysql_ && rest.starts_with('#'))) {
+        return text.size();
+      } else if (rest.starts_with("/*") && !(mysql_ && holds_sql) && rest.find("*/") != rest.npos) {
+        at += rest.find("*/") + 2;
+      } else {
+        break;
+      }
+    }
+    return at;
+  }
+  /// Follows the choice of another database or schema.
+  void TakeSession(std::string_view text) {
+    if (postgres() && (text.starts_with("\\connect ") || text.starts_with("\\c "))) {
+      tables_.clear();
+      enums_.clear();
+      schema_.clear();
+      last_head_.clear();
+    } else if (mysql_ && Begins(text, "use ")) {
+      text.remove_prefix(4);
+      TakeAnyName(text, schema_);
+    } else if (postgres() && Begins(text, "set search_path = ")) {
+      text.remove_prefix(std::string_view("set search_path = ").size());
+      TakeAnyName(text, schema_);
+      if (schema_ == "''") schema_.clear();
+    }
   }
   bool ReadLine(std::string& text) {
     const std::size_t before = text.size();
@@ -943,10 +1006,12 @@ class InsertReader : public TableReader {
     known_ = mysql_ || lite_ || text.find("PostgreSQL") != text.npos;
   }
 
-  /// Reads the rest of an INSERT. `text` is its first line. Returns false if it has no rows; `text` then is the line.
-  bool ReadInsert(std::string& text) {
+  /// Reads the rest of an INSERT after the white space and the comments `lead`. `text` is its first line. Returns false
+  /// if it has no rows; `text` then is the line.
+  bool ReadInsert(const std::string& lead, std::string& text) {
     Place place;
     std::vector<std::pair<std::size_t, std::size_t>> rows;  // the offsets of "(" and after ")"
+    std::vector<std::size_t> commas;                         // the offsets of commas outside of brackets
     std::size_t values = text.npos, end = text.npos;
     for (std::size_t at = 0; end == text.npos; ++at) {
       if (at == text.size() && (values == text.npos || !ReadLine(text))) {
@@ -961,68 +1026,132 @@ class InsertReader : public TableReader {
         if (--place.depth == 0 && values != text.npos) rows.back().second = at + 1;
       } else if (c == ';' && place.depth == 0) {
         end = at;
+      } else if (c == ',' && place.depth == 0) {
+        commas.push_back(at);
       } else if (values == text.npos && place.depth == 0 && (c == 's' || c == 'S') && at > 6 &&
                  Lowered(text.substr(at - 5, 6)) == "values") {
         values = at + 1;
       }
     }
     if (rows.empty()) return false;
-    const std::string head = text.substr(0, Before(text, values, rows[0].first));
-    const bool goes_on = head == last_head_ && (several_ || rows.size() == 1);
-    if (!goes_on) BeginPart(head, rows.size() > 1);
-    if (!several_) {
-      records_.push_back({text, Values(text.substr(rows[0].first, rows[0].second - rows[0].first))});
-      header_ += '\0';
-      return true;
-    }
-    // Rows after a clause such as ON CONFLICT (a) are none.
-    std::size_t at = head.size();
-    header_ += head;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::size_t from = i == 0 ? at : Before(text, rows[i - 1].second + 1, rows[i].first);
-      if (i > 0) {
-        const std::string between = text.substr(rows[i - 1].second, from - rows[i - 1].second);
-        if (between.find(',') == between.npos) {
-          rows.resize(i);
-          break;
-        }
-        header_ += between;
+    // Brackets after a clause such as ON CONFLICT (a) are no rows.
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const auto comma = std::ranges::upper_bound(commas, rows[i - 1].second - 1);
+      const bool next = comma != commas.end() && *comma < rows[i].first;
+      if (!next || !Clause(text.substr(rows[i - 1].second, *comma - rows[i - 1].second)).empty()) {
+        rows.resize(i);
+        break;
       }
+    }
+    const std::size_t begin = text.find_first_not_of(" \t\r\n", values);
+    const std::string head = text.substr(0, Before(text, values, begin));
+    const bool goes_on = head == last_head_;
+    if (!goes_on) BeginPart(head);
+    several_ = (goes_on && several_) || rows.size() > 1 || (goes_on && (lead_ || !lead.empty()));
+    lead_ = false;
+    // A comment after a single statement moves with it.
+    const bool to_line = LeadOf(std::string_view(text).substr(end + 1)) == text.size() - end - 1;
+    const std::size_t stop = to_line ? text.size() : end + 1;
+    std::string clause = Clause(text.substr(rows.back().second, end - rows.back().second));
+    header_ += lead + head;
+    if (!several_) clause += Clause(text.substr(end + 1, stop - end - 1), true);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t from = i == 0 ? head.size() : rows[i - 1].second;
       const std::string row = text.substr(rows[i].first, rows[i].second - rows[i].first);
-      records_.push_back({text.substr(from, rows[i].first - from) + row, Values(row)});
+      // White space after a newline moves with the row after it.
+      if (i > 0) header_ += Clause(text.substr(from, rows[i].first - from), true);
+      records_.push_back({row + clause, Values(row)});
       header_ += '\0';
     }
-    header_ += text.substr(rows.back().second);
+    header_ += several_ ? text.substr(rows.back().second, stop - rows.back().second) : ";";
+    rest_ = text.substr(stop);
     return true;
   }
-  /// Returns where a row begins: white space after a newline belongs to the row after it.
+  /// Returns the text without white space, and without comments unless `comments` is true.
+  std::string Clause(std::string_view text, bool comments = false) const {
+    std::string clause;
+    Place place;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const bool quoted = place.quote == '\'' || place.quote == '"';
+      const bool code = Step(place, text, at);
+      const std::string_view two = text.substr(at, 2);
+      const bool comment = place.quote == '*' || place.quote == '-' || two == "/*" || two == "--";
+      const bool ends = at > 0 && text[at] == '/' && text[at - 1] == '*';
+      if ((comment || ends) && !comments) continue;
+      const bool in_text = quoted || (!code && place.quote == '\0' && !place.dollars.empty());
+      if (!in_text && std::isspace(static_cast<unsigned char>(text[at])) != 0) continue;
+      clause += text[at];
+    }
+    return clause;
+  }
+  /// Returns the end of the text before the row at `row`: white space after a newline is not part of it.
   static std::size_t Before(const std::string& text, std::size_t from, std::size_t row) {
     const std::size_t newline = text.find('\n', from);
     return newline < row ? newline + 1 : row;
   }
 
-  void BeginPart(const std::string& head, bool several) {
+  /// A column of a table, as CREATE TABLE describes it.
+  struct Column {
+    std::string name;
+    Rule rule;
+    bool generated = false;
+  };
+  struct Columns {
+    std::string schema, name;
+    std::vector<Column> columns;
+    std::vector<std::string> primary;
+  };
+  bool Same(const std::string& a, const std::string& b) const { return postgres() ? a == b : Lowered(a) == Lowered(b); }
+  /// Takes a name as the server knows it.
+  bool TakeServerName(std::string_view& text, std::string& name) const {
+    SkipSpace(text);
+    const bool quoted = !text.empty() && std::string_view("\"`['").find(text[0]) != std::string_view::npos;
+    if (!TakeAnyName(text, name)) return false;
+    if (!quoted && postgres()) name = Lowered(name);
+    SkipSpace(text);
+    return true;
+  }
+  void TakeTableName(std::string_view& text, std::string& schema, std::string& name) const {
+    schema = schema_;
+    TakeServerName(text, name);
+    while (TakeText(text, ".")) {
+      schema = std::exchange(name, {});
+      TakeServerName(text, name);
+    }
+  }
+  const Columns* FindTable(const std::string& schema, const std::string& name) const {
+    for (const bool exact : {true, false}) {
+      for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+        const bool in_schema = schema.empty() || table->schema.empty() || Same(table->schema, schema);
+        if (in_schema && (exact ? table->name == name : Same(table->name, name))) return &*table;
+      }
+    }
+    return nullptr;
+  }
+
+  void BeginPart(const std::string& head) {
     last_head_ = head;
-    several_ = several;
+    several_ = false;
     ++block_;
-    std::string_view rest = std::string_view(head).substr(std::min(Lowered(head).find("into") + 4, head.size()));
+    const std::string lower = Lowered(head);
+    std::string_view rest = std::string_view(head).substr(std::min(lower.find("into") + 4, head.size()));
     std::string schema, name;
     std::vector<std::string> columns;
-    SkipSpace(rest);
-    TakeAnyName(rest, name);
-    while (TakeText(rest, ".")) {
-      schema = std::exchange(name, {});
-      TakeAnyName(rest, name);
+    TakeTableName(rest, schema, name);
+    if (mysql_ && Begins(rest, "partition")) {
+      rest.remove_prefix(std::min(rest.find(')'), rest.size() - 1) + 1);
+      SkipSpace(rest);
     }
-    SkipSpace(rest);
+    const Columns* const table = FindTable(schema, name);
+    if (table != nullptr) name = table->name;
     if (TakeText(rest, "(")) {
       do {
-        SkipSpace(rest);
-        TakeAnyName(rest, columns.emplace_back());
-        SkipSpace(rest);
+        TakeServerName(rest, columns.emplace_back());
       } while (TakeText(rest, ","));
-    } else if (const auto table = tables_.find(name); table != tables_.end()) {
-      columns = table->second;
+    } else if (table != nullptr) {
+      for (const Column& column : table->columns) {
+        if (!column.generated) columns.push_back(column.name);
+      }
     }
     found_.clear();
     for (const Key& key : table_.keys) {
@@ -1030,18 +1159,174 @@ class InsertReader : public TableReader {
       std::vector<std::string> parts(1);
       while (TakeAnyName(text, parts.back()) && TakeText(text, ".")) parts.emplace_back();
       if (!text.empty() || parts.size() < 2) throw NoColumn("--key " + key.text + ": give TABLE.COLUMN");
-      if (parts[parts.size() - 2] != name || (parts.size() > 2 && parts[0] != schema)) continue;
-      const auto column = std::find(columns.begin(), columns.end(), parts.back());
+      const std::string& in = parts[parts.size() - 2];
+      if ((in != name && !(lite_ && Same(in, name))) || (parts.size() > 2 && parts[0] != schema)) continue;
+      const auto column =
+          std::ranges::find_if(columns, [&](const std::string& one) { return Same(one, parts.back()); });
       if (column == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
       found_.emplace_back(&key, static_cast<std::size_t>(column - columns.begin()));
       named_.push_back(&key);
     }
+    if (found_.empty()) SetDefaultKeys(table, columns);
   }
+  /// Sets the keys of a table that the user gave no key for: its primary key, or all columns.
+  void SetDefaultKeys(const Columns* table, const std::vector<std::string>& columns) {
+    defaults_.clear();
+    primary_.clear();
+    const auto type_of = [&](const std::string& name) -> const Rule* {
+      if (table == nullptr) return nullptr;
+      const auto column =
+          std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
+      return column == table->columns.end() ? nullptr : &column->rule;
+    };
+    const auto add = [&](std::size_t column, const Rule* rule, bool whole) {
+      Key key = table_.whole;
+      key.text = key.column = column < columns.size() ? columns[column] : "column " + std::to_string(column + 1);
+      const bool descending = key.rule.descending;
+      if (rule != nullptr && (!whole || rule->type == Type::kInt)) {
+        key.rule = *rule;
+        key.rule.descending = descending;
+      }
+      defaults_.push_back(key);
+    };
+    for (std::size_t i = 0; table != nullptr && i < table->primary.size(); ++i) {
+      const auto column =
+          std::ranges::find_if(columns, [&](const std::string& one) { return Same(one, table->primary[i]); });
+      if (column == columns.end()) {
+        primary_.clear();
+        break;
+      }
+      primary_.push_back(static_cast<std::size_t>(column - columns.begin()));
+    }
+    for (const std::size_t column : primary_) add(column, type_of(columns[column]), false);
+    for (std::size_t i = 0; primary_.empty() && i < columns.size(); ++i) add(i, type_of(columns[i]), true);
+    known_columns_ = primary_.empty() ? columns.size() : primary_.size();
+    // Values of SQLite have their own kinds: a key for the kind, the number, the way it is written, and the text.
+    lite_keys_.clear();
+    constexpr Type kParts[] = {Type::kInt, Type::kDecimal, Type::kInt, Type::kText};
+    for (const Type type : kParts) {
+      Key& key = lite_keys_.emplace_back(table_.whole);
+      key.text = key.column = "a value of SQLite";
+      key.rule.type = type;
+    }
+    whole_.assign(1, table_.whole);
+    whole_[0].text = "all columns";
+  }
+  /// Sets the keys and the cells of a row of such a table.
+  void SetDefaultCells(const std::vector<std::string>& values) {
+    const bool whole = primary_.empty();
+    const std::size_t count = whole ? values.size() : primary_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t column = whole ? i : primary_[i];
+      const std::string value = column < values.size() ? values[column] : "";
+      if (!lite_) {
+        keys_.push_back(i < known_columns_ ? &defaults_[i] : whole_.data());
+        columns_.push_back(cell_count_);
+        SetCell(value);
+        continue;
+      }
+      SetLiteCells(value, whole);
+    }
+  }
+  void SetLiteCells(std::string_view raw, bool whole) {
+    for (const Key& key : lite_keys_) {
+      keys_.push_back(&key);
+      columns_.push_back(cell_count_ + static_cast<std::size_t>(&key - lite_keys_.data()));
+    }
+    SetCell(raw);
+    const std::string written(raw);
+    const Cell cell = cells_[--cell_count_];
+    const auto first = raw.find_first_not_of(" \t\r\n");
+    const char c = first == raw.npos ? ' ' : raw[first];
+    const bool number = !cell.null && (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-');
+    const bool blob = !cell.null && (c == 'X' || c == 'x') && raw.substr(first + 1).starts_with('\'');
+    const bool plain = cell.text.find_first_not_of("-0123456789") == std::string::npos;
+    std::string text = cell.text;
+    if (blob) text = Bytes(raw.substr(first + 2));
+    AddCell().text = cell.null ? "0" : number ? "1" : blob ? "3" : "2";
+    AddCell().text = number ? cell.text : "0";
+    AddCell().text = number && whole && !plain ? "1" : "0";
+    AddCell().text = cell.null || (number && (plain || !whole)) ? "" : text;
+  }
+  /// Returns the bytes that hexadecimal digits up to a quote stand for.
+  static std::string Bytes(std::string_view digits) {
+    std::string bytes;
+    for (; digits.size() > 1 && digits[0] != '\''; digits.remove_prefix(2)) {
+      unsigned byte = 0;
+      std::from_chars(digits.data(), digits.data() + 2, byte, 16);
+      bytes += static_cast<char>(byte);
+    }
+    return bytes;
+  }
+
   void RequireNamed() const {
     for (const Key& key : table_.keys) {
       if (std::find(named_.begin(), named_.end(), &key) != named_.end()) continue;
       throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
     }
+  }
+
+  /// Notes the labels of a CREATE TYPE ... AS ENUM.
+  void ReadEnum() {
+    std::string_view rest = statement_;
+    if (!postgres() || !Begins(rest, "create type ")) return;
+    rest.remove_prefix(std::string_view("create type ").size());
+    std::string schema, name;
+    TakeTableName(rest, schema, name);
+    const std::size_t open = rest.find('(');
+    if (open == rest.npos || Lowered(rest.substr(0, open)).find("enum") == std::string::npos) return;
+    std::vector<std::string>& labels = enums_[name];
+    labels.clear();
+    for (const std::string& value : Values(std::string(rest.substr(open)))) labels.push_back(Unquoted(value));
+  }
+  static std::string Unquoted(std::string_view text) {
+    std::string value;
+    SkipSpace(text);
+    if (text.starts_with('\'')) TakeQuoted(text, '\'', value);
+    return value;
+  }
+
+  /// Returns the rule of a column from its type, the words after its name.
+  Rule RuleOf(std::string_view words) const {
+    Rule rule;
+    const std::string type = Lowered(words);
+    const auto begins = [&](std::initializer_list<const char*> names) {
+      return std::ranges::any_of(names, [&](std::string_view name) {
+        return type.starts_with(name) &&
+               (type.size() == name.size() || std::isalpha(static_cast<unsigned char>(type[name.size()])) == 0);
+      });
+    };
+    const std::size_t end = type.find_first_of(" ,\n");
+    if (type.substr(0, end).find('[') != type.npos) return rule;
+    std::string_view rest = words;
+    std::string schema, name;
+    TakeTableName(rest, schema, name);
+    if (begins({"int", "integer", "tinyint", "smallint", "mediumint", "bigint", "serial", "bigserial", "year"})) {
+      rule.type = Type::kInt;
+    } else if (begins({"dec", "decimal", "numeric", "float", "double", "real"})) {
+      rule.type = Type::kDecimal;
+    } else if (begins({"datetime", "timestamp"})) {
+      rule.type = Type::kTimestamp;
+    } else if (begins({"date"})) {
+      rule.type = Type::kDate;
+    } else if (mysql_ && begins({"enum"})) {
+      rule.type = Type::kEnum;
+      for (const std::string& value : Values(std::string(words.substr(words.find('('))))) {
+        rule.labels.push_back(Unquoted(value));
+      }
+    } else if (postgres() && begins({"bool", "boolean"})) {
+      rule.type = Type::kBool;
+    } else if (postgres() && begins({"uuid"})) {
+      rule.type = Type::kUuid;
+    } else if (postgres() && begins({"inet", "cidr"})) {
+      rule.type = Type::kIp;
+    } else if (postgres() && begins({"bytea"})) {
+      rule.type = Type::kBytesHex;
+    } else if (const auto labels = enums_.find(name); labels != enums_.end()) {
+      rule.type = Type::kEnum;
+      rule.labels = labels->second;
+    }
+    return rule;
   }
 
   /// Notes the columns of a CREATE TABLE.
@@ -1050,23 +1335,37 @@ class InsertReader : public TableReader {
     if (!Begins(rest, "create table ")) return;
     rest.remove_prefix(std::string_view("create table ").size());
     if (Begins(rest, "if not exists ")) rest.remove_prefix(std::string_view("if not exists ").size());
-    std::string name;
-    TakeAnyName(rest, name);
-    while (TakeText(rest, ".")) TakeAnyName(rest, name);
-    SkipSpace(rest);
+    Columns table;
+    TakeTableName(rest, table.schema, table.name);
     if (!rest.starts_with('(')) return;
-    std::vector<std::string> columns;
+    const auto take_names = [&](std::string_view text) {
+      table.primary.clear();
+      for (const std::string& value : Values(std::string(text.substr(std::min(text.find('('), text.size()))))) {
+        std::string_view name = value;
+        TakeServerName(name, table.primary.emplace_back());
+      }
+    };
     for (const std::string& item : Values(std::string(rest))) {
       std::string_view words = item;
       SkipSpace(words);
-      const bool quoted = !words.empty() && (words[0] == '"' || words[0] == '`' || words[0] == '[');
-      std::string column;
-      TakeAnyName(words, column);
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "key", "foreign", "check"};
-      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column)) != std::end(kOther);
-      if (quoted || !other) columns.push_back(column);
+      const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
+      Column column;
+      TakeServerName(words, column.name);
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "key", "foreign", "check", "fulltext"};
+      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column.name)) != std::end(kOther);
+      const std::string lower = Lowered(words);
+      const std::size_t primary = lower.find("primary key");
+      if (!quoted && other) {
+        if (Lowered(column.name) == "primary") take_names(words);
+        if (Lowered(column.name) == "constraint" && primary != lower.npos) take_names(words.substr(primary));
+        continue;
+      }
+      column.rule = RuleOf(words);
+      column.generated = lower.find(" as (") != lower.npos || lower.starts_with("as (") || lower.starts_with("as(");
+      if (primary != lower.npos) table.primary.assign(1, column.name);
+      table.columns.push_back(std::move(column));
     }
-    tables_[name] = columns;
+    tables_.push_back(std::move(table));
   }
 
   static void SkipSpace(std::string_view& text) {
@@ -1074,7 +1373,9 @@ class InsertReader : public TableReader {
   }
   static bool TakeAnyName(std::string_view& text, std::string& name) {
     name.clear();
-    if (text.starts_with('"') || text.starts_with('`')) return TakeQuoted(text, text[0], name);
+    if (text.starts_with('"') || text.starts_with('`') || text.starts_with('\'')) {
+      return TakeQuoted(text, text[0], name);
+    }
     if (text.starts_with('[')) {
       const std::size_t end = std::min(text.find(']'), text.size() - 1);
       name = text.substr(1, end - 1);
@@ -1114,6 +1415,11 @@ class InsertReader : public TableReader {
     const std::size_t quote = raw.find_first_of("'\"");
     const bool e = postgres() && quote == 1 && (raw[0] == 'E' || raw[0] == 'e');
     const bool prefixed = e || (mysql_ && raw.starts_with("_binary "));
+    const bool hex = mysql_ && (Begins(raw, "0x") || Begins(raw, "x'"));
+    if (hex) {
+      cell.text = Bytes(raw.substr(2));
+      return;
+    }
     if (cell.null || (quote != 0 && !prefixed)) {
       cell.text = raw;
       return;
@@ -1138,9 +1444,17 @@ class InsertReader : public TableReader {
   Place place_;         ///< in SQL that is no INSERT with rows
   bool open_ = false, delimiter_ = false;
   std::string statement_;
-  std::map<std::string, std::vector<std::string>> tables_;
-  std::string last_head_;
-  bool several_ = false;
+  int brackets_ = 0;  ///< PostgreSQL: the open brackets of the statement
+  std::vector<Columns> tables_;
+  std::map<std::string, std::vector<std::string>> enums_;
+  std::string schema_;     ///< the schema or the database of tables that are named without one
+  std::string rest_;       ///< the text of the line after an INSERT
+  std::string last_head_;  ///< empty: the next INSERT begins a block
+  bool several_ = false;   ///< the block has a statement with several rows, or other text between two statements
+  bool lead_ = false;      ///< the line before was white space or a comment
+  std::vector<Key> defaults_, lite_keys_, whole_;  ///< the keys of a table that the user gave no key for
+  std::vector<std::size_t> primary_;               ///< the columns of its primary key
+  std::size_t known_columns_ = 0;
   std::uint64_t block_ = 0;
   std::vector<std::pair<const Key*, std::size_t>> found_;
   std::vector<const Key*> named_;
