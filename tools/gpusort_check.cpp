@@ -1062,8 +1062,8 @@ const tool::ToolHelp kHelp = {
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
       "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump (COPY),\n"
-      "  mysqldump, sqlitedump, sqldump (INSERT; tables without keys: only their rows\n"
-      "  and the text around them; keys need their type), mysql,\n"
+      "  mysqldump, sqlitedump, sqldump (INSERT; tables without keys: by the primary\n"
+      "  key with its types, else all columns; keys need their type), mysql,\n"
       "  paragraphs: the formats of gpusort. Lines are ordered by all their bytes. For\n"
       "  lines that are ordered by keys, check the order by sort -c with the same\n"
       "  options, and the records by gpusort_check --format lines --any-order\n"

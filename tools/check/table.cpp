@@ -1011,7 +1011,7 @@ class InsertReader : public TableReader {
   bool ReadInsert(const std::string& lead, std::string& text) {
     Place place;
     std::vector<std::pair<std::size_t, std::size_t>> rows;  // the offsets of "(" and after ")"
-    std::vector<std::size_t> commas;                         // the offsets of commas outside of brackets
+    std::vector<std::size_t> commas;                        // the offsets of commas outside of brackets
     std::size_t values = text.npos, end = text.npos;
     for (std::size_t at = 0; end == text.npos; ++at) {
       if (at == text.size() && (values == text.npos || !ReadLine(text))) {
@@ -1175,8 +1175,7 @@ class InsertReader : public TableReader {
     primary_.clear();
     const auto type_of = [&](const std::string& name) -> const Rule* {
       if (table == nullptr) return nullptr;
-      const auto column =
-          std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
+      const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
       return column == table->columns.end() ? nullptr : &column->rule;
     };
     const auto add = [&](std::size_t column, const Rule* rule, bool whole) {
@@ -1351,7 +1350,8 @@ class InsertReader : public TableReader {
       const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
       Column column;
       TakeServerName(words, column.name);
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "key", "foreign", "check", "fulltext"};
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique",  "key",
+                                               "foreign",    "check",   "fulltext"};
       const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column.name)) != std::end(kOther);
       const std::string lower = Lowered(words);
       const std::size_t primary = lower.find("primary key");
