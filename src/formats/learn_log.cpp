@@ -182,7 +182,7 @@ class Finder {
     const char* begin;  ///< the beginning of the line
     const char* word_begin;
     const char* time;
-    unsigned word;                                      ///< the number of words before this word
+    unsigned word;                                     ///< the number of words before this word
     std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
     std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
   };
@@ -600,7 +600,7 @@ class Learner {
       for (const Candidate& other : candidates_) {
         if (&other == &candidate || forms_[other.form].group != group || !SamePlace(candidate, other)) continue;
         known = known && (candidate.lines & other.lines) == other.lines &&
-                (candidate.lines != other.lines || ShownByAll(candidate, other));
+                (candidate.lines != other.lines || ShownByAll(candidate, other) || ShownByDates(candidate, other));
       }
       if (!known) continue;
       candidate.refused = false;
@@ -628,6 +628,47 @@ class Learner {
       shown |= first && !second;
     }
     return shown;
+  }
+
+  /// Returns true if the dates of the sample show that the fields of `candidate`, whose years have two digits, are in
+  /// the right order, and those of `other` are not. Times after the last change of the file are wrong. Times that grow
+  /// over a few days are right if the other order spreads them over years. Spark writes the year first.
+  bool ShownByDates(const Candidate& candidate, const Candidate& other) const {
+    const std::string_view format = forms_[candidate.form].format;
+    if (format.find("%y") == format.npos) return false;
+    struct Dates {
+      std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
+      std::set<std::int64_t> days;
+      std::size_t back = 0;
+    } right, wrong;
+    constexpr std::int64_t kDay = 86400, kYear = 365 * kDay, kSteps = 100;
+    for (const auto& [of, dates] : {std::pair(&candidate, &right), std::pair(&other, &wrong)}) {
+      std::int64_t before = 0;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        if (!of->lines[i]) continue;
+        const std::int64_t seconds = SecondsIn(*of, i);
+        dates->first = std::min(dates->first, seconds);
+        dates->last = std::max(dates->last, seconds);
+        dates->days.insert(seconds / kDay);
+        dates->back += seconds < before;
+        before = seconds;
+      }
+    }
+    if (right.last <= log_->latest && wrong.last > log_->latest) return true;
+    const std::int64_t right_span = right.last - right.first, wrong_span = wrong.last - wrong.first;
+    if (right.days.size() > 1 && right.back * 10 <= candidate.lines.count() && wrong_span > kYear * 9 / 10 &&
+        right_span < wrong_span / kSteps) {
+      return true;
+    }
+    return format.starts_with("%w%y/%m/%d") && IsOfSpark();
+  }
+
+  /// Returns true if the lines name parts of Apache Spark.
+  bool IsOfSpark() const {
+    return std::ranges::any_of(sample_.lines, [](std::string_view line) {
+      return line.find("SparkContext") != line.npos || line.find(" spark.") != line.npos ||
+             line.find("SparkEnv") != line.npos || line.find("org.apache.spark") != line.npos;
+    });
   }
 
   /// In an input of paragraphs, refuses times that are not in the first line of a paragraph, because they begin no
@@ -678,8 +719,7 @@ class Learner {
       TimeParts parts;
       if (dates->lines[i] && TakeShape(dates->shape, sample_.lines[i], parts) != nullptr) ++years[parts.year];
     }
-    return std::ranges::any_of(
-        years, [&](const auto& year) { return 10 * year.second >= 9 * numbers.lines.count(); });
+    return std::ranges::any_of(years, [&](const auto& year) { return 10 * year.second >= 9 * numbers.lines.count(); });
   }
 
   /// Refuses numbers that are more likely IDs than seconds since 1970: numbers that do not grow from line to line and
@@ -1146,17 +1186,103 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
   }
 }
 
-/// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. Returns
-/// null if `front` is not such a log.
-std::shared_ptr<const LogTimes> LearnConfigurationManager(std::string_view front, std::int64_t latest) {
-  if (front.starts_with(kByteOrderMark)) front.remove_prefix(kByteOrderMark.size());
-  if (!front.starts_with("<![LOG[")) return nullptr;
+/// Calls take(line) with each whole line of the text, without its end.
+template <typename Take>
+void ForEachLine(std::string_view text, Take take) {
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    take(line);
+  }
+}
+
+/// Learns the times of a log whose records begin with lines that begin with `start`. `pattern` finds the time in a line
+/// of a record. Returns null if fewer than half of the records have a time.
+std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const char* pattern,
+                                             std::int64_t latest) {
+  try {
+    const LogForms allowed{.patterns = {pattern}};
+    const auto log = std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, false), allowed, latest));
+    log->id = NewLogId();
+    log->start = start;
+    log->looked = log->matched = 0;
+    LogTimeReader reader;
+    bool timed = true;
+    ForEachLine(front, [&](std::string_view line) {
+      if (line.starts_with(start)) {
+        ++log->looked;
+        timed = false;
+      }
+      if (timed || !reader.Begins(*log, line)) return;
+      timed = true;
+      ++log->matched;
+    });
+    return 2 * log->matched >= log->looked ? log : nullptr;
+  } catch (const BadRecord&) {
+    return nullptr;
+  }
+}
+
+/// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. The text
+/// can have several lines. Returns null if `front` is not such a log. If `starts` is false, or other lines stand
+/// between the records, only the records of one line have times.
+std::shared_ptr<const LogTimes> LearnConfigurationManager(std::string_view front, bool starts, std::int64_t latest) {
+  constexpr std::string_view kStart = "<![LOG[", kEnd = "]LOG]!><";
+  if (!front.starts_with(kStart)) return nullptr;
+  bool inside = false, between = false;
+  ForEachLine(front, [&](std::string_view line) {
+    inside = inside || line.starts_with(kStart);
+    between = between || (!inside && !line.empty());
+    if (line.find(kEnd) != line.npos) inside = false;
+  });
+  if (starts && !between) {
+    auto log = LearnRecords(front, kStart, R"(\]LOG\]!><(time=".*))", latest);
+    if (log == nullptr) throw BadRecord(0, "fewer than half of the entries of Configuration Manager have a time");
+    return log;
+  }
   try {
     const LogForms allowed{.patterns = {R"(^(?:\xEF\xBB\xBF)?<!\[LOG\[.*\]LOG\]!><(time=".*))"}};
     return LearnPatterns(SampleOf(front, false), allowed, latest);
   } catch (const BadRecord&) {
     return nullptr;
   }
+}
+
+/// Returns true if the line is the first line of a commit in the output of git log.
+bool IsCommit(std::string_view line) {
+  constexpr std::string_view kCommit = "commit ";
+  constexpr std::size_t kLeast = 7;
+  if (!line.starts_with(kCommit)) return false;
+  line.remove_prefix(kCommit.size());
+  const auto digits =
+      static_cast<std::size_t>(std::ranges::find_if(line, [](char c) { return HexDigit(c) < 0; }) - line.begin());
+  return digits >= kLeast && (digits == line.size() || line[digits] == ' ');
+}
+
+/// Learns the form of the dates in the output of git log. Returns null if `front` is no such output, or if other lines
+/// than those of git have times.
+std::shared_ptr<const LogTimes> LearnGitLog(std::string_view front, std::int64_t latest) {
+  static constexpr std::string_view kLabels[] = {"commit ",      "Merge: ", "Author: ", "AuthorDate: ",     "Commit: ",
+                                                 "CommitDate: ", "Date: ",  "Reflog: ", "Reflog message: ", "Notes"};
+  if (!IsCommit(front.substr(0, front.find_first_of("\r\n")))) return nullptr;
+  std::string others;
+  ForEachLine(front, [&](std::string_view line) {
+    constexpr std::string_view kOfPatch = " \t+-@";
+    const bool of_git = line.empty() || kOfPatch.find(line[0]) != kOfPatch.npos ||
+                        std::ranges::any_of(kLabels, [&](std::string_view label) { return line.starts_with(label); });
+    if (!of_git) (others += line) += '\n';
+  });
+  if (!others.empty()) {
+    bool mixed = true;
+    try {
+      Learner(SampleOf(others, false), {}, latest, false).Learn();
+    } catch (const BadRecord&) {
+      mixed = false;
+    }
+    if (mixed) return nullptr;
+  }
+  return LearnRecords(front, "commit ", "^(?:Author)?Date: +(.*)", latest);
 }
 
 }  // namespace
@@ -1168,7 +1294,9 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
   }
   if (!allowed.patterns.empty()) return LearnPatterns(SampleOf(front, true), allowed, latest);
   if (allowed.times.empty()) {
-    if (std::shared_ptr<const LogTimes> log = LearnConfigurationManager(front, latest)) return log;
+    const std::string_view text = front.substr(front.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+    if (auto log = LearnConfigurationManager(text, allowed.starts, latest)) return log;
+    if (auto log = allowed.starts ? LearnGitLog(text, latest) : nullptr) return log;
     if (std::shared_ptr<const LogTimes> log = LearnIndented(front, allowed, latest)) return log;
   }
   return Learner(SampleOf(front, false), allowed, latest, false).Learn();

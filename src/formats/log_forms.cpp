@@ -14,6 +14,7 @@
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
+// %X     hexadecimal seconds since 1970, a fraction, and the number of a thread: 5fdb1c2e.1a2b3c4d 0x7f00
 // %E     mmddhhmmyy                               %K     a zone after '#', such as "#+0200" or "#0-500", or nothing
 // %;     nothing, but no clock may follow         %M     a number of hours east of UTC in parentheses, or nothing
 // %x     the clock and the date of Configuration Manager: 22:10:01.123-060" date="11-23-2026
@@ -120,6 +121,7 @@ constexpr TimeForm kForms[] = {
     {"yymmdd hhmmss", "%y%m%d %h%z"},
     {"seconds since 1970", "%N%f"},
     {"TAI64N", "%T"},
+    {"OpenLDAP", "%X"},
     {"day/month/year in digits", "%w%d/%m/%Y%^%@%z", kOrderAdvice, 1},
     {"month/day/year in digits", "%w%m/%d/%Y%^%@%z", kOrderAdvice, 1},
     {"day-month-year in digits", "%w%d-%m-%Y%^%@%z", kDashAdvice, 2},
@@ -486,6 +488,36 @@ bool TakeTai(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
+/// Takes `digits` hexadecimal digits.
+bool TakeHex(TextReader& reader, std::size_t digits, std::uint64_t& number) {
+  number = 0;
+  for (; digits > 0; --digits, ++reader.at) {
+    if (reader.done() || HexDigit(*reader.at) < 0) return false;
+    number = number * 16 + static_cast<std::uint64_t>(HexDigit(*reader.at));
+  }
+  return true;
+}
+
+/// Takes the time of OpenLDAP's slapd: hexadecimal seconds since 1970, and 8 digits of nanoseconds or 5 digits of
+/// microseconds. The number of a thread must follow.
+bool TakeHexCount(TextReader& reader, TimeParts& parts) {
+  constexpr std::uint64_t kIn1990 = 631152000, kIn2100 = 4102444800, kSecond = 1'000'000'000, kMicrosecond = 1000;
+  constexpr std::size_t kSeconds = 8, kNanoseconds = 8, kMicroseconds = 5;
+  std::uint64_t seconds = 0, fraction = 0;
+  if (!TakeHex(reader, kSeconds, seconds) || seconds < kIn1990 || seconds > kIn2100 || !reader.Take('.')) return false;
+  TextReader digits = reader;
+  if (TakeHex(digits, kNanoseconds, fraction)) {
+    reader = digits;
+  } else {
+    if (!TakeHex(reader, kMicroseconds, fraction)) return false;
+    fraction *= kMicrosecond;
+  }
+  if (fraction >= kSecond || !reader.rest().starts_with(" 0x")) return false;
+  parts.count = static_cast<std::int64_t>(seconds);
+  parts.nanoseconds = static_cast<unsigned>(fraction);
+  return true;
+}
+
 /// Takes a number of seconds since a start, such as "12.345", and then "s", ":" or "]". Blanks may precede it.
 bool TakeUptime(TextReader& reader, TimeParts& parts) {
   SkipBlanks(reader, reader.rest().size());
@@ -641,6 +673,8 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       return TakeTai(reader, parts);
     case 's':
       return TakeUptime(reader, parts);
+    case 'X':
+      return TakeHexCount(reader, parts);
     default:  // 'L'
       return !reader.done() && *reader.at >= 'A' && *reader.at <= 'Z' && reader.Take(*reader.at);
   }
@@ -682,6 +716,9 @@ FormFront FrontOf(std::string_view format) {
   if (first == 'E') front.runs = kBit(10);
   if (first == 'N') front.runs = kBit(10) | kBit(13) | kBit(16) | kBit(19);
   if (first == '#' || first == 'x') front = {.runs = kBit(1) | kBit(2), .next = ':'};
+  if (first == 'X') {
+    for (unsigned digits = 1; digits <= 8; ++digits) front.runs |= kBit(digits);
+  }
   if (first == 's') {
     front.blank = true;
     for (unsigned digits = 1; digits <= 9; ++digits) front.runs |= kBit(digits);

@@ -269,6 +269,7 @@ std::string SaveLog(const LogTimes& log) {
     Save(number, saved);
   }
   Save(log.note, saved);
+  Save(log.start, saved);
   for (const LogShape& shape : log.shapes) {
     for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead, shape.pattern})
       Save(text, saved);
@@ -288,6 +289,7 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   log->looked = texts.Number();
   log->matched = texts.Number();
   log->note = texts.Text();
+  log->start = texts.Text();
   while (!texts.done()) {
     LogShape& shape = log->shapes.emplace_back();
     for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead, &shape.pattern})

@@ -59,6 +59,9 @@ std::uint64_t NewLogId();
 struct LogTimes {
   /// A number that no other LogTimes of this process has or had. Never 0.
   std::uint64_t id = NewLogId();
+  /// If it is not empty, records begin with the lines that begin with this text, and the time of a record is in its
+  /// first line that has one. Otherwise the lines with a time begin records.
+  std::string start{};
   std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have: seconds since 1970, in local time; used to find missing years.
   std::int64_t latest = 0;
@@ -73,6 +76,7 @@ struct LogForms {
   std::vector<std::string> times{};
   /// The regular expressions of --time-regex, for TimePattern; empty: the place of the time in a line is found.
   std::vector<std::string> patterns{};
+  bool starts = true;  ///< false: LogTimes::start must stay empty
   bool dated = false;  ///< true: the user gives the date (--date), so that times without a date can be used
 };
 

@@ -69,8 +69,18 @@ std::string PlaceText(const LogShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
+/// Returns true if the line begins with LogTimes::start.
+bool BeginsWithStart(const LogTimes& times, std::string_view line) {
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  return line.starts_with(times.start);
+}
+
 /// Counts a line of a record that begins neither with a time nor with a blank.
 void NoteUntimed(std::string_view line, const LogTimes& times, KeyTally& tally) {
+  if (!times.start.empty()) {
+    if (LookAlikeOf(times, line) == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
+    return;
+  }
   constexpr std::size_t kMostShown = 100;
   if (tally.untimed_lines++ == 0) tally.untimed_line = line.substr(0, kMostShown);
   constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
@@ -132,7 +142,13 @@ ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
       if (std::ranges::find(all->shapes, shape) == all->shapes.end()) all->shapes.push_back(shape);
     }
     all->latest = std::max(all->latest, front.log.times->latest);
+    if (all->start.empty()) all->start = front.log.times->start;
   }
+  // If the inputs differ, RequireAlone() refuses records whose time is not in their first line.
+  const auto has_start = [&](const ScanState& front) {
+    return !front.log.times || front.log.times->start == all->start;
+  };
+  if (!std::ranges::all_of(fronts, has_start)) all->start.clear();
   ScanState state;
   state.mode = kLine;
   state.log.times = all;
@@ -156,9 +172,12 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
 void LogsFormat::BeginInput(RecordSpan front, std::uint32_t input, ScanState& state) const {
   const Byte* const begin = AsBytes(front.data());
   try {
-    state.log.times = LearnLog(
-        Text(begin, begin + std::min(front.size(), kFrontBytes)),
-        {.times = table_.times, .patterns = table_.time_patterns, .dated = table_.date.has_value()}, LatestOf(input));
+    state.log.times = LearnLog(Text(begin, begin + std::min(front.size(), kFrontBytes)),
+                               {.times = table_.times,
+                                .patterns = table_.time_patterns,
+                                .starts = table_.multiline == Multiline::kAuto,
+                                .dated = table_.date.has_value()},
+                               LatestOf(input));
   } catch (const BadRecord& unknown) {
     throw Error(ErrorCode::kBadInput, EscapeName(inputs_.at(input)) + ": " + unknown.what());
   }
@@ -192,6 +211,7 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
 }
 
 bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const {
+  if (!place.times->start.empty()) return BeginsWithStart(*place.times, line);
   switch (table_.multiline) {
     case Multiline::kNone:
       return true;
@@ -204,6 +224,10 @@ bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string
 }
 
 bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const {
+  if (!place.times->start.empty()) {
+    time = {};
+    return BeginsWithStart(*place.times, line);
+  }
   if (table_.multiline != Multiline::kAuto) {
     if (!Begins(place, times, line)) return false;
     time = times.Read(*place.times, line);
@@ -282,6 +306,22 @@ void LogsFormat::CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratc
   }
 }
 
+LogTime LogsFormat::TakeLateTime(RecordSpan record, const LogPlace& place, LogScratch& scratch) const {
+  const Byte* const end = AsBytes(record.data()) + record.size();
+  LogTime time;
+  for (const Byte* p = AsBytes(record.data()); p != end; p = AfterLine(p, end)) {
+    if (!scratch.times.Take(*place.times, LineAt(p, end), time)) continue;
+    LogPlace before;
+    before.times = place.times;
+    before.alone = true;
+    before.year = table_.year;
+    before.day = table_.date.value_or(0);
+    CompleteTime(time, before, scratch);
+    return time;
+  }
+  return {};
+}
+
 void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const {
   for (const Byte* p = begin; p != end; p = AfterLine(p, end)) {
     const std::string_view line = LineAt(p, end);
@@ -304,8 +344,9 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
   LogScratch scratch;
   bool head = state.mode == kHead || state.mode == kInHead;
   // Before the first time of an input, only a line with a time begins a record.
+  const bool late = !state.log.times->start.empty();
   const auto begins = [&](std::string_view line) {
-    return head ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
+    return head && !late ? scratch.times.Begins(*state.log.times, line) : Begins(state.log, scratch.times, line);
   };
   const Byte* p = state.mode == kHead || state.mode == kLine ? begin : AfterLine(begin, end);
   if (!state.held.empty()) {
@@ -342,7 +383,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
     // The time of the last record tells the state after it, unless the record has no time or the time occurs twice.
     const LogTime time = scratch.times.Read(*state.log.times, LineAt(last, end));
     const bool unknown = !time.instant || (time.lacks_zone && zone_.IsTwice(time.instant->seconds));
-    if (walks_ || unknown) Walk(p, last, state.log, scratch);
+    if (!late && (walks_ || unknown)) Walk(p, last, state.log, scratch);
     ends.state.log = state.log;
     TakeTime(LineAt(last, end), state.log, scratch);
   }
@@ -357,7 +398,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   auto& scratch = static_cast<LogScratch&>(buffers);
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
-  const bool head = std::exchange(state.mode, kLine) == kHead;
+  const bool head = std::exchange(state.mode, kLine) == kHead, late = !state.log.times->start.empty();
   // If the record follows the last one, its first line was read already.
   const bool follows =
       std::exchange(state.log.next, nullptr) == begin && scratch.next_end == end && BytesOf(scratch.next) == begin;
@@ -367,19 +408,11 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   std::string_view line = scratch.next;
   if (!follows) {
     const auto begins = [&](std::string_view text) {
-      return head ? scratch.times.Take(*state.log.times, text, time) : Begins(state.log, scratch.times, text, time);
+      return head && !late ? scratch.times.Take(*state.log.times, text, time)
+                           : Begins(state.log, scratch.times, text, time);
     };
     for (line = LineAt(p, end); p != end && !begins(line); line = LineAt(p, end)) p = AfterLine(line, end);
   }
-  if (p != end) {
-    CompleteTime(time, state.log, scratch);
-  } else {
-    line = LineAt(begin, end);
-    time = {};
-  }
-  tally.lacks_zone |= time.lacks_zone;
-  tally.lacks_year |= time.lacks_year && table_.year == 0;
-  scratch.left_out = !window_.Takes(time.instant, tally.window);
   std::string fraction;
   const auto end_of = [&] {
     const Byte* q = p;
@@ -396,11 +429,24 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     }
     return q;
   };
+  const Byte* record_end = nullptr;
+  if (p == end) {
+    line = LineAt(begin, end);
+    time = {};
+  } else if (late) {
+    record_end = end_of();
+    time = TakeLateTime(records.first(static_cast<std::size_t>(record_end - begin)), state.log, scratch);
+  } else {
+    CompleteTime(time, state.log, scratch);
+  }
+  tally.lacks_zone |= time.lacks_zone;
+  tally.lacks_year |= time.lacks_year && table_.year == 0;
+  scratch.left_out = !window_.Takes(time.instant, tally.window);
   LogKeys& fields = *scratch.keys;
   if (time.instant && (fields.in_record() || alone_.log.alone)) {
     time.instant->fraction = fraction = time.instant->fraction;  // end_of() can change the text in scratch.times
   }
-  const Byte* record_end = fields.in_record() ? end_of() : nullptr;
+  if (record_end == nullptr && fields.in_record()) record_end = end_of();
   if (fields.any() && !scratch.left_out) {
     fields.Begin(*state.log.times, line, record_end == nullptr ? line : LineOf(Text(begin, record_end)));
   }
@@ -431,9 +477,11 @@ void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch
   LogPlace place = alone_.log;
   const Byte* const begin = AsBytes(record.data());
   const Byte* const end = begin + record.size();
+  const bool late = !place.times->start.empty();
   bool same = Begins(place, scratch.alone->times, LineAt(begin, end));
   if (same) {
-    const LogTime alone = TakeTime(LineAt(begin, end), place, *scratch.alone);
+    const LogTime alone =
+        late ? TakeLateTime(record, place, *scratch.alone) : TakeTime(LineAt(begin, end), place, *scratch.alone);
     same = alone.instant.has_value() == time.instant.has_value();
     if (same && time.instant) {
       same = alone.instant->seconds == time.instant->seconds && alone.instant->fraction == time.instant->fraction &&

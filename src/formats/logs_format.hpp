@@ -69,6 +69,9 @@ class LogsFormat : public TableFormat {
   /// Returns true if the line begins a record, and sets `time` to the time of the record. The caller must know that a
   /// line with a time came before.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const;
+  /// Returns the time of `record`, whose input has LogTimes::start. `place` has the forms of times. The records before
+  /// are not used.
+  LogTime TakeLateTime(RecordSpan record, const LogPlace& place, LogScratch& scratch) const;
   /// Returns true if `line`, a part of a line from its beginning, is long enough to tell whether the whole line begins
   /// a record.
   bool IsEnough(std::string_view line) const;

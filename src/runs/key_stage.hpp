@@ -271,8 +271,8 @@ class KeyStage {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns `place` with counts from the beginning of the input. `place` counts from the end of the records that are in
-  /// the output queue.
+  /// Returns `place` with counts from the beginning of the input. `place` counts from the end of the records that are
+  /// in the output queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;

@@ -156,9 +156,9 @@ class ReadAhead {
       }
       KeyedInput* const keyed = cursor->run->keyed.get();
       if (keyed != nullptr && !buffers) buffers.emplace(keyed->MakeBuffers());
-      std::shared_ptr<LoadedBlock> block =
-          keyed != nullptr ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
-                           : Load(*cursor->run, index, std::move(buffer));
+      std::shared_ptr<LoadedBlock> block = keyed != nullptr
+                                               ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
+                                               : Load(*cursor->run, index, std::move(buffer));
       // The lock is released before these two are destroyed, because the pool takes the lock when a block returns.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
