@@ -70,7 +70,7 @@ FAMILIES = {
     "elb": "http {Y}-{m}-{d}T{c}.{f}Z app/lb/{n} 10.0.0.1:80",
     "s3": 'owner bucket [{d}/{b}/{Y}:{c} +0000] 10.0.0.1 - {n} REST.GET.OBJECT key',
     "compose": "web-1  | {Y}-{m}-{d}T{c}.{f}Z text {n}",
-    "haproxy": "{b} {e} {c} lb haproxy[14]: 10.0.0.1:{n} [{d}/{b}/{Y}:{c}.000] front",
+    "haproxy": "{b} {e} {c} lb haproxy[14]: 10.0.0.1:{n} [{d}/{b}/{Y}:{c}.{ms}] front",
     "hdfs": "{y}{m}{d} {h} 143 INFO dfs.DataNode$DataXceiver: block {n}",
     "phone": "{Y}{m}{d}-{c}:{ms}|Step_LSC|30002312|text {n}",
     "windows": "{Y}-{m}-{d} {c}, Info                  CBS    text {n}",

@@ -517,8 +517,11 @@ std::optional<Moment> TimeOfFormat(const std::string& format, std::string_view t
   return MomentOf(stamp, context);
 }
 
-/// Returns the time of a line with this shape, or std::nullopt if the line has none.
-std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Context& context) {
+/// Returns the time of a line with this shape, or std::nullopt if the line has none. Sets `at` to the offset of the
+/// word with the time.
+std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Context& context, std::size_t& at) {
+  const char* const begin = line.data();
+  at = 0;
   if (!shape.member.empty()) {
     const std::optional<std::string> text = line.starts_with('{') ? FindMember(line, shape.member) : std::nullopt;
     return text ? TimeOfMember(*text, context) : std::nullopt;
@@ -527,6 +530,7 @@ std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Co
   if (shape.form != nullptr && shape.form->floats) {
     for (unsigned word = 0; word <= shape.word + kMostWords; ++word) {
       std::string_view text = line;
+      at = static_cast<std::size_t>(line.data() - begin);
       if (Take(text, shape.lead)) {
         if (const auto time = TimeOfForm(*shape.form, text, context)) return time;
       }
@@ -537,9 +541,15 @@ std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Co
   for (unsigned word = 0; word < shape.word; ++word) {
     if (!SkipWord(line)) return std::nullopt;
   }
+  at = static_cast<std::size_t>(line.data() - begin);
   if (!Take(line, shape.lead)) return std::nullopt;
   if (shape.form != nullptr) return TimeOfForm(*shape.form, line, context);
   return shape.format == nullptr ? std::nullopt : TimeOfFormat(*shape.format, line, context);
+}
+
+std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Context& context) {
+  std::size_t at = 0;
+  return TimeAt(shape, line, context, at);
 }
 
 std::string_view LineAtOffset(std::string_view bytes, std::uint64_t offset) {
@@ -571,12 +581,17 @@ std::vector<std::string_view> SampleOf(std::string_view bytes) {
   return lines.empty() ? indented : lines;
 }
 
-/// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest.
+/// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest. If as
+/// many lines have one shape as another, takes the one whose times are further to the left, as gpusort does.
 std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
   const std::vector<std::string_view> lines = SampleOf(bytes);
   std::map<Shape, Lines> found;
+  std::map<Shape, std::size_t> places;  // the sum of the offsets of the times
   const auto try_shape = [&](const Shape& shape, std::size_t line) {
-    if (TimeAt(shape, lines[line], context)) found[shape].set(line);
+    std::size_t at = 0;
+    if (!TimeAt(shape, lines[line], context, at) || found[shape][line]) return;
+    found[shape].set(line);
+    places[shape] += at;
   };
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (rules.formats.empty() && lines[i].starts_with('{')) {
@@ -623,8 +638,8 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
       }
       if (!shape.member.empty() || 50 * count < lines.size() || count == 0) continue;
       const bool epoch = shape.form != nullptr && shape.form->take == Epoch;
-      const bool earlier =
-          best != nullptr && count == most && (best_epoch > epoch || (best_epoch == epoch && shape.word < best->word));
+      const bool earlier = best != nullptr && count == most &&
+                           (best_epoch > epoch || (best_epoch == epoch && places[shape] < places[*best]));
       if (count > most || earlier) std::tie(best, most, best_epoch) = std::tuple(&shape, count, epoch);
     }
     if (best == nullptr) break;
