@@ -121,8 +121,8 @@ class RecordFormat {
   /// of the input. `front` is the first bytes of the input: at least kFrontBytes, unless the input is shorter. Throws
   /// Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
-  /// This is the smallest piece that the stage of keys reads at a time. A larger number would need more memory, or would
-  /// make what is learnt depend on --memory. Most logs have the 400 lines that LearnLog() looks at in these bytes.
+  /// The stage of keys reads at least so many bytes at a time. A larger number would need more memory, or would make
+  /// what is learnt depend on --memory. Most logs have the 400 lines that LearnLog() looks at in these bytes.
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are those
   /// of BeginInput(), which must have been called. Returns an empty text if there is nothing to say.

@@ -121,6 +121,7 @@ mkdir families
 
 # Random logs and options, with plans that spill.
 expect 0 python3 "$src/tests/cli/logs_random.py" "$bin" "$(few && echo 10 || echo 60)" "${GPUSORT_SEED:-1}"
+expect 0 python3 "$src/tests/cli/logs_random.py" "$bin" "$(few && echo 3 || echo 40)" "${GPUSORT_SEED:-1}" merge
 
 # Planted faults in a sorted log: each must be found, and its place.
 cat >a.log <<'END'
