@@ -925,6 +925,15 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       case kFirstRow:
       case kLaterRow: {
         const DumpPlace& place = PlaceOf(state);
+        if (state.lexer == 0) {  // at the beginning of a row
+          std::uint64_t rows = 0;
+          const Byte* const stop = SkipRows(p, end, place.dialect, place.text.escapes, {}, 1, rows);
+          if (rows > 0) {
+            state.mode = state.mode == kFirstRow ? kAfterFirstRow : kAfterLaterRow;
+            p = stop;
+            break;
+          }
+        }
         RowLexer lexer = Unpack(state.lexer);
         const Byte* bad = nullptr;
         const Byte* const next = lexer.Take(p, end, place.dialect, place.text.escapes, bad);
@@ -956,6 +965,16 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
         break;
       }
       case kNextRow: {
+        if (marks.ends.first > 0) {
+          const DumpPlace& place = PlaceOf(state);
+          std::uint64_t rows = 0;
+          p = SkipRows(p, end, place.dialect, place.text.escapes, place.part->separator, ~std::uint64_t{0}, rows);
+          if (rows > 0) {
+            state.row += rows;
+            marks.Add(p, state);
+            if (p >= until) return p;
+          }
+        }
         const Byte* const row = SkipSpace(p, end);
         if (row == end) return p;
         bool unfinished = false;
@@ -1079,6 +1098,9 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
 }
 
 const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place) const {
+  std::uint64_t rows = 0;
+  const Byte* const simple = SkipRows(p, end, place.dialect, place.text.escapes, {}, 1, rows);
+  if (rows > 0) return simple;
   RowLexer lexer;
   const Byte* bad = nullptr;
   const Byte* const stop = lexer.Take(p, end, place.dialect, place.text.escapes, bad);
@@ -1259,11 +1281,18 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
   if (state.mode == kNextRow) {
     const DumpPlace& place = PlaceOf(state);
     const Byte* const row = SkipSpace(begin, end);
-    row_end = RowEnd(row, end, begin, place);
+    const std::string& separator = place.part->separator;
+    std::uint64_t skipped = 0;
+    const Byte* const next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
+    row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place);
     out.PutCount(state.count);
     out.Put(1);
     PutRowKeys(begin, row, row_end, place, scratch, out, tally);
     ++state.row;
+    if (skipped > 0) {
+      scratch.mark = kRowMark;
+      return next;
+    }
   }
   const DumpPlace& place = PlaceOf(state);
   const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);

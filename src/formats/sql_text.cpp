@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "formats/text_reader.hpp"
@@ -510,6 +512,127 @@ const Byte* SkipQuoted(const Byte* p, const Byte* end, unsigned char quote, bool
 }
 
 }  // namespace
+
+#if defined(__SSE2__)
+namespace {
+
+/// 64 bytes of SQL. Each function returns one bit per byte.
+class Bytes64 {
+ public:
+  explicit Bytes64(const Byte* p) {
+    for (unsigned i = 0; i < 4; ++i) part_[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+  }
+  /// Returns which bytes are one of `wanted`.
+  template <typename... Wanted>
+  std::uint64_t Are(Wanted... wanted) const {
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const __m128i equal = (... | _mm_cmpeq_epi8(part_[i], _mm_set1_epi8(wanted)));
+      found |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(equal))} << 16 * i;
+    }
+    return found;
+  }
+
+ private:
+  __m128i part_[4];
+};
+
+/// Returns the bytes that a backslash makes literal. `carry` is true if the last byte before these makes the first one
+/// literal, and is set for the next bytes.
+std::uint64_t Literal(std::uint64_t backslashes, bool& carry) {
+  std::uint64_t literal = 0, bit = 1;
+  if (carry) {
+    literal = 1;
+    backslashes &= ~bit;
+  }
+  carry = false;
+  while (backslashes != 0) {
+    const unsigned at = static_cast<unsigned>(std::countr_zero(backslashes));
+    if (at == 63) {
+      carry = true;
+      break;
+    }
+    bit = std::uint64_t{2} << at;
+    literal |= bit;
+    backslashes &= ~bit & (backslashes - 1);
+  }
+  return literal;
+}
+
+/// Returns for each bit whether the number of bits up to it is odd.
+std::uint64_t OddBits(std::uint64_t bits) {
+  for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+}  // namespace
+#endif
+
+const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
+                     std::uint64_t most, std::uint64_t& rows) {
+  rows = 0;
+#if defined(__SSE2__)
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  if (separator.find_first_not_of(", \t\r\n") != separator.npos) return p;
+  const bool lines = separator.ends_with('\n');
+  const Byte* open = p;  // the "(" of the next row
+  while (open != end && IsSpace(static_cast<char>(*open))) ++open;
+  if (open == end || *open != '(') return p;
+  bool in_row = false, literal_carry = false;
+  std::uint64_t string_carry = 0, minus_carry = 0;
+  for (const Byte* block = open; end - block >= 64; block += 64) {
+    const Bytes64 bytes(block);
+    std::uint64_t quotes = bytes.Are('\'');
+    if (escapes) quotes &= ~Literal(bytes.Are('\\'), literal_carry);
+    const std::uint64_t strings = OddBits(quotes) ^ string_carry;
+    string_carry = (strings >> 63) != 0 ? ~std::uint64_t{0} : 0;
+    const std::uint64_t code = ~strings & ~quotes;
+    const std::uint64_t minus = bytes.Are('-') & code;
+    std::uint64_t other = bytes.Are('"', '`', '/', '[', '\\') | (minus & (minus << 1 | minus_carry));
+    minus_carry = minus >> 63;
+    if (mysql) other |= bytes.Are('#');
+    if (postgres) {
+      other |= bytes.Are('$');
+      // The quote of an E'...' string, whose escapes are read elsewhere.
+      const std::uint64_t opens = quotes & strings;
+      const bool before = block != open && Lower(static_cast<char>(block[-1])) == 'e';
+      if ((opens & (bytes.Are('e', 'E') << 1 | (before ? 1 : 0))) != 0) return p;
+    }
+    if ((other & code) != 0) {
+      // Rows before the first such byte are whole.
+      const unsigned at = static_cast<unsigned>(std::countr_zero(other & code));
+      end = std::min(end, block + at);
+    }
+    for (std::uint64_t brackets = bytes.Are('(', ')') & code; brackets != 0; brackets &= brackets - 1) {
+      const Byte* const bracket = block + std::countr_zero(brackets);
+      if (bracket >= end) return p;
+      if (*bracket == '(') {
+        if (in_row || bracket != open) return p;
+        in_row = true;
+        continue;
+      }
+      if (!in_row) return p;
+      in_row = false;
+      const Byte* const next = bracket + 1;
+      if (separator.empty()) {
+        rows = 1;
+        return next;
+      }
+      const auto room = static_cast<std::size_t>(end - next);
+      if (room <= separator.size() || std::memcmp(next, separator.data(), separator.size()) != 0) return p;
+      open = next + separator.size();
+      while (lines && open != end && IsSpace(static_cast<char>(*open))) ++open;
+      if (open == end || *open != '(') return p;
+      p = next + separator.size();
+      if (++rows == most) return p;
+    }
+    if ((other & code) != 0) return p;
+  }
+#else
+  (void)end, (void)dialect, (void)escapes, (void)separator, (void)most;
+#endif
+  return p;
+}
 
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes) {
   const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;

@@ -100,6 +100,12 @@ struct AfterRow {
 };
 /// Parses the text [p, end) after a row. Returns kUnfinished if the text has no comma and no semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
+/// Skips whole rows at the beginning of [p, end), at most `most`, faster than RowLexer. `p` is the place after the text
+/// between two rows. Only skips rows without brackets, names in quotes and other rare code, after each of which
+/// `separator` and another row follow. Returns the place after the last `separator`, and sets `rows` to their number. If
+/// `separator` is empty, skips one row and nothing after it.
+const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
+                     std::uint64_t most, std::uint64_t& rows);
 /// Returns the text `tail` of AfterRow without comments and with single blanks as its white space. Two statements whose
 /// results are equal end in the same way.
 std::string ClauseOf(std::string_view tail, SqlDialect dialect);

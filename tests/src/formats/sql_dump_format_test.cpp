@@ -286,6 +286,11 @@ std::string AnyLiteral(const std::string& format) {
   return *rc::gen::elementOf(all);
 }
 
+const Byte* SkipBlanks(const Byte* p, const Byte* end) {
+  while (p != end && (*p == ' ' || *p == '\n' || *p == '\t')) ++p;
+  return p;
+}
+
 Inserts AnyInserts(const std::string& format) {
   Inserts dump;
   const auto add = [&](const std::string& record) {
@@ -400,6 +405,59 @@ RC_GTEST_PROP(SqlDumpFormat, LosesNothingOfAnyInserts, ()) {
   spec.source.force_format = *rc::gen::arbitrary<bool>();
   const CutInput cut = CutEverywhere(SqlDumpFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
   if (cut.error.empty()) RC_ASSERT(cut.text() == text);
+}
+
+// SkipRows must find the same rows as RowLexer, or fewer.
+RC_GTEST_PROP(SqlDumpFormat, SkipsWholeRows, ()) {
+  const std::string format = *rc::gen::element<std::string>("mysqldump", "pgdump", "sqlitedump");
+  const SqlDialect dialect = format == "mysqldump" ? SqlDialect::kMysql
+                             : format == "pgdump"  ? SqlDialect::kPostgres
+                                                   : SqlDialect::kSqlite;
+  const bool escapes = dialect == SqlDialect::kMysql;
+  const std::string separator = *rc::gen::element<std::string>(",", ", ", ",\n", "");
+  const bool plain = *rc::gen::arbitrary<bool>();
+  std::string text;
+  std::vector<std::size_t> begins;
+  for (int rows = *rc::gen::inRange(1, 30); rows > 0; --rows) {
+    const std::string other = *rc::gen::element<std::string>(",", ", ", ",\n", " ,", ",\n\t");
+    begins.push_back(text.size());
+    text += "(" + std::string(*rc::gen::inRange<std::size_t>(0, 70), '7') + "," + AnyLiteral(format) + "," +
+            *rc::gen::element<std::string>("'a\\\\b'", "-1", "'it''s'", "NULL") + ")" +
+            (!separator.empty() && (plain || *rc::gen::inRange(0, 10) > 0) ? separator : other);
+  }
+  text.resize(text.size() - *rc::gen::inRange<std::size_t>(0, 20) % text.size());
+  const auto* const begin = reinterpret_cast<const Byte*>(text.data());
+  const Byte* const end = begin + text.size();
+  const std::uint64_t most = *rc::gen::element<std::uint64_t>(1, 3, 1000);
+  std::uint64_t rows = 0;
+  const Byte* const stop = SkipRows(begin, end, dialect, escapes, separator, most, rows);
+  RC_ASSERT(rows <= (separator.empty() ? 1 : most));
+  const Byte* p = begin;
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    RowLexer lexer;
+    const Byte* bad = nullptr;
+    const Byte* const row_end = lexer.Take(SkipBlanks(p, end), end, dialect, escapes, bad);
+    RC_ASSERT(bad == nullptr);
+    RC_ASSERT(lexer.depth == 0u);
+    p = row_end;
+    if (separator.empty()) continue;
+    const AfterRow after = ParseAfterRow(row_end, end, dialect, escapes);
+    RC_ASSERT(after.is == AfterRow::kComma);
+    RC_ASSERT(Text(row_end, after.stop) == separator);
+    p = after.stop;
+  }
+  RC_ASSERT(p == stop);
+}
+
+TEST(SqlDumpFormat, SkipsMostRows) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "(" + std::to_string(i) + ",'it\\'s; ),(',-1.5),";
+  const auto* const begin = reinterpret_cast<const Byte*>(text.data());
+  std::uint64_t rows = 0;
+  SkipRows(begin, begin + text.size(), SqlDialect::kMysql, true, ",", ~std::uint64_t{0}, rows);
+#if defined(__SSE2__)
+  EXPECT_GT(rows, 95u);
+#endif
 }
 
 std::string SortedInserts(const std::string& text, std::vector<ColumnKey> keys, const std::string& format) {
