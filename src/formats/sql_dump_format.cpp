@@ -965,7 +965,7 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
         break;
       }
       case kNextRow: {
-        if (marks.ends.first > 0) {
+        if (marks.ends.first > 0 && !PlaceOf(state).part->separator.empty()) {
           const DumpPlace& place = PlaceOf(state);
           std::uint64_t rows = 0;
           p = SkipRows(p, end, place.dialect, place.text.escapes, place.part->separator, ~std::uint64_t{0}, rows);
@@ -1283,7 +1283,10 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
     const Byte* const row = SkipSpace(begin, end);
     const std::string& separator = place.part->separator;
     std::uint64_t skipped = 0;
-    const Byte* const next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
+    const Byte* next = row;
+    if (!separator.empty()) {
+      next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
+    }
     row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place);
     out.PutCount(state.count);
     out.Put(1);
