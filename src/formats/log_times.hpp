@@ -28,9 +28,9 @@ struct LogShape {
     kParts,  ///< the named groups of the regular expression `pattern` are the parts of the time
   };
   enum Place : std::uint8_t {
-    kWord,      ///< the time follows `count` words, which end with blanks, and the text `lead`
-    kColumn,    ///< the time follows the byte `separator`, which occurs `count` times, and the text `lead`
-    kLabel,     ///< the time follows the text `lead` at the beginning of the line
+    kWord,    ///< the time follows `count` words, which end with blanks, and the text `lead`
+    kColumn,  ///< the time follows the byte `separator`, which occurs `count` times, and the text `lead`
+    kLabel,   ///< the time follows the text `lead` at the beginning of the line
     /// The time follows the first text `lead` that has a time after it. Empty `lead`: the time begins the first word
     /// that can be a time.
     kAnywhere,
@@ -65,9 +65,9 @@ struct LogTimes {
   std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have: seconds since 1970, in local time; used to find missing years.
   std::int64_t latest = 0;
-  std::uint64_t looked = 0;      ///< the number of lines that were examined, without lines that begin with a blank
-  std::uint64_t matched = 0;     ///< the number of examined lines that have a time
-  std::string note;  ///< how the order of day and month was found out; empty: the form of the times shows it
+  std::uint64_t looked = 0;   ///< the number of lines that were examined, without lines that begin with a blank
+  std::uint64_t matched = 0;  ///< the number of examined lines that have a time
+  std::string note;           ///< how the order of day and month was found out; empty: the form of the times shows it
 };
 
 /// The options of the user about the times of logs.

@@ -45,7 +45,7 @@ class LogsFormat : public TableFormat {
     unsigned now = 0;
     /// The first line of the next record. It was read to find the end of the current record.
     std::string_view next;
-    const Byte* next_end = nullptr;  ///< the end of the buffer in which `next` lies; null: no line was read
+    const Byte* next_end = nullptr;     ///< the end of the buffer in which `next` lies; null: no line was read
     std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
     Zone::Span span;                    ///< the range around the last time, in which the distance to UTC is the same
     std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
@@ -105,9 +105,9 @@ class LogsFormat : public TableFormat {
   const std::vector<std::string>& inputs_;
   const Zone zone_;
   const TimeWindow window_;
-  ScanState alone_;   ///< the state for reading a record alone, from TableOptions::alone
+  ScanState alone_;            ///< the state for reading a record alone, from TableOptions::alone
   std::vector<bool> is_time_;  ///< for each key: the result of LogKeys::IsTime()
-  const bool walks_;  ///< true: the time of a record can depend on all records before it
+  const bool walks_;           ///< true: the time of a record can depend on all records before it
 };
 
 }  // namespace gpusort

@@ -22,8 +22,8 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
                     const Journal* journal = nullptr);
 
 /// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
-/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` and `facts.sorted` to sizes of records with
-/// keys.
+/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` and `facts.sorted` to sizes of records
+/// with keys.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort
