@@ -353,7 +353,7 @@ void RequireSpace(FileSystem& files, const std::vector<std::string>& directories
   if (free >= needed_bytes) return;
   throw Error(ErrorCode::kNoSpace,
               "no space for " + std::string(what) + ": needed " + std::to_string(needed_bytes) + " bytes" + list +
-                  "; give more or others with --temp-dir, or start all the same with --no-space-check");
+                  "; give more or other folders with --temp-dir, or start anyway with --no-space-check");
 }
 
 }  // namespace gpusort

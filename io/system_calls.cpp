@@ -110,7 +110,7 @@ std::string ErrnoText(int error) {
 
 std::string NoSpaceHint(int error) {
   if (error == EDQUOT) return "a disk quota is used up (see quota): remove files that count against it, or raise it";
-  if (error != EFBIG) return "the disk is full: make room there, or use another";
+  if (error != EFBIG) return "the disk is full: make room there, or use another disk";
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return "the file system there takes no file so large: use another";

@@ -57,32 +57,33 @@ const tool::ToolHelp kHelp = {
     "them on one thread, and writes them without fsync. exec runs COMMAND, whose output\n"
     "goes to standard error, and gives its exit status. The subcommands below time the\n"
     "calls of the library in memory, as tables.\n",
-    {{"types", 0, "LIST", "of i32,i64,k16,i32+i32,i64+i64 (keys, or keys+values; default: all)"},
-     {"sizes", 0, "A..B", "2^A to 2^B items (from 7 to 28; default 10..28)"},
-     {"step", 0, "N", "each size is 2^N times the one before (default 2)"},
+    {{"types", 0, "LIST", "types of keys, or of keys+values: i32,i64,k16,i32+i32,i64+i64 (default: all)"},
+     {"sizes", 0, "A..B", "from 2^A to 2^B items, each exponent from 7 to 28 (default 10..28)"},
+     {"step", 0, "N", "each size is 2^N times the size before (default 2)"},
      {"inputs", 0, "LIST",
-      "of random,sorted,reversed,equal,conflict (default: random). conflict: constructed so that the threads of a warp "
-      "meet in one bank of shared memory; not for cmp"},
-     {"conflict-items", 0, "N", "a thread's share in the merges that those are made for (default: gpusort's)"},
-     {"conflict-run", 0, "N", "the runs that the tile sort before the merges leaves (default: gpusort's)"},
-     {"textbook", 0, "WHEN", "the textbook kernels, in merge and cmp: on (the default) or off", false, "on off"},
-     {"repetitions", 0, "N", "timings of each, at least (21 or more; default 21); host merges of over 0.1 s get fewer"},
-     {"quick", 0, "", "i32 and i64+i64, three sizes up to 2^26, fewer shapes"},
-     {"json", 0, "FILE", "write all of it as JSON, too"},
-     {"commit", 0, "HASH", "what was measured (default: the bundle's COMMIT file, else git's answer)"}},
+      "random,sorted,reversed,equal,conflict (default: random). In a conflict input, the threads of a warp read the "
+      "same bank of shared memory; cmp has no such inputs"},
+     {"conflict-items", 0, "N",
+      "a thread's items in the merges that conflict inputs slow down (default: as in gpusort)"},
+     {"conflict-run", 0, "N", "size of the runs before the merges that conflict inputs slow down (default: a tile)"},
+     {"textbook", 0, "WHEN", "merge and cmp also time the textbook kernels: on (the default) or off", false, "on off"},
+     {"repetitions", 0, "N", "least number of timings, 21 or more (default 21); host merges of over 0.1 s get fewer"},
+     {"quick", 0, "", "only i32 and i64+i64, three sizes up to 2^26, and fewer shapes"},
+     {"json", 0, "FILE", "also write all results to FILE, as JSON"},
+     {"commit", 0, "HASH", "the commit that is measured (default: from the bundle's COMMIT file, otherwise from git)"}},
     {{"Subcommands",
       "  merge    MergeKeys, MergePairs, the textbook kernels; thrust::merge,\n"
       "           cub::DeviceMerge, std::merge on the host\n"
       "  sort     SortKeys, SortPairs; cub::DeviceMergeSort, cub::DeviceRadixSort\n"
-      "  runs     MergeRuns of 16 and 64 equal runs, uneven, empty and disjoint ones; a\n"
-      "           tree of cub::DeviceMerge (keys)\n"
-      "  search   ways to find where outputs begin in the inputs (i32, i64)\n"
-      "  rowcol   many small merges, a thread each, in row and in column order (i32)\n"
+      "  runs     MergeRuns of 16 and 64 equal runs, and of uneven, empty and disjoint\n"
+      "           runs; a tree of cub::DeviceMerge (keys)\n"
+      "  search   searches for the places of outputs in the inputs (i32, i64)\n"
+      "  rowcol   many small merges, one thread each, in row and column order (i32)\n"
       "  cmp      merges on the cores of the host; needs no GPU (i32, i64)\n"},
      {"Tables",
-      "  Times are medians; copies = time / the time of copying all items once; sweeps =\n"
-      "  times that all items are read and written, where that is known. GPU calls find\n"
-      "  nothing of their inputs in a cache.\n"}},
+      "  Times are medians. copies: the time divided by the time to copy all items once.\n"
+      "  sweeps: how often all items are read and written, if this is known. The inputs\n"
+      "  of GPU calls are never in a cache.\n"}},
     "gpusort(1)"};
 
 [[noreturn]] void FailErrno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }

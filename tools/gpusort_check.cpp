@@ -679,7 +679,7 @@ std::string Reason(const Job& job, const check::Row& before, const check::Row& r
     const check::KeyValue& value = of.values[key];
     return std::holds_alternative<check::Null>(value.value) ? "null" : tool::Quote(value.text.substr(0, 60));
   };
-  return ": key " + tool::Quote(row.values[key].key->text) + " is " + shown(row) + " behind " + shown(before);
+  return ": key " + tool::Quote(row.values[key].key->text) + " is " + shown(row) + " after " + shown(before);
 }
 
 /// Compares `row`, which is number `number` of `sums`, with the row before it.
@@ -1019,60 +1019,64 @@ const tool::ToolHelp kHelp = {
     {"(--type TYPE | --record-size N) [OPTION...] FILE", "--format FORMAT [OPTION...] FILE",
      "... --against INPUT... FILE"},
     "Checks that FILE (- is standard input) is in order, and that it has the records\n"
-    "of the inputs. Reads and compares with no code of gpusort. Prints counts, equal\n"
-    "neighbouring keys, a multiset sum (128 bits), and valsort's sum of CRC-32.\n",
+    "of the inputs. Shares no code with gpusort. Prints the number of records and of\n"
+    "equal neighbouring keys, a 128-bit sum over all records, and the sum of CRC-32\n"
+    "that valsort prints.\n",
     {{"type", 0, "TYPE", "each record is a number of this type", false,
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
      {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
       "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysqldump sqlitedump sqldump mysql paragraphs log"},
-     {"key", 'k', "KEY", "what records are ordered by, see Keys; several times, most important first", true},
+     {"key", 'k', "KEY", "a key that records are ordered by, see Keys; may be repeated, most important key first",
+      true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
      {"header", 0, "N", "the first N records are a header (default: csv, tsv 1; others 0)"},
      {"no-header", 0, "", "csv, tsv: there is no header, keys are #N"},
-     {"delimiter", 0, "CHAR", "CHAR between columns (\\t is a tab)"},
-     {"quote", 0, "CHAR", "csv, tsv, mysql: CHAR around columns (default: csv \", others none)"},
-     {"escape", 0, "CHAR", "csv, tsv, mysql: CHAR takes the next byte as it is"},
+     {"delimiter", 0, "CHAR", "CHAR separates columns (\\t is a tab)"},
+     {"quote", 0, "CHAR", "csv, tsv, mysql: CHAR encloses columns (default: csv \", others none)"},
+     {"escape", 0, "CHAR", "csv, tsv, mysql: the byte after CHAR is literal"},
      {"comment", 0, "CHAR", "csv, tsv: lines that begin with CHAR are no records"},
-     {"null", 0, "TEXT", "columns that are TEXT are null, too; several times", true},
-     {"time", 0, "FORMAT", "log: the times are written so, as strptime's letters say; several times", true},
-     {"timezone", 0, "ZONE", "log: of times without a zone (default: TZ, or the machine's)"},
+     {"null", 0, "TEXT", "columns that are TEXT are null, too; may be repeated", true},
+     {"time", 0, "FORMAT", "log: a format of the times, in the letters of strptime; may be repeated", true},
+     {"timezone", 0, "ZONE", "log: the zone of times without a zone (default: TZ, or the zone of the machine)"},
      {"year", 0, "N", "log: as gpusort's option"},
      {"date", 0, "DAY", "log: as gpusort's option"},
      {"multiline", 0, "WHEN", "log: as gpusort's option", false, "auto indent none"},
      {"since", 0, "TIME", "log: as gpusort's option"},
      {"until", 0, "TIME", "log: as gpusort's option"},
      {"prefix-name", 0, "", "log: as gpusort's option"},
-     {"decimal-point", 0, "CHAR", "CHAR in numbers (default .)"},
-     {"thousands", 0, "CHAR", "CHAR between the digits of numbers"},
-     {"reverse", 'r', "", "the order of every key is reversed"},
+     {"decimal-point", 0, "CHAR", "CHAR is the decimal point of numbers (default .)"},
+     {"thousands", 0, "CHAR", "CHAR may stand between the digits of numbers"},
+     {"reverse", 'r', "", "reverse the order of every key"},
      {"any-order", 0, "", "check only that the records are those of the inputs"},
-     {"unique", 'u', "", "no two keys are equal; with --against: FILE has the first of equal keys"},
-     {"checksum", 0, "", "print counts and the sum of CRC-32 as valsort does, with --any-order as gensort -c does"},
+     {"unique", 'u', "", "no two keys may be equal; with --against: FILE has the first of the records with equal keys"},
+     {"checksum", 0, "", "print counts and the sum of CRC-32 like valsort, or with --any-order like gensort -c"},
      {"stable", 0, "", "with --against: records with equal keys keep the order of the inputs"},
-     {"against", 0, "INPUT", "an input of the sort; several inputs in their order", true},
+     {"against", 0, "INPUT", "an input of the sort; give several inputs in their order", true},
      {"memory-limit", 0, "SIZE",
       "memory for --unique or --stable with --against, at least 16M (default 1G, or a quarter of the machine's memory "
       "if that is less)"},
-     {"temp-dir", 0, "DIR", "where 24 bytes for each record that does not fit in memory go (default TMPDIR or /tmp)"},
-     {"threads", 0, "N", "threads (default: one a core); one thread reads a format in a pipe"}},
+     {"temp-dir", 0, "DIR", "folder for 24 bytes of each record that does not fit in memory (default TMPDIR or /tmp)"},
+     {"threads", 0, "N", "number of threads (default: one for each core); a format in a pipe is read by one thread"}},
     {{"Types",
-      "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (the default) or be; keys also\n"
-      "  bytesN. Without --key, the key is the number, or all bytes of the record.\n"
+      "  i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, with le (the default) or be; a key can\n"
+      "  also be bytesN. Without --key, the key is the number, or all bytes of the\n"
+      "  record.\n"
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
-      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump (COPY),\n"
-      "  mysqldump, sqlitedump, sqldump (INSERT; tables without keys: by the primary\n"
-      "  key with its types, else all columns; keys need their type), mysql,\n"
-      "  paragraphs: the formats of gpusort. Lines are ordered by all their bytes. For\n"
-      "  lines that are ordered by keys, check the order by sort -c with the same\n"
-      "  options, and the records by gpusort_check --format lines --any-order\n"
+      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
+      "  and the dumps pgdump (COPY), mysqldump, sqlitedump and sqldump (INSERT): the\n"
+      "  formats of gpusort. In dumps with INSERT, give each key its type. A table\n"
+      "  without keys is ordered by its primary key with the types of its columns, or\n"
+      "  by all columns. Lines are ordered by all their bytes. For lines that are\n"
+      "  ordered by keys, check the order by sort -c with the same options, and the\n"
+      "  records by gpusort_check --format lines --any-order\n"
       "  --against. Headers, bytes after the records, and the parts of a dump that are\n"
       "  no rows must be those of the inputs. Expand compressed files through a pipe:\n"
       "  <(zcat in.gz).\n"
       "  log: the records of the inputs are sorted by time in memory, with 24 bytes for\n"
-      "  each, and FILE must be the same, byte by byte: records of one time are in the\n"
-      "  order of the inputs. The forms of the times are learnt for each input.\n"},
+      "  each record, and FILE must have the same bytes. Records with equal times are\n"
+      "  in the order of the inputs. The forms of the times are learnt for each input.\n"},
      {"Keys",
       "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
       "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
@@ -1080,7 +1084,7 @@ const tool::ToolHelp kHelp = {
       "  those of gpusort: text nocase natural locale int decimal float number bool\n"
       "  date date(FORMAT) time timestamp timestamp(FORMAT) interval ip macaddr uuid\n"
       "  bytes-hex bit severity enum(WORDS). A value that is not of its key's type is\n"
-      "  ordered as null, and counted. Without keys, all columns count, as text.\n"},
+      "  ordered as null and counted. Without keys, all columns are compared as text.\n"},
      {"Exit codes",
       "  0 in order, and with --against the same records\n"
       "  1 not in order, or not the same records\n"
@@ -1214,7 +1218,7 @@ void ParseOrder(const tool::Typed& typed, Job& job) {
   for (Field& field : job.order.fields) {
     if (field.offset > job.order.record_bytes || field.length > job.order.record_bytes - field.offset) {
       FailUsage("the key of " + std::to_string(field.length) + " bytes at offset " + std::to_string(field.offset) +
-                " leaves the record of " + std::to_string(job.order.record_bytes) + " bytes");
+                " reaches beyond the record of " + std::to_string(job.order.record_bytes) + " bytes");
     }
     field.descending ^= job.reverse;
   }
@@ -1361,10 +1365,10 @@ bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const
     trailer += inputs[i].trailer;
   }
   if (good && header != sums.header) {
-    Complain(good, name + ": what stands in front of the records is not what the inputs have there");
+    Complain(good, name + ": the bytes before the records are not those of the inputs");
   }
   if (trailer != sums.trailer) {
-    Complain(good, name + ": what stands behind the records is not what the inputs have there");
+    Complain(good, name + ": the bytes after the records are not those of the inputs");
   }
   if (!sums.ended) Complain(good, name + ": the last line has no end");
   return good;

@@ -878,19 +878,18 @@ const tool::ToolHelp kHelp = {
      {"dist", 0, "NAME", "distribution, see Distributions (default uniform)", false,
       "uniform zipf sorted reversed nearly-sorted all-equal few-values common-prefix"},
      {"values", 0, "N", "few-values: the number of values (default 16)"},
-     {"special", 0, "",
-      "floats: one in 16 is a zero, infinity, NaN with or without payload, denormal or extreme value"},
+     {"special", 0, "", "floats: one value in 16 is a zero, an infinity, a NaN, a denormal or an extreme value"},
      {"record-size", 0, "N", "type record: the size of a record"},
      {"key-size", 0, "N",
-      "type record: the distribution shapes the first N bytes, the rest is random (default 10, or all if fewer)"},
+      "type record: the first N bytes follow the distribution, the rest is random (default 10, or all if fewer)"},
      {"common-prefix", 0, "N", "web-log: every line begins with N equal bytes"},
      {"distinct", 0, "N", "web-log: about N different lines (default: all differ)"},
-     {"start", 0, "N", "gensort: the number of the first record (default 0), as gensort -b"},
-     {"skewed", 0, "", "gensort: skewed keys, as gensort -s"},
-     {"threads", 0, "N", "threads (default: one a core)"}},
+     {"start", 0, "N", "gensort: the number of the first record (default 0), like gensort -b"},
+     {"skewed", 0, "", "gensort: skewed keys, like gensort -s"},
+     {"threads", 0, "N", "number of threads (default: one for each core)"}},
     {{"Types",
       "  i8 i16 i32 i64, u8 u16 u32 u64, f32 f64\n"
-      "                 one number a record, little-endian; be is big-endian: u32be\n"
+      "                 each record is a number, little-endian or, as u32be, big-endian\n"
       "  record         N random bytes, see --record-size\n"
       "  gensort-ascii, gensort-binary\n"
       "                 records of 100 bytes, as gensort of sortbenchmark.org\n"
@@ -902,16 +901,16 @@ const tool::ToolHelp kHelp = {
       "                 state note; some comments have quotes and newlines\n"
       "  logs-web, logs-syslog, logs-app, logs-postgres, logs-json\n"
       "                 the log of one kind of program, for gpusort --format log: 20\n"
-      "                 days of November 2026 in several zones, some records with equal\n"
-      "                 times, one in five of an application with a stack trace; --dist\n"
-      "                 orders the times; the file has the time of the last day\n"
+      "                 days of November 2026 in several zones; some records have equal\n"
+      "                 times, and one in five of logs-app has a stack trace. --dist\n"
+      "                 orders the times. The mtime of the file is the last day\n"
       "  logs           records of these five kinds in one log\n"},
      {"Distributions",
       "  uniform        every value equally likely; floats: every finite bit pattern\n"
       "  zipf           value number k of 2^24 has a probability near 1/k\n"
       "  sorted         ascending, spread over the whole type\n"
       "  reversed       the same, descending\n"
-      "  nearly-sorted  ascending, but one in 100 is uniform\n"
+      "  nearly-sorted  ascending, but one record in 100 is uniform\n"
       "  all-equal      one value\n"
       "  few-values     16 values, or as many as --values says\n"
       "  common-prefix  the first three quarters of the bits are the same (records: of\n"

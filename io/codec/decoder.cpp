@@ -109,7 +109,7 @@ class Decoder::Impl {
     if (!MayBegin(*module_, head)) {
       Refuse("no " + name_ + " data at offset " + std::to_string(offset_) +
              (members_ == 0 ? "; if it is not compressed, give --decompress none"
-                            : ", behind member " + std::to_string(members_)));
+                            : ", after member " + std::to_string(members_)));
     }
     ++members_;
     member_offset_ = offset_;
@@ -135,10 +135,10 @@ class Decoder::Impl {
     }
     const bool ended = Available().empty();
     if (module_->padding == Padding::kAtEnd && padding > 0 && !ended) {
-      Refuse("something else than zeros behind the zeros after the last member at offset " + std::to_string(offset_));
+      Refuse("other bytes than zeros after the last member, at offset " + std::to_string(offset_));
     }
     if (module_->padding == Padding::kFours && padding % 4 != 0) {
-      Refuse("zeros that are no multiple of 4 behind member " + std::to_string(members_) + " at offset " +
+      Refuse("the number of zeros is no multiple of 4 after member " + std::to_string(members_) + " at offset " +
              std::to_string(offset_));
     }
   }

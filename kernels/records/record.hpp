@@ -84,7 +84,7 @@ inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& s
     }
     if (field.offset > record_bytes || field.length > record_bytes - field.offset) {
       fail("the key at offset " + std::to_string(field.offset) + " of " + std::to_string(field.length) +
-           " bytes leaves the record of " + std::to_string(record_bytes) + " bytes");
+           " bytes reaches beyond the record of " + std::to_string(record_bytes) + " bytes");
     }
     layout.fields[layout.field_count++] = field;
     layout.key_bytes += field.length;

@@ -36,7 +36,7 @@ detail::Fd OpenOwnFolder(const std::string& name, const std::string& path) {
   }
   const FileFacts facts = FactsOf(fd.get());
   if (facts.uid != ::geteuid()) refuse("it is another user's");
-  if ((facts.mode & 022) != 0) refuse("others can write in it: chmod go-w it, or give another");
+  if ((facts.mode & 022) != 0) refuse("others can write to it: run chmod go-w, or give another folder");
   return fd;
 }
 

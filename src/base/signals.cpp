@@ -67,7 +67,7 @@ void OnAlarm(int) {
   if (!keeps) DieInHandler(signal);
   RemoveHiddenOutput();
   constexpr int kCode = static_cast<int>(ErrorCode::kStopped);
-  SayFailed(signal, kCode, "stopped by a signal while the system did not answer; the same command goes on");
+  SayFailed(signal, kCode, "stopped by a signal while the system did not answer; the same command continues");
   _exit(kCode);
 }
 

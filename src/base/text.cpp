@@ -54,7 +54,7 @@ Size ParseSize(std::string_view text, std::uint64_t bare_unit) {
   const std::size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
   const auto fail = [&]() {
     Fail(InQuotes(text) +
-         " is not a size: give a whole number, with K, M, G, T, P or E (by 1024) or % behind it if wanted, or a "
+         " is not a size: give a whole number, or one with K, M, G, T, P or E (powers of 1024) or % after it, or a "
          "fraction of such a unit (1.5G)");
   };
   if (digits == 0) fail();

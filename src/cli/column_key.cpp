@@ -160,14 +160,14 @@ class KeyWords {
 /// Adds the words in `rest`. Each word follows a colon.
 void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
   while (!rest.empty()) {
-    if (rest[0] != ':') Fail(key, QuoteWord(rest) + " behind the closing quote of its name");
+    if (rest[0] != ':') Fail(key, QuoteWord(rest) + " after the closing quote of its name");
     rest.remove_prefix(1);
     const std::string_view part = TakePart(rest);
     if (words.Add(part)) continue;
-    Fail(key, "unknown " + QuoteWord(part) + KeyWords::Nearest(part) + "; behind a column stand a type (" +
+    Fail(key, "unknown " + QuoteWord(part) + KeyWords::Nearest(part) + "; a column may be followed by a type (" +
                   ValueTypeNames() +
-                  ", date(FORMAT) or timestamp(FORMAT)), asc or desc, nulls-first or nulls-last; a name with "
-                  "colons goes in double quotes");
+                  ", date(FORMAT) or timestamp(FORMAT)), asc or desc, and nulls-first or nulls-last; put a name with "
+                  "colons in double quotes");
   }
 }
 

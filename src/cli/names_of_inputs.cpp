@@ -37,7 +37,7 @@ void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
   const std::optional<Codec> codec = CodecInDoubt(path);
   if (!codec) return;
   FailUsage("the name " + InQuotes(path) + " looks compressed, but only .gz .bz2 .xz .zst .lz4 tell that: give " +
-            option + " " + std::string(CodecName(*codec)) + ", or " + option + " none for bytes as they are");
+            option + " " + std::string(CodecName(*codec)) + ", or " + option + " none if its bytes are the records");
 }
 
 std::optional<NamedType> TypeOfName(const std::string& path) {

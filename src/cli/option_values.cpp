@@ -119,7 +119,7 @@ KeyField ParseType(std::string_view text) {
   std::vector<std::string> names;
   for (const Known& known : kKnown) names.emplace_back(known.name);
   FailUsage(InQuotes(text) +
-            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (then le or be if wanted) or "
+            " is not a type: give i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 (optionally followed by le or be) or "
             "bytesN" +
             DidYouMean(text, names));
 }

@@ -268,10 +268,10 @@ void ResolveSurvival(const Typed& typed, JobSpec& spec) {
   if (spec.order.merge) FailUsage("--resume-dir has nothing to keep with -m, which makes no runs: leave it out");
   if (IsStreamTarget(spec.target.output)) {
     FailUsage("--resume-dir: the output " + InQuotes(spec.target.output) +
-              " is a stream, which cannot be taken up in its middle");
+              " is a stream, which cannot be continued in the middle");
   }
   if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 0) {
-    FailUsage("--resume-dir: standard input cannot be taken up in its middle: give a file");
+    FailUsage("--resume-dir: standard input cannot be continued in the middle: give a file");
   }
   if (spec.order.random && spec.order.random_source.empty()) {
     FailUsage("--resume-dir with -R needs --random-source: else every attempt has another order");

@@ -149,7 +149,7 @@ int Report(Process& process) {
     if (SignalReceived() != 0 && error.code() == ErrorCode::kCancelled) {
       if (!KeepsOnSignal()) FailBySignal(process, SignalReceived());
       return Failed(process, ErrorCode::kStopped,
-                    "stopped by a signal before anything was done; the same command goes on");
+                    "stopped by a signal before anything was done; the same command continues");
     }
     return Failed(process, error.code(), error.what(), &error);
   } catch (const std::bad_alloc&) {

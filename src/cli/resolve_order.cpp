@@ -115,7 +115,7 @@ void RefuseForTypedLines(const Typed& typed) {
     if (IsTextKey(text)) continue;
     const bool column = IsColumnKey(text);
     FailUsage("--key: '" + KeyText(text) + "' is a key of " + (column ? "columns" : "sort") +
-              " and cannot stand beside the typed key " + InQuotes(text_key) + ": " + AsTextKey(text));
+              " and cannot be combined with the typed key " + InQuotes(text_key) + ": " + AsTextKey(text));
   }
   for (const auto& [row, values] : typed.given) {
     if ((row->marks & kLinesOnly) == 0 || (row->marks & kTablesToo) != 0 || row->takes != 0) continue;
@@ -248,8 +248,8 @@ void ParseFixedKeys(const Typed& typed, FixedRecord& record) {
       return ParseKey(text);
     });
     if (field.offset > record.bytes || field.length > record.bytes - field.offset) {
-      FailUsage("--key: " + InQuotes(text) + " leaves the record of " + std::to_string(record.bytes) + " bytes" +
-                record.from());
+      FailUsage("--key: " + InQuotes(text) + " reaches beyond the record of " + std::to_string(record.bytes) +
+                " bytes" + record.from());
     }
     record.keys.fields.push_back(field);
   }

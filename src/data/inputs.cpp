@@ -162,12 +162,16 @@ LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_
                                       std::to_string(max_record) + " bytes: allow it with --max-record"),
       place_(EscapeName(path) + ": the line at byte " + std::to_string(at)) {}
 
-std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder) {
+std::string PlaceOf(const OrderCheck::Disorder& disorder, const RecordLayout& layout) {
   // Messages count records from 0, and lines from 1 as other programs do.
-  return EscapeName(path) + ": not sorted: " +
-         (layout.fixed() ? "record " + std::to_string(disorder.record)
+  return (layout.fixed() ? "record " + std::to_string(disorder.record)
                          : "line " + std::to_string(disorder.record + 1)) +
-         " (byte " + std::to_string(disorder.offset) + ") orders before ";
+         " (byte " + std::to_string(disorder.offset) + ")";
+}
+
+std::string NotSorted(const std::string& path, const std::string& place, bool unique) {
+  return EscapeName(path) + ": not sorted: " + place + " sorts before " + (unique ? "or equals " : "") +
+         "the previous one";
 }
 
 std::string SortInstead(const RecordLayout& layout) {
@@ -335,8 +339,7 @@ void Inputs::CheckOrder(const Input& input, std::span<const std::byte> bytes) {
   if (!disorder) return;
   disorder->offset += input.header;
   if (input.header > 0) disorder->record += CountRecords(header(), layout_);
-  throw Error(ErrorCode::kBadInput,
-              NotSorted(input.path, layout_, *disorder) + "the one in front of it" + SortInstead(layout_));
+  throw Error(ErrorCode::kBadInput, NotSorted(input.path, PlaceOf(*disorder, layout_)) + SortInstead(layout_));
 }
 
 /// Reads the next bytes of the current input to the beginning of `buffer`. Returns their number, which is 0 only at the

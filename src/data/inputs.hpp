@@ -48,9 +48,11 @@ class LineTooLong : public Error {
  private:
   std::string place_;
 };
-/// Returns the beginning of an error message about an input that is not sorted: "PATH: not sorted: ... orders before ".
-/// The caller appends what the record should come after.
-std::string NotSorted(const std::string& path, const RecordLayout& layout, const OrderCheck::Disorder& disorder);
+/// Returns a text such as "line 2 (byte 5)" or "record 1 (byte 8)" for a record that is out of order.
+std::string PlaceOf(const OrderCheck::Disorder& disorder, const RecordLayout& layout);
+/// Returns the error message about an input that is not sorted. `place` is a text for the record that is out of order.
+/// If `unique` is true, equal records are out of order, too.
+std::string NotSorted(const std::string& path, const std::string& place, bool unique = false);
 /// Returns the end of an error message about an input of -m that is not sorted: the advice to sort without -m. For
 /// lines, adds that sorting is wrong if a record has several lines.
 std::string SortInstead(const RecordLayout& layout);

@@ -353,7 +353,7 @@ void OutputProof::GoOnFrom(Front front) {
 void OutputProof::CheckCount(std::uint64_t records) const {
   const std::lock_guard lock(mutex_);
   if (sum_.records == records && Whole()) return;
-  throw WrongResult("records were lost or doubled: " + std::to_string(records) + " are wanted, " +
+  throw WrongResult("records were lost or doubled: the output must have " + std::to_string(records) + ", and " +
                     std::to_string(sum_.records) + " would be written");
 }
 

@@ -163,7 +163,7 @@ RecordFormat::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
   Ends ends;
   const Byte* const p = ScanRows(begin, begin, end, mode, ends);
   if (p != end) {
-    throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is more behind the line \\. that ends the data");
+    throw BadRecord(static_cast<std::uint64_t>(p - begin), "there is more text after the line \\. that ends the data");
   }
   state.mode = mode;
   return ends;
@@ -175,7 +175,7 @@ std::uint64_t CopyFormat::Finish(RecordSpan open, const ScanState& state) const 
   if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
   if (!open.empty() &&
       (state.mode == kEscape || state.mode == kStartEscape || open.back() == static_cast<std::byte>(kNewline))) {
-    throw BadRecord(open.size() - 1, "the input ends inside a record, behind an escape");
+    throw BadRecord(open.size() - 1, "the input ends inside a record, after an escape");
   }
   return open.size();
 }

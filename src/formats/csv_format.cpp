@@ -462,8 +462,8 @@ const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trail
 
 void CsvFormat::NoteWidth(std::uint64_t width, KeyTally& tally) const {
   if (table_.strict) {
-    throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") + ", and the header " +
-                           std::to_string(width_));
+    throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") +
+                           ", and the header has " + std::to_string(width_));
   }
   if (tally.other_width.count == 0) tally.first_width = width;
   tally.other_width.Note(tally);
@@ -516,7 +516,7 @@ std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratc
       p = SkipField(p, end, trailing);
     }
     if (trailing.text != nullptr && table_.strict) {
-      throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text behind a closing quote");
+      throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text after a closing quote");
     }
     glued |= trailing.newlines;
     for (; next < keys && wanted[next].column == column; ++next) fields[wanted[next].key] = field;

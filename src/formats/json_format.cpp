@@ -51,7 +51,7 @@ std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scrat
   try {
     json.parser.Find(line, json.values);
   } catch (const JsonError& error) {
-    throw BadRecord(error.byte(), std::string("this is no JSON: ") + error.what());
+    throw BadRecord(error.byte(), std::string("this is not JSON: ") + error.what());
   }
   const auto* const begin = reinterpret_cast<const char*>(line.data());
   if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);

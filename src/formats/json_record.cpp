@@ -317,7 +317,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
     if (scan.PeekToken() != '"') scan.Fail("the name of a member is missing");
     const auto [raw, escaped] = scan.String();
     paths = wanted() ? TakeMember(raw, escaped) : Paths{};
-    if (scan.PeekToken() != ':') scan.Fail("the ':' behind a name is missing");
+    if (scan.PeekToken() != ':') scan.Fail("the ':' after a name is missing");
     scan.Skip();
   };
   const auto next_element = [&] { paths = wanted() ? TakeElement() : Paths{}; };
@@ -334,7 +334,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
         return true;
       }
       if (c != (level.object ? '}' : ']')) {
-        scan.Fail(level.object ? "neither ',' nor '}' behind a member" : "neither ',' nor ']' behind an element");
+        scan.Fail(level.object ? "neither ',' nor '}' after a member" : "neither ',' nor ']' after an element");
       }
       scan.Skip();
       paths = level.paths;
@@ -343,7 +343,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
       levels_.pop_back();
       give(kind, scan.Since(begin));
     }
-    if (scan.PeekToken() >= 0) scan.Fail("something behind the value");
+    if (scan.PeekToken() >= 0) scan.Fail("more text after the value");
     return false;
   };
 

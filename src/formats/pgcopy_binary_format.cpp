@@ -129,7 +129,7 @@ std::optional<std::uint64_t> PgCopyBinaryFormat::HeaderBytes(RecordSpan front, b
   }
   if (size >= kExtensionAt) {
     const auto flags = Load<std::uint32_t>(p + kFlagsAt);
-    if ((flags & kCritical & ~kHasOids) != 0) throw BadRecord(kFlagsAt, "its header has flags that nobody knows");
+    if ((flags & kCritical & ~kHasOids) != 0) throw BadRecord(kFlagsAt, "its header has unknown flags");
     const auto extension = Load<std::int32_t>(p + kFlagsAt + 4);
     if (extension < 0) throw BadRecord(kFlagsAt + 4, "the length in its header is negative");
     if (size - kExtensionAt >= static_cast<std::uint64_t>(extension)) {
@@ -177,7 +177,7 @@ RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) 
         const auto columns = static_cast<std::uint32_t>(count) + 1;
         if (place.columns != 0 && place.columns != columns) {
           fail(p - 2,
-               "a tuple of " + std::to_string(count) + " fields behind one of " + std::to_string(place.columns - 1));
+               "a tuple of " + std::to_string(count) + " fields after a tuple of " + std::to_string(place.columns - 1));
         }
         place.columns = columns;
         place.fields = static_cast<std::uint32_t>(count) + oids_;
@@ -204,7 +204,7 @@ RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) 
         break;
       }
       case Place::kEnd:
-        fail(p, "there is more behind the trailer");
+        fail(p, "there are more bytes after the trailer");
     }
     if (place.next != Place::kLength || place.fields > 0) continue;
     place.next = Place::kTuple;

@@ -102,7 +102,7 @@ std::string TypeToSay(const ColumnKey& key, const KeyTally::Column& column) {
     if (!ways.empty() && ways[0].type == ValueTypeName(ValueType::kInt) && ways[0].options.empty()) ways.clear();
   }
   if (ways.empty()) return "";
-  std::string text = " looks like " + ways[0].type + " but is ordered as text: say ";
+  std::string text = " looks like " + ways[0].type + " but is ordered as text: give ";
   for (const Suggestion& way : ways) text += "-k " + KeyWord(key, way.type) + way.options + ", or ";
   return text + ":text";
 }
@@ -129,7 +129,7 @@ std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::
       ValueTypeName(key.rule.type), ThreeOf(column.samples));
   std::string ways;
   for (const Suggestion& way : SuggestTypes(column.samples, key.rule)) {
-    ways += (ways.empty() ? "; what reads them is :" : ", or :") + way.type + way.options;
+    ways += (ways.empty() ? "; give the type :" : ", or :") + way.type + way.options;
   }
   return text + ways;
 }
@@ -463,7 +463,7 @@ void RefuseNoValues(const JobSpec& spec, const KeyTally& tally) {
     const KeyTally::Column& column = tally.columns[k];
     if (column.any || column.nulls + column.bad.count == 0) continue;
     throw Error(ErrorCode::kBadInput,
-                fmt::format("{}{}{}; --force-format sorts all the same",
+                fmt::format("{}{}{}; --force-format sorts them anyway",
                             spec.source.inputs.size() == 1 ? EscapeName(spec.source.inputs[0]) + ": " : "",
                             NoValues(spec, spec.source.table->keys[k], column, tally),
                             tally.delimiter != 0 ? "; " + IsItDelimiter(tally.delimiter) : ""));

@@ -60,8 +60,8 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
           disorder->offset += inputs.begin(0);
           if (spec.source.header > 0) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
-          throw Error(ErrorCode::kNotSorted, NotSorted(spec.source.inputs.front(), layout, *disorder) +
-                                                 (spec.order.unique ? "or equals " : "") + "the one in front of it");
+          throw Error(ErrorCode::kNotSorted,
+                      NotSorted(spec.source.inputs.front(), PlaceOf(*disorder, layout), spec.order.unique));
         }
       }
     }

@@ -147,8 +147,8 @@ std::string SortContext::PlanText() const {
     text += TableRow("input", inputs.compressed() ? "a stream, compressed" : "a stream");
   }
   if (spec.order.merge && !sorting.merging()) {
-    text += TableRow("merge", inputs.rereadable() ? "the inputs are sorted anew, which gives the same bytes"
-                                                  : "streams are sorted anew, which gives the same bytes");
+    text += TableRow("merge", inputs.rereadable() ? "the inputs are sorted again, which gives the same bytes"
+                                                  : "streams are sorted again, which gives the same bytes");
   } else if (sorting.merging() && layout.keyed()) {
     text += TableRow("merge", "keys are made while the inputs are read");
   }

@@ -114,7 +114,7 @@ std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
     throw Error(ErrorCode::kUsage,
                 std::string("--resume-dir: ") +
                     (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +
-                    " cannot be taken up in its middle");
+                    " cannot be continued in the middle");
   }
   // The parts of --split get their names one after the other. If the job is killed between two of them, it must still
   // find its inputs.
@@ -184,7 +184,7 @@ std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files
   if (!spec.target.no_fsync) {
     files.SyncDirectory(std::filesystem::canonical(spec.target.output).parent_path().string());
   }
-  LogInfo("the output is in place already: a process before was killed behind that");
+  LogInfo("the output is in place: an earlier process was killed after it had renamed the output");
   if (!spec.reports.stats.empty()) LogWarn("--stats: the output was in place already, so there are none");
   journal.Finish(spec.survival.keep);
   return kept;
@@ -287,7 +287,7 @@ void JobSurvival::TakeUpOutput(Sorting& sorting, Output& output) {
                             job.cancel, job.progress);
   }
   if (!whole) {
-    sorting.Note("what was written of the output is not there, or damaged: it is written anew");
+    sorting.Note("the written part of the output is missing or damaged, so the output is written from its beginning");
     file->Release();
     journal_->ForgetMerge();
   }
@@ -377,8 +377,8 @@ void JobSurvival::ExplainFailure(const Error& error) const {
   const bool damaged = error.code() == ErrorCode::kIntegrity;
   const std::string folder = EscapeName(journal_->folder());
   std::string text = "kept in " + folder + ": " + journal_->Progress();
-  text += damaged ? ". To begin anew, remove it" : ". The same command goes on from there";
-  if (gave_up_runs_) text = "nothing that was kept in " + folder + " is relied on. The same command begins anew";
+  text += damaged ? ". To begin anew, remove it" : ". The same command continues from there";
+  if (gave_up_runs_) text = "the runs that were kept in " + folder + " are not used. The same command begins again";
   if (!journal_->manifest().job) text = "nothing was done yet that is kept";
   if (stopped) throw Error(ErrorCode::kStopped, "stopped by a signal; " + text);
   if (journal_->manifest().job) LogWarn(text);

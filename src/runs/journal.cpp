@@ -293,7 +293,7 @@ std::string DescribeJob(FileSystem& files, const std::string& given) {
   std::string text;
   const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, EscapeName(value)); };
   line("job", manifest.job->input + " to " + manifest.job->output);
-  line("state", manifest.done ? "done" : runs ? "running: " + by : "stopped: the same command goes on with it");
+  line("state", manifest.done ? "done" : runs ? "running: " + by : "stopped: the same command continues it");
   line("phase", manifest.done ? "done" : manifest.formed ? "merge runs" : "form runs");
   line("kept", DescribeProgress(manifest));
   line("begun", manifest.attempts.front().begin);

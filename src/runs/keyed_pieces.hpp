@@ -270,8 +270,8 @@ class PieceKeys {
   [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
     const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
     throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
-                EscapeName(inputs_.path(input)) + ": not sorted: " + place.Text(inputs_, input) + " orders before " +
-                    (unique ? "or equals " : "") + "the one in front of it" + (merge ? "; sort it without -m" : ""));
+                NotSorted(inputs_.path(input), place.Text(inputs_, input), unique) +
+                    (merge ? "; sort it without -m" : ""));
   }
 
  private:

@@ -59,7 +59,7 @@ RecordSum SumFrom(const Json& json) {
 
 KeptJob JobFrom(const Json& json) {
   if (NumberOf(json, "version") != kVersion) {
-    throw Error(ErrorCode::kUsage, "another version of gpusort wrote it: go on with that, or remove it");
+    throw Error(ErrorCode::kUsage, "another version of gpusort wrote it: continue with that version, or remove it");
   }
   KeptJob job;
   job.id = NumberOf(json, "id", UINT64_MAX);
@@ -314,7 +314,7 @@ Manifest ReadManifest(std::string_view text, const std::string& name) {
       if (error.code() == ErrorCode::kUsage) throw Error(error.code(), EscapeName(name) + ": " + error.what());
       fail(number, error.what());
     } catch (const Json::exception&) {
-      fail(number, "it is no JSON");
+      fail(number, "it is not JSON");
     }
     manifest.hash = hash;
     manifest.bytes = at = newline + 1;

@@ -296,7 +296,7 @@ std::uint64_t MergeIntoOutput(Job& job, std::vector<Run>& runs, Output& output, 
         kept->taken[i] = merge->taken.at(runs[i].id);
         job.progress.Skip(kept->taken[i]);
       }
-      LogInfo("the output goes on at " + FormatBytes(written));
+      LogInfo("the output continues at " + FormatBytes(written));
     }
   }
   const auto make_sink = [&](Pipeline& pipeline, std::uint64_t bytes) {

@@ -316,8 +316,8 @@ class ReadAhead {
     const std::string place =
         job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
                             : "the line at byte " + std::to_string(at);
-    throw Error(ErrorCode::kBadInput, EscapeName(job_.inputs.path(run.origin.front().input)) + ": not sorted: " +
-                                          place + " orders before the one in front of it" + SortInstead(job_.layout));
+    throw Error(ErrorCode::kBadInput,
+                gpusort::NotSorted(job_.inputs.path(run.origin.front().input), place) + SortInstead(job_.layout));
   }
 
   [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const {

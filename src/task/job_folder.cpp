@@ -72,7 +72,7 @@ std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uin
 }
 
 [[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
-  throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " is not there yet");
+  throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " does not exist yet");
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void JobFolder::Begin(const TaskJob& job) {
                                               (then.mtime_ns == now.mtime_ns && then.bytes == now.bytes
                                                    ? ", as its ctime tells and its mtime does not"
                                                    : "") +
-                                              ": remove that and begin anew");
+                                              ": remove that folder to begin again");
       }
       what = "input " + std::to_string(i + 1) + ", " + EscapeName(then.path);
       break;

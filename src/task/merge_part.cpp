@@ -25,9 +25,9 @@ std::uint64_t PlaceInOutput(const TaskCut& cut, std::uint64_t part) {
   if (part == 0 || cut.places[part - 1].run >= cut.runs) return 0;  // no record follows the last place
   const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
   if (!before) {
-    throw Error(ErrorCode::kUsage, "where parts begin in one output is not known (" +
+    throw Error(ErrorCode::kUsage, "it is not known where parts begin in one output (" +
                                        std::string("with -u, and with a cut by fences only)") +
-                                       ": give a folder, with a '/' behind its name, or compress it");
+                                       ": give a folder, with a '/' after its name, or compress it");
   }
   return cut.header.size() + *before;
 }
@@ -160,7 +160,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   }
   if (!places.apart() && spec.target.verify) {
     throw Error(ErrorCode::kUsage,
-                "--verify-output reads files of parts back: give a folder, with a '/' behind its name");
+                "--verify-output reads files of parts back: give a folder, with a '/' after its name");
   }
   if (!pieces.folder.empty()) OpenOwnFolder("--pieces ", pieces.folder);
 

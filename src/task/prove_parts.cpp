@@ -121,7 +121,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
                                              "its .json in " + EscapeName(folder) + " and give its task again");
     }
     if (!places.own_files() && part.offset != end) {
-      throw WrongResult(name + " does not begin where the one in front of it ends");
+      throw WrongResult(name + " does not begin where the part before it ends");
     }
     if (const std::uint64_t size = files.Identify(path)->size; places.own_files() && size != part.bytes) {
       Damaged(path, "it has " + std::to_string(size) + " bytes, and was written with " + std::to_string(part.bytes),
@@ -133,7 +133,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
     if (part.first.empty()) continue;
     const int compared = last.empty() ? -1 : open.order.Compare(last, part.first);
     if (compared > 0 || (compared == 0 && spec.order.unique)) {
-      throw WrongResult(name + " begins with a record that orders before the last one in front of it");
+      throw WrongResult(name + " begins with a record that sorts before the last record of the part before it");
     }
     last = part.last;
   }

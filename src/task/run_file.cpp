@@ -117,7 +117,7 @@ ScanState RunFile::StateAt(std::uint64_t offset) {
   if (!order_.depends()) return {};
   const auto next =
       std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) { return fence.offset <= offset; });
-  if (next == fences_.begin()) throw Error(ErrorCode::kInternal, "a place in a run in front of its fences");
+  if (next == fences_.begin()) throw Error(ErrorCode::kInternal, "a place in a run before its first fence");
   ScanState state = order_.Load(std::prev(next)->state);
   for (std::uint64_t at = std::prev(next)->offset; at < offset;) {
     const std::uint64_t to = std::min(offset, at + kPiece);

@@ -80,7 +80,7 @@ const char* Advice(int exit_code) {
        "look at the GPU (nvidia-smi -q, the kernel log), or run it again with --device auto or cpu."},
       {ErrorCode::kIntegrity,
        "memory, a disk or a GPU gave back other bytes than were written: test them before relying on this machine."},
-      {ErrorCode::kStopped, "give the same command again: it goes on from what is kept."},
+      {ErrorCode::kStopped, "give the same command again: the job continues from the work that was kept."},
       {ErrorCode::kInternal, "this is a fault of gpusort: report it with this page."},
   };
   for (const auto& [code, advice] : kAdvice) {

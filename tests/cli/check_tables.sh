@@ -50,7 +50,7 @@ printf 'v,w\n9,a\n10,b\n,c\nx,d\n' >nulls.csv
 expect 0 check --format csv -k v:int nulls.csv
 reports "^not of their key's type: 1\$"
 expect 1 check --format csv -k v:int:nulls-first nulls.csv
-says "record 3 (line 4, byte 13) is out of order with the record before it: key 'v:int:nulls-first' is null behind '10'"
+says "record 3 (line 4, byte 13) is out of order with the record before it: key 'v:int:nulls-first' is null after '10'"
 expect 1 check --format csv -k v:int:desc nulls.csv
 expect 0 check --format csv -k v:int:desc -k w <(printf 'v,w\n,""\n,a\nx,\n10,b\n9,a\n')
 expect 0 check --format csv -k v:int --null - <(printf 'v\n1\n-\n')
@@ -61,7 +61,7 @@ printf 'a,b\n1,z\n1,y\n2,x\n' >two.csv
 expect 0 check --format csv -k a:int -k b:desc --unique two.csv
 expect 0 check --format csv -r -k a:int:desc -k b two.csv
 expect 1 check --format csv -k a:int -k b two.csv
-says "key 'b' is 'y' behind 'z'"
+says "key 'b' is 'y' after 'z'"
 expect 0 check --format csv -k a:int two.csv
 reports '^duplicates: 1$'
 expect 1 check --format csv -k a:int --unique two.csv
@@ -75,7 +75,7 @@ reports '^records:    4$'
 expect 0 check --format csv --no-header --comment '#' -k '#1:int' plain.csv
 reports '^records:    3$'
 expect 1 check --format csv --no-header --comment '#' -k '#2' plain.csv
-says "record 2 (line 2, byte 4) is out of order with the record before it: key '#2' is 'x\\\\x0a,\"9' behind 'z'"
+says "record 2 (line 2, byte 4) is out of order with the record before it: key '#2' is 'x\\\\x0a,\"9' after 'z'"
 expect 0 check --format csv --header 2 -k b:int <(printf 'a,a\na,b\n2,1\n1,2\n')
 expect 0 check --format csv --quote none --delimiter ';' -k '"x:y"' <(printf 'x:y;z\n"b";\na;"\n')
 expect 0 check --format csv --quote "'" --escape '\' -k a:int <(printf "a,b\n1,'\\\\','\n2,\n")
@@ -88,7 +88,7 @@ printf '%s\n' '{"a":{"b":[1,"\u00e4\ud83d\ude00\n"]},"c/d":1}' '{ "a" : {"b":[1.
 expect 0 check --format jsonl -k 'a.b[0]:decimal' rows.jsonl
 expect 0 check --format jsonl -k '/a/b/0:decimal' -k /c~1d rows.jsonl
 expect 1 check --format jsonl -k 'a.b[1]' rows.jsonl
-says "key 'a.b\[1\]' is 'x' behind '.*\\\\x0a'"
+says "key 'a.b\[1\]' is 'x' after '.*\\\\x0a'"
 expect 3 check --format jsonl -k a <(printf '{"a":1}\n{"a":}\n')
 says 'line [0-9]* (byte [0-9]*): no JSON at byte 5: no value'
 # Files that databases write.
@@ -186,7 +186,7 @@ printf 'x\n2 #\n#a\n1\n#end\n' >comments.csv
 printf 'x\n#a\n1\n2 #\n#end\n' >sorted.csv
 expect 0 check --format csv --comment '#' -k x:nocase --stable --against comments.csv sorted.csv
 expect 1 check --format csv --comment '#' -k x:nocase --against comments.csv <(sed 's/#end/#End/' sorted.csv)
-says 'what stands behind the records is not what the inputs have there'
+says 'the bytes after the records are not those of the inputs'
 # The last byte of an output, and additional bytes. gpusort ends each line in every format. byte_by_byte FORMAT KEY
 # INPUT [OPTION...]: the sorted input must be right. Without its last byte, or its last two bytes, it must be wrong.
 byte_by_byte() {
@@ -245,7 +245,7 @@ dump=(--format pgdump -k t.a:int)
 expect 0 check "${dump[@]}" --stable --against dump.sql sorted.sql
 reports '^records:    4$'
 expect 1 check "${dump[@]}" dump.sql
-says "record 2 (line 4, byte 37) is out of order .* is '1' behind '2'"
+says "record 2 (line 4, byte 37) is out of order .* is '1' after '2'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql)
 says "what are no rows is not that of 'dump.sql'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)

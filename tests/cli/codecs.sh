@@ -91,7 +91,7 @@ expect 3 "$g" -m -k1,1 -s -o month.zst $inputs web.log.gz
 says 'web.log.gz: not sorted: line'
 zstd -dc month.zst | cmp - month.want || fail "the merged output was touched"
 "$g" --explain -m -o month.zst $inputs >plan.txt
-grep -q '^merge .*sorted anew' plan.txt || fail "--explain does not say that streams are sorted: $(cat plan.txt)"
+grep -q '^merge .*sorted again' plan.txt || fail "--explain does not say that streams are sorted: $(cat plan.txt)"
 grep -q '^compression .*zst, ' plan.txt || fail "--explain does not name the codec: $(cat plan.txt)"
 
 # A decompression bomb with a limit, and a window that is larger than the memory allows.

@@ -33,10 +33,10 @@ says 'warning: 3 records have another number of columns than the header, the fir
 expect 0 "$g" --check -k a:int --format csv got
 says '3 records have another number of columns'
 expect 3 "$g" --strict -k a:int wide.csv kept
-says 'wide.csv: record 2, line 3, byte 8: it has 1 column, and the header 2'
+says 'wide.csv: record 2, line 3, byte 8: it has 1 column, and the header has 2'
 printf 'a,b\n3,x\n2,y,z\n' >wide.csv
 expect 3 "$g" --strict -k a:int wide.csv kept
-says 'it has 3 columns, and the header 2'
+says 'it has 3 columns, and the header has 2'
 expect 0 "$g" --strict --no-header -k '#1' wide.csv got
 printf 'a,b\n3,x\n' >fits.csv
 expect 0 "$g" -k a -o got fits.csv wide.csv
@@ -46,7 +46,7 @@ is "$(sorted glued.csv -k a:int | head -n 2 | tail -n 1)" '1,"q"t'
 says '1 record has a newline in quotes and text after the closing quote, the first is record 1:'
 for key in a:int b; do
   expect 3 "$g" --strict -k "$key" glued.csv kept
-  says 'glued.csv: record 1, line 2, byte 11: there is text behind a closing quote'
+  says 'glued.csv: record 1, line 2, byte 11: there is text after a closing quote'
 done
 printf 'a,b\r\n1,"x\r\ny"\r\n' >returns.csv
 expect 0 "$g" --strict -k a:int returns.csv got
@@ -88,7 +88,7 @@ printf 'd,e\n23.11.2026,\n24.11.2026,\n,\n' >dates.csv
 for job in '-o kept dates.csv' '-m -o kept dates.csv dates.csv' '-u -o kept dates.csv' '--top 2 -o kept dates.csv' '--check dates.csv' \
   '-o - dates.csv' '--split 2 dates.csv kept' '--resume-dir job -o kept dates.csv'; do
   expect 3 "$g" --format csv -k d:timestamp $job >sent
-  says "column 'd': none of its [24] values is of the type timestamp: '23.11.2026', '24.11.2026'; what reads them is :date(%d.%m.%Y); --force-format"
+  says "column 'd': none of its [24] values is of the type timestamp: '23.11.2026', '24.11.2026'; give the type :date(%d.%m.%Y); --force-format"
   [ ! -s sent ] || fail "'$job' sent something"
   # A second try gives the same message.
   expect 3 "$g" --format csv -k d:timestamp $job >sent
@@ -213,7 +213,7 @@ for line in columns.splitlines():
     with open('advice.csv', 'w', newline='') as file:
         csv.writer(file, lineterminator='\n').writerows([['v']] + [[v] for v in rows])
     said = subprocess.run([sys.argv[1], '-k', 'v', 'advice.csv', 'out.csv'], capture_output=True, text=True).stderr
-    match = re.search(r'but is ordered as text: say (.*), or :text', said)
+    match = re.search(r'but is ordered as text: give (.*), or :text', said)
     assert match, (line, said)
     ways = [shlex.split(way) for way in match[1].split(', or ')]
     good = []
@@ -227,7 +227,7 @@ for line in columns.splitlines():
     # A message also proposes this type if the key names a type that reads none of the values.
     said = subprocess.run([sys.argv[1], '-k', 'v:uuid', 'advice.csv', 'out.csv'], capture_output=True, text=True)
     types = [re.sub('^v', '', way[1]) for way in ways]
-    assert said.returncode == 3 and any('; what reads them is ' + t in said.stderr for t in types), (line, types, said.stderr)
+    assert said.returncode == 3 and any('; give the type ' + t in said.stderr for t in types), (line, types, said.stderr)
 for line in 'v1|v2', '1.2.3|1.10.2', 'a1|b2', '12:30|1:15', '555-1234|555-9876', 'x|1', '2026-W01|2026-W12', '1,23|1,2,3', 'a@b.c1|d@e.f2', '007|008':
     with open('advice.csv', 'w', newline='') as file:
         csv.writer(file, lineterminator='\n').writerows([['v']] + [[v] for v in line.split('|')])
@@ -267,7 +267,7 @@ says 'say timestamp(%d.%m.%Y %H)'
 for key in enum 'enum()' "enum('a)" 'enum(a,,b)' 'enum(a,a)' "enum('a'b,c)"; do expect 2 "$g" -k "v:$key" in.tsv got; done
 printf 'v\n01/02/2026\n02/03/2026\n' >days.csv
 expect 3 "$g" -k v:date days.csv got
-says 'what reads them is :date(%m/%d/%Y), or :date(%d/%m/%Y)'
+says 'give the type :date(%m/%d/%Y), or :date(%d/%m/%Y)'
 printf 'x low\ny high\nz low\n' >in.txt
 printf 'y high\nx low\nz low\n' >want.txt
 for key in '2:enum(high,low)' '~ (.*):enum(high,low)' '2:enum(low,high):desc'; do

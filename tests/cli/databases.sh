@@ -233,12 +233,12 @@ check_broken_files() {
   expect 3 "$bin/gpusort" --format pgcopy-binary cut out
   { cat t.pgcopy-binary; echo; } >long
   expect 3 "$bin/gpusort" --format pgcopy-binary long out
-  says 'behind the trailer'
+  says 'after the trailer'
   expect 3 "$bin/gpusort" --format pgcopy-binary t.pgcopy out
   says 'does not begin as COPY'
   printf '1\n\\.\n2\n' >more
   expect 3 "$bin/gpusort" --format pgcopy more out
-  says 'behind the line'
+  says 'after the line'
 }
 
 # --- SQLite -------------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ for log in "${logs[@]}"; do
   gpusort -c "sorted-$log" 2>err || fail "$log is sorted"
 done
 expect 1 gpusort -c python.log
-says 'python.log: not sorted: record [0-9]*, line [0-9]*, byte [0-9]* orders before'
+says 'python.log: not sorted: record [0-9]*, line [0-9]*, byte [0-9]* sorts before'
 gpusort -m -o merged "${logs[@]/#/sorted-}" 2>err
 cmp merged expected
 expect 3 gpusort -m -o merged python.log java.log

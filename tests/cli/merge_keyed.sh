@@ -64,7 +64,7 @@ rm out
 expect 3 "$g" "${log[@]}" -m -o out 3.log bad.log
 lines=$(wc -l <4.log)
 where="record 3001, line $((lines + 1)), byte $(stat -c %s 4.log)"
-says "bad.log: not sorted: $where orders before .*; sort it without -m"
+says "bad.log: not sorted: $where sorts before .*; sort it without -m"
 { cat 5.csv; echo '3000,2026-02-01,"open'; } >bad.csv
 expect 3 "$g" -k id:int -m -o out 3.csv bad.csv
 says 'bad.csv: record 3001, line .*: a quote is opened in this record and not closed'

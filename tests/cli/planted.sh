@@ -100,7 +100,7 @@ task=(timeout -s KILL 600 "$bin/gpusort_task")
 mkdir -m 777 shared/open
 ln -s "$work/mine/victim" shared/open/run-00000
 expect 2 "${task[@]}" runs --slice 0/1 --into shared/open --type i32 in.bin
-says 'others can write in it'
+says 'others can write to it'
 untouched "a folder of tasks that others can write"
 rm -r shared/open
 for kind in "${kinds[@]}" far; do
@@ -136,7 +136,7 @@ rm -rf shared/.gpusort-* shared/out.bin other.dir mine.dir/part-*
 mkdir -m 777 shared/parts
 ln -s "$work/mine/victim" shared/parts/part-00000-of-00001
 expect 2 "${task[@]}" part --part 0/1 mine.dir shared/parts/
-says 'others can write in it'
+says 'others can write to it'
 chmod 755 shared/parts
 expect 2 "${task[@]}" part --part 0/1 mine.dir shared/parts/
 says 'it is no file of this user'

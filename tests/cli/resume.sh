@@ -135,7 +135,7 @@ kill -CONT "$running"
 code=0
 wait $waiting || code=$?
 [ $code = 75 ] || fail "exit $code instead of 75 at SIGTERM: $(cat stopped)"
-grep -q 'kept in job: .*The same command goes on' stopped || fail "SIGTERM says: $(cat stopped)"
+grep -q 'kept in job: .*The same command continues' stopped || fail "SIGTERM says: $(cat stopped)"
 [ ! -e out.u64 ] || fail "a stopped job has an output"
 grep -q '^state  *stopped' <("$g" --resume-dir job --status) || fail "--status of a stopped job"
 [ "$(stat -c %a job)" = 700 ] || fail "the mode of the folder is $(stat -c %a job)"
@@ -245,7 +245,7 @@ for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
   fi
   expect 0 job "$name" $options --log-file log.txt --verify-output
   done_right "$name"
-  grep -q 'the output goes on at [1-9]' log.txt || fail "$what began the output anew: $(cat log.txt)"
+  grep -q 'the output continues at [1-9]' log.txt || fail "$what began the output anew: $(cat log.txt)"
   rm log.txt
   nothing_left
 done

@@ -174,7 +174,7 @@ says "bad.csv: record 2, line 3, byte 9: column 'id': 'x' is no int"
 [ ! -e kept.csv ] || fail "an output of a job that failed"
 printf '{"a":1}\n\n{"a":]}\n' >bad.jsonl
 expect 3 "$g" -k a bad.jsonl got.jsonl
-says 'bad.jsonl: record 3, line 3, byte 14: this is no JSON'
+says 'bad.jsonl: record 3, line 3, byte 14: this is not JSON'
 expect 2 "$g" -k idd:int bad.csv got.csv
 says "there is no column 'idd' (the header has 2 columns: 'id', 'n')"
 expect 2 "$g" -k idd:int --format csv - got.csv <bad.csv
@@ -184,7 +184,7 @@ expect 3 "$g" -k id:int -o got.csv bad.csv other.csv
 says 'the headers of bad.csv and other.csv differ'
 printf 'id,n\n10,a\n9,b\n' >untyped.csv
 expect 0 "$g" -k id untyped.csv got.csv
-says 'say -k id:int'
+says 'give -k id:int'
 # Keys of sort, and -t, mean lines.
 printf 'b,1\na,2\n' >lines.csv
 expect 0 "$g" -t, -k2,2n lines.csv got.csv
@@ -330,11 +330,11 @@ done
 expect 3 "$g" --format pgcopy-binary -k '#1:int' - kept.pgc <cut.pgc
 expect 3 "$g" --format pgcopy-binary -k '#1:int' --check cut.pgc
 expect 3 "$g" --format pgcopy-binary -k '#1:int' -o kept.pgc rows.pgc other.pgc
-says 'other.pgc: record 1, byte 19: a tuple of 1 fields behind one of 2'
+says 'other.pgc: record 1, byte 19: a tuple of 1 fields after a tuple of 2'
 expect 3 "$g" --format pgcopy-binary -k '#1:int' more.pgc kept.pgc
-says 'more.pgc: record 4, byte 69: there is more behind the trailer'
+says 'more.pgc: record 4, byte 69: there are more bytes after the trailer'
 expect 3 "$g" --format pgcopy-binary -k '#1:int' bad.pgc kept.pgc
-says 'bad.pgc: record 3, byte 51: a tuple of 1 fields behind one of 2'
+says 'bad.pgc: record 3, byte 51: a tuple of 1 fields after a tuple of 2'
 [ ! -e kept.pgc ] || fail "an output of a job that failed"
 # Options without a meaning for a format.
 for options in '--format jsonl --null x' '--format pgcopy-binary --header 1' '--format pgcopy-binary --thousands ,' \
@@ -378,12 +378,12 @@ for bad in [1, len(rows) - 1, *random.sample(range(1, len(rows)), 3)]:
         before = head + b"".join(rows[:bad])
         with open("bad.csv", "wb") as file:
             file.write(before + value + b"," + rows[bad].split(b",", 1)[1] + b"".join(rows[bad + 1:]))
-        place = f"record {bad + 1}, line {before.count(10) + 1}, byte {len(before)} orders before "
+        place = f"record {bad + 1}, line {before.count(10) + 1}, byte {len(before)} sorts before "
         place += "or equals " if unique else ""
         wordings = ["--check -u bad.csv"] if unique else ["--check bad.csv", "--check -", "-m -o out.csv bad.csv"]
         for words in wordings:
             with open("bad.csv") as file:
                 said = subprocess.run([sys.argv[1], "--format", "csv", "-k", "id:int", *words.split()], stdin=file,
                                       capture_output=True, text=True).stderr
-            assert ": not sorted: " + place + "the one" in said, (words, place, said)
+            assert ": not sorted: " + place + "the previous one" in said, (words, place, said)
 PY

@@ -44,15 +44,15 @@ grep -q 'gpusort_task prove' <("$t" --help) || fail "no help"
 
 # Tasks that run too early, and facts that a job may not change.
 expect 0 "$t" runs --slice 0/4 --into dir --type u64 in.u64
-refused 'run 1 is not there yet' cut --parts 3 dir
+refused 'run 1 does not exist yet' cut --parts 3 dir
 refused 'another number of slices (4) is there' runs --slice 0/5 --into dir --type u64 in.u64
 refused 'another options is there' runs --slice 1/4 --into dir --type i64 in.u64
 refused 'another input 1, .*in.u64 is there' runs --slice 1/4 --into dir --type u64 in.log
 runs --memory 16M --type u64 in.u64
-refused 'the cut into 3 parts is not there yet' part --part 0/3 dir out
+refused 'the cut into 3 parts does not exist yet' part --part 0/3 dir out
 expect 0 "$t" cut --parts 3 dir
 refused '--type belongs to all of the job' part --part 0/3 --type u64 dir out
-refused 'part 0 of 3 is not there yet' prove --parts 3 dir out
+refused 'part 0 of 3 does not exist yet' prove --parts 3 dir out
 refused 'takes DIR and OUTPUT, and 1 names' part --part 0/3 dir
 touch -d '2001-01-01' in.u64
 expect 3 "$t" runs --slice 0/4 --into dir --type u64 in.u64
@@ -481,7 +481,7 @@ rm -r dir
 for k in 0 1 2 3; do expect 0 "$t" scan --slice $k/4 --into dir --format pgcopy more.copy; done
 for k in 0 1 2 3; do
   expect 3 "$t" runs --slice $k/4 --into dir --format pgcopy more.copy
-  says 'there is more behind the line'
+  says 'there is more text after the line'
 done
 rm -r dir
 

@@ -210,7 +210,7 @@ says 'its fields are numbers from 1'
 expect 2 "$g" -k 3,2:int -o none small
 says 'its last field is before its first'
 expect 2 "$g" -k 2,2n -k 3:timestamp -o none small
-says "'2,2n' is a key of sort and cannot stand beside the typed key '3:timestamp': write 2:decimal"
+says "'2,2n' is a key of sort and cannot be combined with the typed key '3:timestamp': write 2:decimal"
 expect 2 "$g" -k 2,3 -k 3:timestamp -o none small
 says 'write 2,3:text'
 expect 2 "$g" -k 2,2Vr -k 3:timestamp -o none small
@@ -218,7 +218,7 @@ says 'write 2:natural:desc'
 expect 2 "$g" -k 2.1,2.4 -k '~x' -o none small
 says 'write each key as N:TYPE, N,M:TYPE or ~RE:TYPE'
 expect 2 "$g" -k name:int -k '~x' -o none small
-says "'name:int' is a key of columns and cannot stand beside the typed key '~x'"
+says "'name:int' is a key of columns and cannot be combined with the typed key '~x'"
 for option in -n -f --debug --locale; do
   expect 2 "$g" $option -k 2:text -o none small
   says 'has no meaning with the key .2:text.: the type of each key says how it is ordered'

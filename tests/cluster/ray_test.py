@@ -112,7 +112,7 @@ def own_cluster_dies(_):
     pid = wait_for(hung_raylet)
     killed = time.monotonic()
     os.kill(pid, signal.SIGKILL)
-    ended(process, 4, "the Ray cluster that was started here has ended", "the same command goes on")
+    ended(process, 4, "the Ray cluster that was started here has ended", "the same command continues")
     assert time.monotonic() - killed < 200
     hook("")
     ended(driver(*words), 0)
@@ -168,7 +168,7 @@ def no_node_left(nodes):
     wait_for(hung_raylet)
     for node in nodes.nodes:
         nodes.cluster.remove_node(node, allow_graceful=False)
-    ended(process, 4, "no node is left, for 2 s by now; the same command goes on")
+    ended(process, 4, "no node is left, for 2 s by now; the same command continues")
     hook("")
     nodes.nodes = [nodes.add() for _ in range(3)]
     ended(nodes.sort(*words), 0)

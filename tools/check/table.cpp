@@ -182,7 +182,7 @@ class JsonParser {
     if (at_ == text_.size()) return std::nullopt;
     Json value = ParseValue(0);
     SkipBlanks();
-    if (at_ != text_.size()) Fail("something behind the value");
+    if (at_ != text_.size()) Fail("more text after the value");
     return value;
   }
 
@@ -236,7 +236,7 @@ class JsonParser {
         SkipBlanks();
         if (Peek() != '"') Fail("a member's name is missing");
         name = ParseString();
-        Expect(':', "the ':' behind a name is missing");
+        Expect(':', "the ':' after a name is missing");
       }
       value.members.emplace_back(std::move(name), ParseValue(depth + 1));
       SkipBlanks();
@@ -445,7 +445,7 @@ class CopyReader : public HeadedReader {
   bool Read(Row& row) override {
     if (ReadRecord(row.bytes)) return true;
     trailer_ = row.bytes;
-    if (Peek() != kEnd) Fail("there is more behind the line \\. that ends the data");
+    if (Peek() != kEnd) Fail("there is more text after the line \\. that ends the data");
     return false;
   }
 
@@ -517,7 +517,7 @@ class CopyReader : public HeadedReader {
   /// Reads the bytes after an escape.
   void TakeEscaped(std::string& bytes, std::string& text) {
     const int code = Take(bytes);
-    if (code == kEnd) Fail("the input ends behind an escape");
+    if (code == kEnd) Fail("the input ends after an escape");
     constexpr std::string_view kBoth = "bnrt", kBothMean = "\b\n\r\t";
     if (const std::size_t found = kBoth.find(static_cast<char>(code)); found != kBoth.npos) {
       text += kBothMean[found];
@@ -565,7 +565,7 @@ class CopyBinaryReader : public TableReader {
     const std::uint64_t count = TakeNumber(2, row.bytes);
     if (count == 0xFFFF) {
       trailer_ = row.bytes;
-      if (Peek() != kEnd) Fail("there is more behind the trailer");
+      if (Peek() != kEnd) Fail("there are more bytes after the trailer");
       return false;
     }
     for (std::uint64_t i = 0; i < count + oids_; ++i) {
@@ -1611,7 +1611,7 @@ std::vector<std::string> LabelsOf(std::string_view text) {
       throw BadRule("a word is empty or twice there");
     labels.push_back(std::move(label));
     if (text.empty()) return labels;
-    if (!TakeText(text, ",")) throw BadRule("there is something behind a word");
+    if (!TakeText(text, ",")) throw BadRule("there is more text after a word");
   }
 }
 
@@ -1646,7 +1646,7 @@ Key ReadKey(const std::string& text, char point, int thousands) {
     return true;
   };
   while (!rest.empty()) {
-    if (!TakeText(rest, ":")) throw BadRule("there is something behind the closing quote of its name");
+    if (!TakeText(rest, ":")) throw BadRule("there is more text after the closing quote of its name");
     std::string_view part = rest.substr(0, rest.find(':'));
     const std::string_view bracket = rest.substr(0, rest.find('(') + 1);
     if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(") {

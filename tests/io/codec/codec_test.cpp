@@ -266,7 +266,7 @@ TEST(Codec, RefusesWhatFollowsTheLastMember) {
     const std::string offset = std::to_string(member.size());
     for (const Bytes& garbage : {Text("x"), Text("garbage that is longer than any header"), RandomBytes(3000, 7)}) {
       const std::string message = Refused(codec, member + garbage);
-      EXPECT_TRUE(Contains(message, "data at offset " + offset + ", behind member 1")) << message;
+      EXPECT_TRUE(Contains(message, "data at offset " + offset + ", after member 1")) << message;
     }
     const Bytes magic(member.begin(), member.begin() + 1);
     EXPECT_TRUE(Contains(Refused(codec, member + magic), "cut short"));

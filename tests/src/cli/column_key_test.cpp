@@ -80,7 +80,7 @@ TEST(ParseColumnKey, SaysWhatIsWrong) {
       {"#18446744073709551616", "is no column's number"},
       {"\"a", "no closing quote"},
       {"\"a\"\"", "no closing quote"},
-      {"\"a\"b", "'b' behind the closing quote"},
+      {"\"a\"b", "'b' after the closing quote"},
       {"a:", "unknown ''"},
       {"a:int:", "unknown ''"},
       {"a:b:int", "unknown 'b'"},

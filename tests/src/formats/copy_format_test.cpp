@@ -193,9 +193,9 @@ TEST(CopyFormat, SaysWhatIsWrong) {
     const JobSpec spec = TableOptionsOf(name, quote, {});
     return CutRecords(CopyFormat(spec), text, text.size()).error;
   };
-  EXPECT_NE(error("a\n\\.\nb\n", "pgcopy", -1).find("behind the line \\."), std::string::npos);
+  EXPECT_NE(error("a\n\\.\nb\n", "pgcopy", -1).find("after the line \\."), std::string::npos);
   EXPECT_NE(error("\"a\nb\n", "mysql", '"').find("not closed"), std::string::npos);
-  EXPECT_NE(error("a\\\n", "mysql", -1).find("behind an escape"), std::string::npos);
+  EXPECT_NE(error("a\\\n", "mysql", -1).find("after an escape"), std::string::npos);
   EXPECT_EQ(error("\\.\n", "mysql", -1), "");
   ColumnKey named;
   named.text = named.column = "id";

@@ -234,14 +234,13 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
   EXPECT_EQ(what("", {"-k", "a"}), "");
   EXPECT_EQ(what(",1\n2,\n", {"-k", "a", "-k", "b"}), "");
   EXPECT_EQ(what(",1\n,2\n", {"-k", "b", "-k", "a"}),
-            "in: column 'a' is null in all 2 records; --force-format sorts all the same");
-  EXPECT_EQ(
-      what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
-      "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts all the same");
+            "in: column 'a' is null in all 2 records; --force-format sorts them anyway");
+  EXPECT_EQ(what("x,1\ny,2\n,3\nx,4\nz,5\nw,6\n", {"-k", "a:int"}),
+            "in: column 'a': none of its 5 values is of the type int: 'x', 'y', 'z'; --force-format sorts them anyway");
   EXPECT_EQ(what("x,1\n", {"-k", "a:int"}),
-            "in: column 'a': its only value is not of the type int: 'x'; --force-format sorts all the same");
+            "in: column 'a': its only value is not of the type int: 'x'; --force-format sorts them anyway");
   EXPECT_EQ(what("x,1\n7,2\n", {"-k", "a:int"}), "");
-  EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("what reads them is :decimal --decimal-point ','"),
+  EXPECT_NE(what("\"1,5\",1\n", {"-k", "a:decimal"}).find("give the type :decimal --decimal-point ','"),
             std::string::npos);
 }
 
@@ -295,7 +294,7 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
     return "";
   };
   EXPECT_EQ(what("a,\"b\"c\n", {"-k", "#2"}), "");
-  EXPECT_EQ(what("a,\"b\"c\n", {"-k", "#2", "--strict"}), "5 there is text behind a closing quote");
+  EXPECT_EQ(what("a,\"b\"c\n", {"-k", "#2", "--strict"}), "5 there is text after a closing quote");
   EXPECT_EQ(what("a,b\n", {"-k", "#3"}), "");
   EXPECT_EQ(what("a,b\n", {"-k", "#3", "--strict"}), "0 it has no column '3', which is a key");
   EXPECT_EQ(what("a,b\n", {"-k", "#2:int", "--strict"}), "2 column '2': 'b' is no int");

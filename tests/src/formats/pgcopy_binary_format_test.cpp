@@ -277,14 +277,14 @@ TEST(PgCopyBinaryFormat, SaysWhatIsWrong) {
   const auto error = [&](const std::string& text) { return CutRecords(format, text, text.size()).error; };
   EXPECT_NE(error(Tuples({"a"})).find("trailer is missing"), std::string::npos);
   EXPECT_NE(error(Tuples({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);
-  EXPECT_NE(error(Tuples({"a"}) + Tuples({"a", "b"})).find("2 fields behind one of 1"), std::string::npos);
+  EXPECT_NE(error(Tuples({"a"}) + Tuples({"a", "b"})).find("2 fields after a tuple of 1"), std::string::npos);
   ScanState first;
   format.Scan(Span(Tuples({"a"}) + Big(std::int16_t{-1})), first);
   ScanState next = format.NextInput(first);
   EXPECT_THROW(format.Scan(Span(Tuples({"a", "b"})), next), BadRecord);
   EXPECT_NE(error(Big(std::int16_t{-2})).find("-2 fields"), std::string::npos);
   EXPECT_NE(error(Big(std::int16_t{1}) + Big(-2)).find("-2 bytes"), std::string::npos);
-  EXPECT_NE(error(Big(std::int16_t{-1}) + "x").find("behind the trailer"), std::string::npos);
+  EXPECT_NE(error(Big(std::int16_t{-1}) + "x").find("after the trailer"), std::string::npos);
 }
 
 }  // namespace

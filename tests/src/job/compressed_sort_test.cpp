@@ -161,7 +161,7 @@ TEST(CompressedSort, MergesSortedInputsAndNamesTheUnsortedOne) {
   const std::string text = "a b\na " + line + "\nb c\na b\n";
   WriteFile(folder / "in.xz", Compressed(Codec::kXz, Bytes(text.begin(), text.end())));
   const std::string message = Refused(ErrorCode::kBadInput, args);
-  EXPECT_TRUE(Contains(message, "in.xz: not sorted: line 3 (byte 5007) orders before the one in front")) << message;
+  EXPECT_TRUE(Contains(message, "in.xz: not sorted: line 3 (byte 5007) sorts before the previous one")) << message;
   EXPECT_TRUE(ReadFile(folder / "out.lz4") == expected);
 }
 

@@ -1055,8 +1055,8 @@ TEST(ExternalSortLines, CheckNamesTheFirstLineOutOfOrder) {
   };
   EXPECT_EQ(check(""), "sorted");
   EXPECT_EQ(check("\n\na\na\nb"), "sorted");
-  EXPECT_NE(check("a\nc\nb").find("line 3 (byte 4) orders before the one"), std::string::npos);
-  EXPECT_NE(check("a\na\n", {"-u"}).find("line 2 (byte 2) orders before or equals"), std::string::npos);
+  EXPECT_NE(check("a\nc\nb").find("line 3 (byte 4) sorts before the previous"), std::string::npos);
+  EXPECT_NE(check("a\na\n", {"-u"}).find("line 2 (byte 2) sorts before or equals"), std::string::npos);
   // A line that covers several blocks, followed by disorder.
   const std::string three(300000, 'b');
   EXPECT_EQ(check("a\n" + three + "\n" + three + "\nc\n", {"--memory", "8M"}), "sorted");
