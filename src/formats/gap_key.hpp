@@ -19,13 +19,13 @@ struct GapKey {
   std::string head, tail;
 };
 
-/// Writes the key after the number of the part, which the caller has written with PutCount().
+/// Writes the key. The caller must have written the number of the part with PutCount().
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
     for (const char c : text) out.Put(static_cast<unsigned char>(c));
   };
-  out.Put(0);  // before all rows
+  out.Put(0);  // gaps are sorted before all rows
   out.PutWord(key.place);
   out.PutPart(std::uint64_t{key.separator.size()} << 40, kSizeBytes);
   put(key.separator);

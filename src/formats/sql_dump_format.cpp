@@ -81,7 +81,7 @@ constexpr std::size_t kMostTables = 20;                       ///< the largest n
 
 }  // namespace
 
-/// What the dump has set for the statements after it.
+/// Settings that the dump has made for the statements after them.
 struct Session {
   std::string schema;      ///< the schema or the database of tables that are named without one
   bool unchecked = false;  ///< the checks of foreign keys are turned off
@@ -378,7 +378,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     }
     if (line.starts_with('\\') && postgres) {  // a command of psql, whose quotes have another meaning
       if (line.starts_with("\\connect ") || line.starts_with("\\c ")) {
-        // The tables of the database before are out of reach.
+        // Statements can no longer name the tables of the previous database.
         DumpPlace& next = Change(state);
         next.tables = nullptr;
         next.enums = nullptr;
@@ -610,7 +610,7 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
     if (table != nullptr && !orders.empty()) part->by[wanted.key] = order_of(wanted.column, orders);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    // Other types have values that are equal and differ as text, such as 1.0 and 1.00.
+    // Values of other types can be equal and differ as text, such as 1.0 and 1.00.
     const bool whole = columns[i] != nullptr && columns[i]->type == ValueType::kInt;
     part->columns.push_back(whole ? order_of(i, of_type_) : nullptr);
   }

@@ -717,7 +717,7 @@ std::string ClauseOf(std::string_view tail, SqlDialect dialect) {
       p = next != p ? next : p + 1;
       if (!clause.empty() && clause.back() != ' ') clause += ' ';
     } else if (*p == '\'' || *p == '"' || *p == '`') {
-      // The texts of quoted strings count as they are.
+      // White space in quoted strings is kept.
       const Byte* const stop = SkipQuoted(p + 1, end, *p, true);
       clause += Text(p, stop);
       p = stop;

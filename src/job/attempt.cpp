@@ -162,7 +162,7 @@ void Attempt::MakeInputRuns() {
   sorting_.stats.base_runs = job_.inputs.count();
   // A block of lines is read to the end of its last line, so the buffer needs room after the bytes of the block.
   std::uint64_t block = job_.layout.fixed() ? job_.input_payload() : job_.input_payload() / 8 * 7;
-  double growth = 1;  // by the keys
+  double growth = 1;  // the size of the keyed records divided by the size of the records
   const std::uint64_t max_record = job_.plan.ring.max_record;
   if (job_.layout.keyed()) {
     constexpr double kUsualGrowth = 1.5;
@@ -172,7 +172,7 @@ void Attempt::MakeInputRuns() {
     scheme.LimitKeys(max_record + scheme.most_added(max_record));
     const std::uint64_t plain = std::max<std::uint64_t>(1, job_.inputs.bytes());
     growth = facts_.input.known ? static_cast<double>(facts_.input.bytes) / static_cast<double>(plain) : kUsualGrowth;
-    // The buffers of the key stage, which is not used, are the memory of the threads that read and make keys.
+    // There is no key stage here, so the threads that read inputs and make keys get the memory of its buffers.
     block = std::min(static_cast<std::uint64_t>(static_cast<double>(block) / std::max(1.0, growth)),
                      3 * sorting_.shares.keys.piece_bytes);
     block = std::max(kPage, block / kPage * kPage);

@@ -28,7 +28,7 @@ struct StrippedRecords {
   /// Records of one kind, in their order.
   struct Run {
     enum Is : std::uint8_t { kOther, kGaps, kRows, kStatements } is = kOther;
-    bool odd = false;         ///< of kStatements: see kOddPart
+    bool odd = false;         ///< only for kStatements; see kOddPart
     std::uint64_t count = 0;  ///< the number of gaps, rows or statements
     std::uint32_t begin = 0;  ///< the offset of the first row or statement in the bytes
   };

@@ -86,7 +86,7 @@ class KeyStage {
 
   void Cut() {
     PieceCutter cutter(inputs_, max_record_);
-    std::uint64_t number = 0;  // of the next piece
+    std::uint64_t number = 0;  // the number of the next piece
     std::uint64_t stored = 0;  // bytes that were read from the file since the previous piece
     std::uint32_t input = 0;
     bool begun = false;

@@ -19,8 +19,8 @@
 
 namespace gpusort {
 
-/// Reads an input that is in order, from its beginning to its end, and makes its keyed records. The state of the format
-/// goes from record to record, so one thread at a time may call Load(), for ranges in the order of the input.
+/// Reads an input that is in order, from its beginning to its end, and makes its keyed records. Each record changes the
+/// state of the format. Therefore call Load() from one thread at a time, for ranges in the order of the input.
 class KeyedInput {
  public:
   /// The buffers of one thread that calls Load() of several inputs.
@@ -99,7 +99,7 @@ class KeyedInput {
     if (keyed.capacity() <= 2 * range_bytes_) made.keyed = std::move(keyed);
     if (cut.piece) {
       RawPiece& piece = *cut.piece;
-      // The first record of the piece, also with its keys, in a vector that grows.
+      // Memory for the first record of the piece, and for the growing vector with its keyed record.
       Hold(3 * piece.head.size() + last_.size());
       try {
         keys_.Make(piece, *buffers.encoder_, made);
@@ -112,7 +112,7 @@ class KeyedInput {
           keys_.ThrowNotSorted(input_, Absolute(*disorder));
         }
         const RecordSpan last = LastRecord(made.keyed, keys_.layout());
-        last_ = std::vector<std::byte>(last.begin(), last.end());  // without the memory of a longer record
+        last_ = std::vector<std::byte>(last.begin(), last.end());  // a copy frees the memory of a longer record
       }
       tally_.Add(made.tally);
       newlines_ += made.newlines;
@@ -139,7 +139,8 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Counts `bytes` bytes of long records, and no others, in the memory limit. Throws Error(kOutOfMemory).
+  /// Counts `bytes` bytes of long records in the memory limit, instead of those of the last call. Throws
+  /// Error(kOutOfMemory).
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;
     if (held > held_) memory_.Reserve(held - held_);
@@ -166,7 +167,7 @@ class KeyedInput {
   std::uint64_t bytes_ = 0;      ///< the number of bytes of all keyed records so far
   std::uint64_t newlines_ = 0;   ///< the number of newlines in their records
   std::vector<std::byte> last_;  ///< the last keyed record
-  std::uint64_t held_ = 0;       ///< what Hold() has counted
+  std::uint64_t held_ = 0;       ///< the number of bytes that Hold() has counted
   KeyTally tally_;
 };
 

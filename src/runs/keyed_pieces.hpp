@@ -27,7 +27,7 @@ struct RawPiece {
   std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
   ScanState state;           ///< the state of the search for record ends at `offset`
   std::vector<std::byte> head;
-  RecordSpan rest;  ///< lies in the last bytes that PieceCutter::Take() got
+  RecordSpan rest;  ///< points into the bytes of the last call of PieceCutter::Take()
 
   /// Returns the number of newlines in the first `count` bytes of the piece.
   std::uint64_t Newlines(std::uint64_t count) const {
@@ -40,8 +40,8 @@ struct RawPiece {
 struct RecordPlace {
   std::uint64_t records = 0, newlines = 0, offset = 0;
 
-  /// Returns the text "record N, line N, byte N". If an earlier job has the records before those of this job, returns
-  /// only the byte.
+  /// Returns the text "record N, line N, byte N". Returns only "byte N" if this job begins in the middle of the input,
+  /// because the number of records before is not known then.
   std::string Text(const Inputs& inputs, std::uint32_t input) const {
     const std::string byte = fmt::format("byte {}", inputs.begin(input) + offset);
     if (inputs.in_middle(input)) return byte;
@@ -91,7 +91,7 @@ class PieceCutter {
   }
   /// Returns the state after all bytes so far.
   const ScanState& state() const { return state_; }
-  /// Returns how many bytes at the end of the bytes so far are kept here, because their record has not ended.
+  /// Returns the number of bytes that are kept because their record has not ended.
   std::uint64_t open_bytes() const { return open_.size(); }
 
   /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in them, if there are
@@ -302,7 +302,8 @@ class PieceKeys {
     std::vector<std::byte> again;
     KeyTally tally;
     tally.input = piece.input;
-    std::uint64_t left = CountRecords(in_order, layout_);  // records that are not left out
+    // The records before the wrong record, without those that the job leaves out.
+    std::uint64_t left = CountRecords(in_order, layout_);
     for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
       while (!part.empty()) {
         again.clear();

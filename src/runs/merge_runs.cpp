@@ -156,7 +156,7 @@ class WindowMerge {
     {
       std::unique_lock lock(read_ahead_.mutex());
       read_ahead_.WaitForWindow(lock);
-      if (all_merged()) return nullptr;  // no record came with the last blocks
+      if (all_merged()) return nullptr;  // the last blocks had no records
       window.bytes = cutter.Cut(window_bytes_);
       // A run that lies in the input may have changed since it was read first.
       if (window.bytes == 0) throw WrongResult("a run has fewer records than it had");

@@ -586,7 +586,7 @@ std::vector<std::string_view> SampleOf(std::string_view bytes) {
 std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
   const std::vector<std::string_view> lines = SampleOf(bytes);
   std::map<Shape, Lines> found;
-  std::map<Shape, std::size_t> places;  // the sum of the offsets of the times
+  std::map<Shape, std::size_t> places;  // the sum of the offsets of the times that a shape finds
   const auto try_shape = [&](const Shape& shape, std::size_t line) {
     std::size_t at = 0;
     if (!TimeAt(shape, lines[line], context, at) || found[shape][line]) return;

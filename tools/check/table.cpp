@@ -853,7 +853,7 @@ class InsertReader : public TableReader {
     char last = '\0', before = '\0';
     int depth = 0;
     std::string dollars;  ///< the text that closes a string of PostgreSQL between dollars
-    std::size_t opening = 0;  ///< how many bytes of the text that opens it follow
+    std::size_t opening = 0;  ///< how many bytes of the opening `dollars` are not read yet
   };
 
   /// Advances `place` over the byte `text[at]`. Returns true if the byte is neither in quotes nor in a comment.
@@ -923,7 +923,7 @@ class InsertReader : public TableReader {
       text.resize(lead);
       text += statement;
     }
-    // Lines without code are between two statements of a block.
+    // A line without code does not end a block.
     if (!starts || lead < text.size()) last_head_.clear();
     lead_ = starts && lead == text.size();
     if (starts && Begins(text, "copy ") && text.find("stdin") != text.npos) Fail("rows of COPY: give --format pgdump");
@@ -972,7 +972,7 @@ class InsertReader : public TableReader {
     }
     return at;
   }
-  /// Follows the choice of another database or schema.
+  /// Reads a statement that chooses another database or schema.
   void TakeSession(std::string_view text) {
     if (postgres() && (text.starts_with("\\connect ") || text.starts_with("\\c "))) {
       tables_.clear();
@@ -1006,8 +1006,8 @@ class InsertReader : public TableReader {
     known_ = mysql_ || lite_ || text.find("PostgreSQL") != text.npos;
   }
 
-  /// Reads the rest of an INSERT after the white space and the comments `lead`. `text` is its first line. Returns false
-  /// if it has no rows; `text` then is the line.
+  /// Reads an INSERT. `lead` has the white space and the comments before the statement, and `text` its first line.
+  /// Returns false, and leaves the line in `text`, if the statement has no rows.
   bool ReadInsert(const std::string& lead, std::string& text) {
     Place place;
     std::vector<std::pair<std::size_t, std::size_t>> rows;  // the offsets of "(" and after ")"
@@ -1102,7 +1102,7 @@ class InsertReader : public TableReader {
     std::vector<std::string> primary;
   };
   bool Same(const std::string& a, const std::string& b) const { return postgres() ? a == b : Lowered(a) == Lowered(b); }
-  /// Takes a name as the server knows it.
+  /// Takes a name. PostgreSQL knows a name without quotes in lower case.
   bool TakeServerName(std::string_view& text, std::string& name) const {
     SkipSpace(text);
     const bool quoted = !text.empty() && std::string_view("\"`['").find(text[0]) != std::string_view::npos;
@@ -1211,7 +1211,7 @@ class InsertReader : public TableReader {
     whole_.assign(1, table_.whole);
     whole_[0].text = "all columns";
   }
-  /// Sets the keys and the cells of a row of such a table.
+  /// Sets the keys and the cells of a row of a table that the user gave no key for.
   void SetDefaultCells(const std::vector<std::string>& values) {
     const bool whole = primary_.empty();
     const std::size_t count = whole ? values.size() : primary_.size();
@@ -1247,7 +1247,7 @@ class InsertReader : public TableReader {
     AddCell().text = number && whole && !plain ? "1" : "0";
     AddCell().text = cell.null || (number && (plain || !whole)) ? "" : text;
   }
-  /// Returns the bytes that hexadecimal digits up to a quote stand for.
+  /// Returns the bytes whose hexadecimal digits stand before the first quote of `digits`.
   static std::string Bytes(std::string_view digits) {
     std::string bytes;
     for (; digits.size() > 1 && digits[0] != '\''; digits.remove_prefix(2)) {
@@ -1451,7 +1451,7 @@ class InsertReader : public TableReader {
   std::string rest_;       ///< the text of the line after an INSERT
   std::string last_head_;  ///< empty: the next INSERT begins a block
   bool several_ = false;   ///< the block has a statement with several rows, or other text between two statements
-  bool lead_ = false;      ///< the line before was white space or a comment
+  bool lead_ = false;      ///< the previous line was white space or a comment
   std::vector<Key> defaults_, lite_keys_, whole_;  ///< the keys of a table that the user gave no key for
   std::vector<std::size_t> primary_;               ///< the columns of its primary key
   std::size_t known_columns_ = 0;
