@@ -86,7 +86,7 @@ struct ListPair {
 /// Used in place of MergeValues or SortValues in kernels that have only keys.
 struct NoValues {};
 
-/// The values that belong to the keys of a pass, and the list to which they move.
+/// The values of a pass of the merge: each key has a value in `lists`, and the pass moves the value to `out`.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;

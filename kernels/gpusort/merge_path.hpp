@@ -141,10 +141,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// SplitRuns with many workers: in each step every worker looks at one item, its probe. Each run has kProbes probes,
-/// which divide its unknown part into kProbes parts; after the step about one part is unknown. Worker w * kProbes + p
-/// has probe p of run w. Index is the unsigned type of the arithmetic, which must hold the rank and the number of all
-/// items.
+/// Does the work of SplitRuns with many workers, in steps. In each step, every worker looks at one item, called its
+/// probe. The kProbes probes of a run divide the unknown part of the run into kProbes parts. After the step, only about
+/// one of these parts is unknown. Worker w * kProbes + p has probe p of run w. Index is an unsigned type that can hold
+/// the number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);

@@ -84,9 +84,9 @@ class GapFiller {
   bool reading_ = false;             ///< true: a row of the part was read
   const std::string* separator_ = nullptr;
   bool odd_ = false;                   ///< see kOddPart
-  std::uint64_t singles_ = 0;          ///< how many places of the part are statements with one row
-  const std::string* head_ = nullptr;  ///< the text before the row of such a statement
-  const std::string* tail_ = nullptr;  ///< the text after the row
+  std::uint64_t singles_ = 0;          ///< the number of statements with one row, which come first in the part
+  const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
+  const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
   std::string encoded_;  ///< the gaps in compact form: the differences of their places, and the numbers of their texts
   std::size_t read_ = 0;             ///< how many bytes of `encoded_` were read
   std::uint64_t last_at_ = 0;        ///< the place of the last gap in `encoded_`
