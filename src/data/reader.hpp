@@ -92,8 +92,8 @@ class InputReader {
   std::mutex mutex_;
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;         ///< the index of the range that is being read
-  std::uint64_t range_done_ = 0;  ///< how many bytes of the current range threads have taken
-  std::uint64_t next_piece_ = 0;  ///< how many pieces of all ranges threads have taken
+  std::uint64_t range_done_ = 0;  ///< the number of bytes of the current range that were taken
+  std::uint64_t next_piece_ = 0;  ///< the number of pieces of all ranges that were taken
 };
 
 }  // namespace gpusort

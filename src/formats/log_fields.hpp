@@ -27,8 +27,8 @@ namespace gpusort {
 /// * syslog (RFC 3164, RFC 5424, and with the times of ISO 8601): host, program, pid, message; if the line begins with
 ///   <N>, also priority, facility and severity as numbers.
 /// * JSON: the path of any member. level, message, host, program and pid also stand for other usual names.
-/// * All lines except access logs and JSON: level and message. The level is the first word that is usual for a level, or
-///   the letter of glog and logcat. The message is the text after the time.
+/// * All lines except access logs and JSON: level and message. The level is the first word that is usual for a level,
+///   or the letter of glog and logcat. The message is the text after the time.
 /// * All lines except JSON: any other name NAME, if the line has NAME=VALUE or NAME="VALUE".
 class LogKeys {
  public:

@@ -121,8 +121,9 @@ class RecordFormat {
   /// of the input. `front` is the first bytes of the input: at least kFrontBytes, unless the input is shorter. Throws
   /// Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
-  /// The stage of keys reads at least so many bytes at a time. A larger number would need more memory, or would make
-  /// what is learnt depend on --memory. Most logs have the 400 lines that LearnLog() looks at in these bytes.
+  /// The smallest number of bytes that the stage of keys reads at a time. With a larger number, a job would need more
+  /// memory, or BeginInput() would learn other things with another --memory. LearnLog() looks at 400 lines, which most
+  /// logs have in these bytes.
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are those
   /// of BeginInput(), which must have been called. Returns an empty text if there is nothing to say.
