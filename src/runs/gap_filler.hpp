@@ -81,24 +81,24 @@ class GapFiller {
   std::uint64_t text_bytes_ = 0;
 
   // The following members are about the current part of the dump.
-  bool reading_ = false;             ///< true: a row of the part was read
+  bool reading_ = false;  ///< true: a row of the part was read
   const std::string* separator_ = nullptr;
   bool odd_ = false;                   ///< see kOddPart
   std::uint64_t singles_ = 0;          ///< the number of statements with one row, which come first in the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
-  std::string encoded_;  ///< the gaps in compact form: the differences of their places, and the numbers of their texts
-  std::size_t read_ = 0;             ///< how many bytes of `encoded_` were read
-  std::uint64_t last_at_ = 0;        ///< the place of the last gap in `encoded_`
-  bool pending_ = false;  ///< true: `pending_at_` and `pending_text_` are a gap that is not in `encoded_` yet
+  std::string encoded_;   ///< the gaps in compact form: the differences of their places, and the numbers of their texts
+  std::size_t read_ = 0;  ///< how many bytes of `encoded_` were read
+  std::uint64_t last_at_ = 0;  ///< the place of the last gap in `encoded_`
+  bool pending_ = false;       ///< true: `pending_at_` and `pending_text_` are a gap that is not in `encoded_` yet
   std::uint64_t pending_at_ = 0;
   std::string pending_text_;
-  std::uint64_t next_at_ = 0;        ///< the place of the next gap, or kNone
+  std::uint64_t next_at_ = 0;  ///< the place of the next gap, or kNone
   std::uint32_t next_text_ = 0;
-  std::uint64_t read_at_ = 0;        ///< the place of the gap that was read last
-  std::uint64_t row_ = 0;            ///< the number of rows so far
-  std::int64_t balance_ = 0;         ///< the number of separators that were added, minus the number that were removed
-  std::int64_t statements_ = 0;      ///< the number of heads that were added, minus the number that were removed
+  std::uint64_t read_at_ = 0;    ///< the place of the gap that was read last
+  std::uint64_t row_ = 0;        ///< the number of rows so far
+  std::int64_t balance_ = 0;     ///< the number of separators that were added, minus the number that were removed
+  std::int64_t statements_ = 0;  ///< the number of heads that were added, minus the number that were removed
 };
 
 }  // namespace gpusort

@@ -269,9 +269,9 @@ class PieceKeys {
   /// Throws the error that the record at `place` is out of order.
   [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
     const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
-    throw Error(merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
-                NotSorted(inputs_.path(input), place.Text(inputs_, input), unique) +
-                    (merge ? "; sort it without -m" : ""));
+    throw Error(
+        merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
+        NotSorted(inputs_.path(input), place.Text(inputs_, input), unique) + (merge ? "; sort it without -m" : ""));
   }
 
  private:

@@ -106,8 +106,8 @@ class RunBlocks {
 class KeyedInput;
 
 struct Run {
-  std::uint64_t id = 0;  ///< the id of the run in the headers of its blocks in temp files
-  std::uint64_t bytes = 0;  ///< the size of the records with their keys; if `keyed` is set, an estimate
+  std::uint64_t id = 0;            ///< the id of the run in the headers of its blocks in temp files
+  std::uint64_t bytes = 0;         ///< the size of the records with their keys; if `keyed` is set, an estimate
   std::uint32_t level = 0;         ///< how often the records were merged: 0 for a sorted batch
   RecordSum sum;                   ///< the checksum of the records, computed when they were read
   std::vector<InputRange> origin;  ///< where in the input the records are from

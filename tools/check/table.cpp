@@ -852,7 +852,7 @@ class InsertReader : public TableReader {
     bool literal = false;  ///< the next byte is literal
     char last = '\0', before = '\0';
     int depth = 0;
-    std::string dollars;  ///< the text that closes a string of PostgreSQL between dollars
+    std::string dollars;      ///< the text that closes a string of PostgreSQL between dollars
     std::size_t opening = 0;  ///< how many bytes of the opening `dollars` are not read yet
   };
 

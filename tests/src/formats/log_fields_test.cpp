@@ -143,9 +143,8 @@ TEST(LogKeys, FindsLevelsAndMessages) {
 }
 
 TEST(LogKeys, FindsMembersAndPairs) {
-  const std::string json =
-      R"({"ts":"2026-11-23T22:10:01Z","severity":"WARN","msg":"a \"b\"",)"
-      R"("http":{"status":404,"tags":["x","y"]},"n":null})";
+  const std::string json = R"({"ts":"2026-11-23T22:10:01Z","severity":"WARN","msg":"a \"b\"",)"
+                           R"("http":{"status":404,"tags":["x","y"]},"n":null})";
   ExpectFields(json, {{"http.status", "404"},
                       {"http.tags[1]", "y"},
                       {"/http/status", "404"},
