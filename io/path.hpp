@@ -18,8 +18,8 @@ std::optional<int> DescriptorOf(const std::string& path);
 /// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
 /// device, also through links.
 bool IsStreamTarget(const std::string& path);
-/// Returns true if the input `path` must be read as a stream: "-", a file that reports a wrong size (as in /proc), or
-/// anything that is neither a regular file nor a directory.
+/// Returns true if the input `path` must be read as a stream. Streams are "-", a file that reports a wrong size (as in
+/// /proc), and anything that is neither a regular file nor a directory.
 bool IsStreamSource(const std::string& path);
 
 namespace detail {

@@ -64,8 +64,8 @@ GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
 }
 
 /// Finds the co-rank of k as Green, McColl and Bader do. In each step kWide lanes of a warp compare one item each,
-/// which leaves one of kWide + 1 parts of the list. A warp of 32 lanes needs a fifth of the steps of a search by
-/// halves. count_lanes(probe) must call probe(lane) for every lane in [0, kWide) and return how many calls were true.
+/// which leaves one of kWide + 1 parts of the list. A warp of 32 lanes needs a fifth of the steps of a binary search.
+/// count_lanes(probe) must call probe(lane) for every lane in [0, kWide), and return how many calls returned true.
 /// (kWide + 1) times k, m and n must fit Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,

@@ -85,8 +85,8 @@ class WideWriter {
 };
 static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
 
-/// Reads the encoded key of a line in one of three forms: a chunk (twelve bytes), a WideKey (56 bytes) or, if plain()
-/// is true, a range of the line's own bytes.
+/// Reads the encoded key of a line as a chunk (twelve bytes) or as a WideKey (56 bytes). If plain() is true, the key
+/// can also be read as a range of bytes of the line.
 class LineKeys {
  public:
   explicit LineKeys(const LineOrderView& order)

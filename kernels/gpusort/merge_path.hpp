@@ -38,8 +38,8 @@ GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index l
   return low;
 }
 
-/// Returns the co-rank of k: how many of the first k items of the stable merge of a[0, m) and b[0, n) come from a. k
-/// must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons.
+/// Returns the co-rank of k. This is the number of items from `a` among the first k items of the stable merge of
+/// a[0, m) and b[0, n). k must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons.
 template <typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
                                        LessT less) {

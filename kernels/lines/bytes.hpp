@@ -24,8 +24,8 @@ GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - k
 
 #if GPUSORT_ON_DEVICE
 /// Loads eight bytes from `p`, most significant first. Only the first `left` (1..8) bytes belong to the line; the other
-/// bytes of the result are unspecified. Loads one or two aligned words that each contain a byte of the line, because a
-/// GPU serializes single-byte loads if the threads of a warp read different lines of text.
+/// bytes of the result are unspecified. Loads one or two aligned words, each with a byte of the line. A GPU would
+/// execute loads of single bytes one after the other if the threads of a warp read different lines of text.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);

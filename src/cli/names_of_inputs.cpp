@@ -15,8 +15,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-/// Returns the codec that a name seems to mean by an extension that gpusort does not know: one in upper case, the name
-/// of a program, or that of a compressed tar file.
+/// Returns the codec that the extension of a path seems to mean, if gpusort does not know the extension. Such an
+/// extension is in upper case, is the name of a program, or belongs to a compressed tar file.
 std::optional<Codec> CodecInDoubt(const std::string& path) {
   static constexpr std::pair<const char*, Codec> kOthers[] = {
       {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz}, {".bzip2", Codec::kBz2},

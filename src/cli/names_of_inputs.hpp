@@ -14,8 +14,8 @@ inline constexpr const char* kTypeHelp =
     "give --type (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) or --record-size N; the extensions .bin (i32) and .i8 to "
     ".f64 name a type by themselves";
 
-/// Throws Error(kUsage) if `path` seems to be a compressed file although its extension is none of the known ones, for
-/// example .GZ or .tgz. The message advises to use `option`.
+/// Throws Error(kUsage) if `path` seems to be a compressed file, but gpusort does not know the extension, for example
+/// .GZ or .tgz. The message advises to use `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.

@@ -158,9 +158,9 @@ bool StartsWithAnyCase(std::string_view text, std::string_view lower) {
   return IsWord(text.substr(0, lower.size()), lower);
 }
 
-/// Returns true if `front` begins with the header of a tar file: the number at byte 148 is the sum of all its bytes,
-/// where the number itself counts as blanks. There must also be NULs, which fill up the fields of the header. Text has
-/// none, and could have the right sum by chance.
+/// Returns true if `front` begins with the header of a tar file. The number at byte 148 is then the sum of all bytes of
+/// the header, where the number itself counts as blanks. The header must also contain NULs, which fill up its fields:
+/// a text could have the right sum by chance, but has no NULs.
 bool HasTarSum(std::string_view front) {
   constexpr std::size_t kHeader = 512, kSum = 148, kSumBytes = 8;
   if (front.size() < kHeader || front.substr(0, kHeader).find('\0') == front.npos) return false;

@@ -61,8 +61,8 @@ class PartSum {
   std::uint64_t bytes_ = 0;
 };
 
-/// Returns the offset of the first record in `bytes` that is out of order: its key is less than the key of the record
-/// before it or, if `strict` is true, equal. Returns kInOrder if all records are in order.
+/// Returns the offset of the first record in `bytes` that is out of order, or kInOrder. A record is out of order if its
+/// key is less than the key of the record before it. If `strict` is true, an equal key is out of order, too.
 std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout& layout, bool strict);
 
 /// Finds the first record that is out of order, in a sequence of records that arrives in pieces. A piece may end inside

@@ -20,8 +20,8 @@
 namespace gpusort {
 
 /// Reads ranges of the inputs into blocks of a pool before the blocks are needed. A block of fixed records holds whole
-/// records. A block of lines may end inside a line, so a line of any length needs no larger buffer: the caller copies
-/// the blocks one after the other and thereby joins the line.
+/// records. A block of lines may end inside a line. A line of any length therefore needs no larger buffer. The caller
+/// joins the line, because it copies the blocks one after the other.
 class InputReader {
  public:
   struct Block {

@@ -13,8 +13,8 @@ struct GapKey {
   bool odd = false;         ///< see kOddPart; only set by ReadGapKey()
   std::uint64_t place = 0;  ///< the number of rows of its part of the dump before the gap, minus one
   std::string separator;    ///< the text after most rows of the part
-  /// Only for the first gap of a part that begins with statements of one row: the number of these statements, and the
-  /// text before and after the row of each of them. Otherwise 0.
+  /// The number of statements with one row at the beginning of the part, and the text before and after their rows. Only
+  /// the first gap of a part has them; otherwise 0.
   std::uint64_t singles = 0;
   std::string head, tail;
 };

@@ -53,8 +53,8 @@ class KeyedOrder : public KeyScheme {
  private:
   class Encoder;
 
-  /// FieldBit() returns the bit that is set in the first byte of a keyed line if key field number `field` is exact, or
-  /// 0 if there is no bit for the field. A field is exact if equal bytes mean equal values.
+  /// A key field is exact if equal bytes mean equal values. FieldBit() returns the bit in the first byte of a keyed
+  /// line that tells that key field number `field` is exact, or 0 if the field has no bit.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
   /// Compares two lines that have equal bytes in one key field, by KeyMaker::ties of that field. Settled() returns true

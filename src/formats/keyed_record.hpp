@@ -22,7 +22,7 @@ namespace gpusort {
 inline constexpr unsigned kKeyedHead = 0x40;
 
 /// Marks in the lowest bits of the first byte of a keyed record. They are used by formats in which the text between two
-/// rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a record of its own, a gap. A row
+/// rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a separate record, a gap. A row
 /// ends with the text that most rows have after them (kRowMark), or does not (kBareRowMark). A record with
 /// kStatementMark is a statement with one row. It also has kOddPart if the number of its part of the dump, divided by
 /// two, is odd.

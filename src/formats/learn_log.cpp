@@ -722,8 +722,8 @@ class Learner {
     return std::ranges::any_of(years, [&](const auto& year) { return 10 * year.second >= 9 * numbers.lines.count(); });
   }
 
-  /// Refuses numbers that are more likely IDs than seconds since 1970: numbers that do not grow from line to line and
-  /// that agree with no other time, neither in the same line nor, in a merged log, in the other lines.
+  /// Refuses numbers that are more likely IDs than seconds since 1970. Such numbers do not grow from line to line. They
+  /// also agree with no other time in the same line or, in a merged log, in the other lines.
   void RefuseNumbers() {
     const Candidate* strong = nullptr;
     for (const Candidate& candidate : candidates_) {
@@ -971,8 +971,8 @@ class Learner {
     return nullptr;
   }
 
-  /// If the times of one form come after different numbers of words, and all these words end with the same punctuation
-  /// and a blank, replaces the places by one place: after this punctuation.
+  /// Joins the places of times of one form that come after different numbers of words. All these words must end with
+  /// the same punctuation and a blank. The joined place is the place after this punctuation.
   void JoinWords() {
     std::vector<LogShape>& shapes = log_->shapes;
     if (shapes.size() < 2 || given_ || groups_) return;

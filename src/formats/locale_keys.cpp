@@ -419,8 +419,8 @@ class LocaleKeys : public KeyMaker {
   mutable std::once_flag ascii_made_;
   mutable bool ascii_independent_ = false;
   /// The kind of a byte. kOwn: no other byte has its weights, and its weights are no prefix of the weights of another
-  /// such byte, so that the weights of a text of such bytes belong to one text. kShared: another byte has the same
-  /// weights. kOther: the byte is not ASCII.
+  /// such byte. Two texts of such bytes therefore have different weights. kShared: another byte has the same weights.
+  /// kOther: the byte is not ASCII.
   enum Kind : unsigned char { kOwn = 0, kShared = 1, kOther = 2 };
   mutable std::array<unsigned char, 256> kinds_{};
   /// The weights of each character, and their complements.

@@ -884,7 +884,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
   if (insert.is == InsertHead::kRows) {
     const Byte* const head = p + insert.lead;
     if (insert.lead > 0 && !insert.goes_on) {
-      // What stands before the first statement of a part is no part of it.
+      // The text before the first statement of a part does not belong to the part.
       if (std::find(p, head, Byte{'\n'}) == head) {
         if (state.mode == kAfterInsert) ++state.count;
         state.mode = kSql;

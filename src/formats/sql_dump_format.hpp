@@ -119,7 +119,7 @@ class SqlDumpFormat : public CopyFormat {
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
   /// The orders of columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
   Orders of_type_;
-  /// The same orders for each key of the user that has no type.
+  /// For each key of the user that has no type: the same orders, with the options of the key.
   std::vector<Orders> of_key_;
 };
 

@@ -32,8 +32,8 @@ std::optional<ValueType> LooksLike(std::string_view text);
 /// to `out`. After each call, out.reverse() is false.
 class ValueKey {
  public:
-  /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for its type, if an enum has no words,
-  /// or if its characters for the decimal point and thousands are ambiguous.
+  /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for the type. Also throws it if an
+  /// enum has no words, or if the characters for the decimal point and thousands are ambiguous.
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.

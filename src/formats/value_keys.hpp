@@ -46,8 +46,8 @@ bool PutHex(std::string_view text, KeyBytes& out);
 /// Appends the key of a string of the digits 0 and 1. The digits may be written as b'0101'.
 bool PutBits(std::string_view text, KeyBytes& out);
 /// Appends the key of a level of logs, in any case: trace < debug < info < notice < warn < error < crit < alert <
-/// emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms count as one
-/// of these, also in brackets and with a colon after them: fatal counts as crit, and panic as emerg.
+/// emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms each count
+/// as one of these levels: fatal counts as crit, and panic as emerg. The word may be in brackets or before a colon.
 bool PutSeverity(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);

@@ -232,9 +232,9 @@ std::vector<Run> JobSurvival::KeptRunsOfInputs() const {
   return runs;
 }
 
-/// Returns true if the inputs still have the records of the kept runs. If only the ctime of an input has changed, its
-/// records in runs are read again and compared: somebody may have changed its rights, owner or names, or written to it
-/// and set the mtime back.
+/// Returns true if the inputs still have the records of the kept runs. If only the ctime of an input has changed, reads
+/// the records in its runs again and compares them. Somebody may only have changed the rights, the owner or a name of
+/// the input, but may also have written to it and set the mtime back.
 bool JobSurvival::InputsAreUnchanged(Sorting& sorting) {
   const Job& job = sorting.job;
   std::vector<std::uint32_t> touched;

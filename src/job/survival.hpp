@@ -1,5 +1,5 @@
-// Lets a job continue in a new process after its process was killed (--resume-dir): the journal, the sorted runs and
-// the output that stay on the disk, and the messages about them. Start at JobSurvival.
+// Lets a job continue in a new process after its process was killed (--resume-dir). Keeps the journal, the sorted runs
+// and the output on the disk, and logs messages about them. Start at JobSurvival.
 #pragma once
 
 #include <cstdint>

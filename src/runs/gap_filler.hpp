@@ -1,8 +1,8 @@
 // Puts gaps back between sorted rows. In some formats (INSERT statements with several rows), the text between two rows
 // belongs to a place and not to a row. Most rows end with the same text, the separator, which moves with the row. Any
 // other text between rows is a gap. A gap is a keyed record and sorts before the rows of its part of the dump. Its key
-// has the number of the part, its place among the rows, and the separator. GapFiller reads sorted records, removes the
-// gaps, and inserts each gap again when as many rows as before are in front of it. The output keeps its size: a row
+// has the number of the part, its place among the rows, and the separator. GapFiller reads sorted records and removes
+// the gaps. It inserts each gap again after the same number of rows as in the input. The output keeps its size: a row
 // before a gap loses its separator, and a row that had no separator gets one. Start at GapFiller.
 #pragma once
 

@@ -1,5 +1,5 @@
-// KeyedInput reads one input of -m whose order must be computed, and makes the keys of its records meanwhile, so that
-// the merge can read the input as a sorted run. Start at KeyedInput.
+// Reads one input of -m if records need keys, and makes the keys meanwhile. The merge can then read the input as a
+// sorted run. Start at KeyedInput.
 #pragma once
 
 #include <algorithm>

@@ -129,8 +129,8 @@ enum class RunOrder { kTrusted, kVerified };
 /// (kCheckUnique). If an input is not in this order, the error is kBadInput for kMerge, and kNotSorted for the others.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
-/// The memory that a run takes in addition to its blocks, in bytes: the object Run, the list of its places in the
-/// input, and a node in the map of runs that are being made.
+/// The number of bytes of memory that a run takes in addition to its blocks. They contain the object Run, the list of
+/// its places in the input, and a node in the map of runs that are being made.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
 /// Copies the records of `source` from GPU memory to host memory. Used if GPU memory has no room for the run.

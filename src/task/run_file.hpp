@@ -55,8 +55,8 @@ class TaskOrder {
   const RecordLayout layout_;
 };
 
-/// The data that a task needs to work on one part of the output: the division of the runs into parts (the cut), the
-/// order of records, and the job's folder.
+/// The data that a task needs to work on one part of the output. This is the division of the runs into parts (the cut),
+/// the order of records, and the job's folder.
 struct OpenCut {
   /// Reads the cut into `parts` parts from the job's folder `path`. Throws the errors of JobFolder.
   OpenCut(const JobSpec& spec, const std::string& path, std::uint64_t parts)
