@@ -19,9 +19,9 @@ namespace gpusort {
 /// A new version of a file. It is invisible and has mode 0600 until Publish replaces the old file. Without Publish the
 /// destructor removes the new file and leaves the old file untouched. Hard links of the old file keep the old content.
 /// The new file gets the ACL and the extended attributes user.* and security.* of the old file.
-/// A file that cannot be replaced, or that would lose its owner, group or ACL, is written in place: the first write
-/// empties the old file, and its content is incomplete until Publish returns. Mount points, files in a folder that is
-/// not writable, and files of other users cannot be replaced.
+/// Some files are written in place: the first write empties the old file, and its content is incomplete until Publish
+/// returns. These are files that would lose their owner, group or ACL, and files that cannot be replaced: mount points,
+/// files in a folder that is not writable, and files of other users.
 class OutputFile {
  public:
   ~OutputFile();

@@ -49,8 +49,9 @@ std::string WhyNotWhole(const std::string& path) {
 
 }  // namespace
 
-/// Returns the paths where the module may be, in the order of the search: next to the program (a build folder), in the
-/// bundle or prefix that contains the program, and where the module was to be installed.
+/// Returns the paths where the module may be, in the order of the search. The first path is next to the program, as in
+/// a build folder. The next path is in the bundle or prefix that contains the program. The last path is in the folder
+/// that the build was configured to install the module in.
 std::vector<std::string> Module::Places(int& error) const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};

@@ -51,8 +51,8 @@ const CodecModule& Load(Codec codec) {
   try {
     return *static_cast<const CodecModule*>(module.Load());
   } catch (const Error& error) {
-    // The error text of dlopen or of the system says if memory was refused. dlopen may cut its text if memory is short,
-    // so the beginnings of its messages count, too. Names of folders must not count.
+    // Finds out from the error text of dlopen or of the system if memory was refused. If memory is short, dlopen may
+    // cut its text. The beginnings of its messages therefore count, too. Names of folders must not count.
     std::string why = error.what();
     why.erase(0, std::min(why.find(" cannot be "), why.size()));
     if (const std::size_t slash = why.rfind('/'); slash != std::string::npos) why.erase(0, slash);

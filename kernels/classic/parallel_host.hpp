@@ -23,8 +23,8 @@ inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy: the
-/// address of a copy changes the speed of this short loop by a third.
+/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy of the
+/// code. The address of a copy changes the speed of this short loop by a third.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {

@@ -1,8 +1,9 @@
 // Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
-// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor): item i of all rows together, so
-// that neighbouring threads, each at item i of its row, access neighbouring addresses. StridedMerge merges both kinds
-// of rows. All functions are stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K.
-// Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU (smerge, row and column merge).
+// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed matrix, the
+// items number i of all rows are neighbours. Neighbouring threads then access neighbouring addresses if each thread is
+// at item i of its row. StridedMerge merges both kinds of rows. All functions are stable. Start at RowMergeSortOnHost.
+// The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm
+// on GPU (smerge, row and column merge).
 #pragma once
 
 #include <cstdint>
@@ -86,8 +87,8 @@ GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// Does the work of one thread in the first pass: sorts items [row * row_items, (row + 1) * row_items) of the list `in`
-/// to a row of `out`, by insertion.
+/// Does the work of one thread in the first pass. Sorts items [row * row_items, (row + 1) * row_items) of the list `in`
+/// by insertion, and writes them to a row of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;

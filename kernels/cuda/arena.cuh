@@ -59,8 +59,8 @@ inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMos
 /// memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The layout of the part of the arena that all lanes share: a RecordLayout, and memory for BytesBefore, which counts
-/// the bytes of the records before a given record (the cut).
+/// The layout of the part of the arena that all lanes share. This part has a RecordLayout and the memory of
+/// BytesBefore. BytesBefore counts the bytes of the records before a given record, the cut.
 struct CommonShape {
   std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
   std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines

@@ -1,5 +1,5 @@
-// The kernels that sort lines on the device (launched in line_sort.cu): they find the starts of lines, compare keys of
-// lines, make entries from keys, and copy whole lines in order.
+// The kernels that sort lines on the device. They find the starts of lines, compare keys of lines, make entries from
+// keys, and copy whole lines in order. line_sort.cu launches the kernels.
 #pragma once
 
 #include <cuda_runtime.h>

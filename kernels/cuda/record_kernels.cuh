@@ -1,8 +1,8 @@
-// The CUDA backend's kernels on records. They find out whether a block is in order and how many leading bytes are equal
-// in all keys, map numbers to sortable numbers and back, make entries, copy whole records in the order of entries, and
-// count the records before a given record. The logic is in GPUSORT_HD functions, which tests can run on the host.
-// Records may have any alignment, because their bytes are read one by one. Only GatherKernel needs aligned words: see
-// GatherWordBytes.
+// The CUDA backend's kernels on records. They find out whether a block is in order, and how many leading bytes are
+// equal in all keys. They map numbers to sortable numbers and back, make entries, and copy whole records in the order
+// of entries. They also count the records before a given record. The logic is in GPUSORT_HD functions, which tests can
+// run on the host. Records may have any alignment, because their bytes are read one by one. Only GatherKernel needs
+// aligned words: see GatherWordBytes.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -354,9 +354,9 @@ struct MergeTile {
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// UniformRuns, BoundedRuns and TwoLists are the kinds of runs that MergePass takes. A pass merges runs pairwise, and
-// each kind numbers the tiles of the output: the tiles of pair p are in order and start at FirstTile(p, tile_items), so
-// FirstTile(pairs(), tile_items) is the number of all tiles. PairOfTile is the inverse of FirstTile.
+// UniformRuns, BoundedRuns and TwoLists are the kinds of runs that MergePass takes. A pass merges runs pairwise. Each
+// kind numbers the tiles of the output in order. FirstTile(p, tile_items) is the number of the first tile of pair p.
+// FirstTile(pairs(), tile_items) is therefore the count of all tiles. PairOfTile is the inverse of FirstTile.
 
 /// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 struct UniformRuns {

@@ -1,5 +1,5 @@
-// Orders that only the host can compare: -g, which reads numbers as strtold does (a device has no long double), and the
-// orders of LineKey::host, such as the order of a locale.
+// Orders that only the host can compare: -g, and the orders of LineKey::host, such as the order of a locale. -g reads
+// numbers as strtold does. A device has no long double.
 #pragma once
 
 #include <cstdint>

@@ -135,8 +135,8 @@ class ErrorScreen final : public spdlog::sinks::base_sink<std::mutex> {
   std::string status_;
 };
 
-/// Writes each line by one call to an O_APPEND file, so that a killed process loses no line. spdlog's own file sink
-/// would create missing folders, and would retry for 50 ms.
+/// Writes each line by one call to an O_APPEND file. A killed process therefore loses no line. spdlog's own file sink
+/// is not used: it creates missing folders, and retries for 50 ms.
 class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)), path_(path) {

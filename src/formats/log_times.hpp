@@ -98,8 +98,8 @@ enum class LookAlike : std::uint8_t {
 /// Returns whether `line`, which begins no record, looks as if it did, and why.
 LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 
-/// Skips what may stand before the text of a log line: a byte order mark, escape sequences of terminal colours, and the
-/// priority of syslog ("<34>") with its version ("1 ").
+/// Skips the beginning of a log line: a byte order mark, escape sequences of terminal colours, and the priority of
+/// syslog ("<34>") with its version ("1 "). Each of them may be missing.
 void SkipFront(TextReader& reader);
 /// Returns the JSON object in a line: the line without a byte order mark, and without the brackets and commas of an
 /// array around the object. Returns a line without such an object as it is.

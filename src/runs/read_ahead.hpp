@@ -31,8 +31,8 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// Tells what happens to the space of a block in a temp file after the block was read. kFreedAsRead: it is freed.
-/// kKept: it stays, so that the block can be read again.
+/// Tells if the space of a block in a temp file is freed after the block was read. With kKept it is not freed, and the
+/// block can be read again.
 enum class SpillSpace { kKept, kFreedAsRead };
 
 /// Reads the blocks of many runs in advance. The next block is read from the run whose newest block ends with the
