@@ -51,6 +51,7 @@ void KeyTally::Add(const KeyTally& later) {
   left_inserts.Add(later.left_inserts);
   parted_inserts.Add(later.parted_inserts);
   self_references.Add(later.self_references);
+  replacing_inserts.Add(later.replacing_inserts);
   other_form_lines.Add(later.other_form_lines);
   if (log_note.empty()) log_note = later.log_note;
   if (other_width.count == 0) first_width = later.first_width;

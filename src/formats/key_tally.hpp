@@ -78,6 +78,8 @@ struct KeyTally {
   Lines parted_inserts;    ///< the beginnings of INSERT statements that follow other SQL after rows of the same table
   /// Tables of a dump with a foreign key to themselves, while the dump does not turn the checks of foreign keys off.
   Lines self_references;
+  /// Tables of a dump with REPLACE or INSERT IGNORE that are not ordered by their primary keys.
+  Lines replacing_inserts;
   /// Lines of a dump that begin an INSERT statement without rows to sort, such as INSERT ... SELECT.
   Lines left_inserts;
   /// The name of an input and the order of day and month that its lines show; empty: no such input.

@@ -545,6 +545,7 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
   insert.is = head.is == InsertHead::kUnfinished && text.size() >= kMostHead ? InsertHead::kNone : head.is;
   insert.size = head.size;
   insert.target = std::move(head.target);
+  insert.replaces = head.replaces;
   if (insert.is != InsertHead::kRows) return insert;
   if (place->dialect == SqlDialect::kUnknown) {
     const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
@@ -1245,6 +1246,14 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (again && last_table == PlaceOf(state).part->table) tally.parted_inserts.Note(Text(head, head + insert.size));
   if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
+  if (insert.replaces && !insert.goes_on) {
+    // Rows with the same primary key keep their order if all key columns are columns of the primary key.
+    const InsertPart& part = *PlaceOf(state).part;
+    const bool keeps = std::ranges::all_of(part.wanted.by_column, [&](const KeyColumns::Wanted& wanted) {
+      return std::ranges::any_of(part.primary, [&](const auto& column) { return column.first == wanted.column; });
+    });
+    if (!keeps || part.primary.empty()) tally.replacing_inserts.Note(part.table);
+  }
   if (insert.lead > 0) DecidePart(true, {}, 0, state);
   const Byte* const head_end = head + insert.size;
   if (const InsertPart& part = *PlaceOf(state).part; part.decided && part.several) {

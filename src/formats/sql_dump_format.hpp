@@ -75,6 +75,7 @@ class SqlDumpFormat : public CopyFormat {
     std::size_t lead = 0;  ///< the size of the white space and the comments before the statement, in bytes
     std::size_t size = 0;  ///< the size of the text before the first row, without `lead`
     bool goes_on = false;  ///< true: the rows are sorted together with those of the statement before
+    bool replaces = false;  ///< see InsertHead
     SqlTarget target;
   };
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another

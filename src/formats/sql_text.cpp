@@ -333,18 +333,21 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
     return stop(IsWord(all, "insert"sv.substr(0, all.size())) || IsWord(all, "replace"sv.substr(0, all.size())));
   }
   if (!BeginsInsert(text)) return stop(false);
-  text.remove_prefix(IsWord(text.substr(0, 6), "insert") ? 6 : "replace"sv.size());
+  head.replaces = !IsWord(text.substr(0, 6), "insert");
+  text.remove_prefix(head.replaces ? "replace"sv.size() : 6);
   for (bool more = true; more;) {
     SkipSpaces(text);
     more = false;
     for (const std::string_view word : {"low_priority"sv, "delayed"sv, "high_priority"sv, "ignore"sv, "into"sv}) {
-      more |= TakeSqlWord(text, word);
+      const bool taken = TakeSqlWord(text, word);
+      head.replaces |= taken && word == "ignore";
+      more |= taken;
     }
     if (!TakeSqlWord(text, "or")) continue;
     SkipSpaces(text);
     more = true;
     for (const std::string_view word : {"replace"sv, "ignore"sv, "abort"sv, "fail"sv, "rollback"sv}) {
-      TakeSqlWord(text, word);
+      head.replaces |= TakeSqlWord(text, word) && (word == "replace" || word == "ignore");
     }
   }
   const auto take_name = [&](std::string& name) {

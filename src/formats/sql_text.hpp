@@ -67,6 +67,7 @@ struct InsertHead {
   enum Is : std::uint8_t { kNone, kUnfinished, kRows } is = kNone;
   std::size_t size = 0;  ///< the number of bytes before the first row; white space after a newline belongs to the row
   SqlTarget target;
+  bool replaces = false;  ///< REPLACE or IGNORE: of two rows with the same primary key, only one stays
 };
 /// Parses an INSERT at the beginning of `text`. The result is kUnfinished if `text` ends too early to tell.
 InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect);

@@ -440,6 +440,12 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     "the row that it names",
                     Counted(tally.self_references.count, "table"), QuoteWord(tally.self_references.first)));
   }
+  if (tally.replacing_inserts.count > 0) {
+    lines.push_back(
+        fmt::format("REPLACE or INSERT IGNORE of {}, the first is {}, was not ordered by a primary key that "
+                    "CREATE TABLE names: if two rows have the same primary key, another one may stay",
+                    Counted(tally.replacing_inserts.count, "table"), QuoteWord(tally.replacing_inserts.first)));
+  }
   if (tally.left_inserts.count > 0) {
     lines.push_back(
         fmt::format("{} without rows that are known, or after other text on the line, the first is {}: "

@@ -583,6 +583,24 @@ TEST(SqlDumpFormat, WarnsOfTablesThatReferToThemselves) {
   EXPECT_EQ(warns(postgres + rows, "pgdump"), 0u);
 }
 
+TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
+  const auto warns = [](const std::string& text, const std::vector<ColumnKey>& keys, const std::string& format) {
+    const JobSpec spec = DumpOptions(keys, format);
+    const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
+    EXPECT_EQ(cut.error, "");
+    return cut.tally.replacing_inserts.count;
+  };
+  const std::string table = "CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b));\n";
+  const std::string rows = "REPLACE INTO t (a, b, c) VALUES (2,1,1);\nREPLACE INTO t (a, b, c) VALUES (1,1,1);\n";
+  EXPECT_EQ(warns(table + rows, {}, "mysqldump"), 0u);
+  EXPECT_EQ(warns(table + rows, {Untyped("t.b")}, "mysqldump"), 0u);
+  EXPECT_EQ(warns(table + rows, {Untyped("t.b"), Untyped("t.c")}, "mysqldump"), 1u);
+  EXPECT_EQ(warns(rows, {}, "mysqldump"), 1u);
+  EXPECT_EQ(warns("INSERT IGNORE INTO t VALUES (1);\n", {}, "mysqldump"), 1u);
+  EXPECT_EQ(warns("INSERT OR REPLACE INTO t VALUES (1);\n", {}, "sqlitedump"), 1u);
+  EXPECT_EQ(warns("INSERT INTO t VALUES (1);\n", {}, "sqlitedump"), 0u);
+}
+
 TEST(SqlDumpFormat, LeavesInsertsOfProgramsInPlace) {
   const std::string rows = "INSERT INTO t VALUES(2);\nINSERT INTO t VALUES(1);\n";
   const std::string sorted = "INSERT INTO t VALUES(1);\nINSERT INTO t VALUES(2);\n";
