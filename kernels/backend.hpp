@@ -56,8 +56,6 @@ class HostBuffer {
   ~HostBuffer();
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
-  /// Makes the destructor leave the pages mapped until the process ends.
-  void LeaveMapped() { data_ = nullptr; }
 
  private:
   HostMemory* memory_ = nullptr;
@@ -271,18 +269,17 @@ class Backend {
   /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  /// Ends the pinning that Pin(data) began. Returns false if a lost GPU keeps the memory pinned. The caller must then
-  /// never unmap the memory: GPUs would use its pages even after new memory got the same address.
-  virtual bool Unpin(void* data) = 0;
+  /// Ends the pinning that Pin(data) began. A lost GPU keeps the pages pinned until the process ends.
+  virtual void Unpin(void* data) = 0;
   /// Returns for each range the size in bytes of its records that come before `cut_record`, which is in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Does all copies of `reads` at once. On a GPU many short copies take about as long as one copy.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
-  /// Enables direct copies from the memory of GPU `device`, if the machine allows direct copies. Otherwise copies go
-  /// through the host and are slower.
-  virtual void ReachInto(int /*device*/) {}
+  /// Lets the kernels of this GPU read the memory of GPU `device`. Returns false if the machine does not allow this.
+  /// Copies between the two GPUs then go through the host and are slower.
+  virtual bool ReachInto(int /*device*/) { return false; }
   /// Returns the largest number of bytes of device memory that were in use at one time.
   virtual std::uint64_t device_peak() const = 0;
   /// Returns how many of limits().threads the system refused to start. The threads that exist do all the work.
@@ -294,6 +291,9 @@ class Backend {
 /// Returns true if this machine seems to have an NVIDIA GPU, that is, if a device node and the CUDA module exist. Takes
 /// microseconds, because it loads neither the driver nor the module.
 bool GpuLikely();
+/// Returns the number of GPUs that the kernel's driver shows. CUDA may show fewer of them to this process. Takes
+/// microseconds, because it loads neither CUDA's driver nor the module. Returns 0 if the number is unknown.
+unsigned PresentGpus();
 /// Returns how to install the CUDA module if the machine has a GPU and no module, otherwise an empty string.
 std::string WhyGpuIsUnused();
 /// Returns one line for each backend, for --version: its name, or why it is missing. Loads no driver and no module.

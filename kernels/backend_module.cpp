@@ -89,6 +89,12 @@ std::vector<std::string> NamesOfGpus() {
 
 }  // namespace
 
+unsigned PresentGpus() {
+  std::error_code none;
+  const std::filesystem::directory_iterator folder("/proc/driver/nvidia/gpus", none);
+  return static_cast<unsigned>(std::distance(begin(folder), end(folder)));
+}
+
 bool GpuLikely() { return HasGpuNode() && !ModuleFile().empty(); }
 
 std::string WhyGpuIsUnused() {

@@ -35,12 +35,7 @@ class Error : public std::runtime_error {
 /// Error(kGpuLost) about one GPU that fails but does not hang. Other GPUs may continue the job.
 class GpuLost : public Error {
  public:
-  /// `device` is the CUDA ordinal of the lost GPU.
-  GpuLost(int device, const std::string& message) : Error(ErrorCode::kGpuLost, message), device_(device) {}
-  int device() const noexcept { return device_; }
-
- private:
-  int device_;
+  explicit GpuLost(const std::string& message) : Error(ErrorCode::kGpuLost, message) {}
 };
 
 /// Error(kIntegrity) about data that gpusort itself computed. The cause is the GPU, the CPU core or the RAM that

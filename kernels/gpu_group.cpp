@@ -18,7 +18,9 @@ class GpuGroup : public Backend {
   explicit GpuGroup(std::vector<std::unique_ptr<Backend>> gpus) : gpus_(std::move(gpus)), limits_(First().limits()) {
     for (const auto& gpu : gpus_) {
       for (const auto& other : gpus_) {
-        if (gpu != other) gpu->ReachInto(other->limits().device);
+        if (gpu == other) continue;
+        const bool reached = gpu->ReachInto(other->limits().device);
+        if (gpu == gpus_.front()) first_reaches_all_ = first_reaches_all_ && reached;
       }
       if (gpu == gpus_.front()) continue;
       limits_.name += " + " + gpu->limits().name;
@@ -53,9 +55,11 @@ class GpuGroup : public Backend {
   }
   // Memory that one GPU pins is pinned for all.
   void Pin(void* data, std::uint64_t bytes) override { First().Pin(data, bytes); }
-  bool Unpin(void* data) override { return First().Unpin(data); }
+  void Unpin(void* data) override { First().Unpin(data); }
 
+  // A search or a read by each GPU in turn would take several times as long.
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
+    if (first_reaches_all_) return First().BytesBefore(ranges, cut_record);
     std::vector<std::uint64_t> counts(ranges.size());
     std::size_t known = 0;
     for (const auto& gpu : gpus_) {
@@ -75,6 +79,7 @@ class GpuGroup : public Backend {
     return counts;
   }
   void Read(std::span<const SlotRead> reads) override {
+    if (first_reaches_all_) return First().Read(reads);
     std::size_t known = 0;
     for (const auto& gpu : gpus_) {
       std::vector<SlotRead> own;
@@ -99,6 +104,7 @@ class GpuGroup : public Backend {
 
   const std::vector<std::unique_ptr<Backend>> gpus_;
   BackendLimits limits_;
+  bool first_reaches_all_ = true;
   std::atomic<std::size_t> next_{0};
 };
 

@@ -146,7 +146,7 @@ class CpuBackend : public ArenaBackend<Arena> {
 
   std::unique_ptr<Lane> OpenLane() override { return std::make_unique<CpuLane>(arena(), team_); }
   void Pin(void*, std::uint64_t) override {}
-  bool Unpin(void*) override { return true; }
+  void Unpin(void*) override {}
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();

@@ -138,7 +138,9 @@ class CudaBackend : public ArenaBackend<Arena> {
     // The next call that needs a lost GPU reports the loss.
     if (data != nullptr && bytes > 0) device_->Register(data, bytes);
   }
-  bool Unpin(void* data) override { return data == nullptr || device_->Unregister(data); }
+  void Unpin(void* data) override {
+    if (data != nullptr) device_->Unregister(data);
+  }
 
   std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) override {
     const std::shared_ptr<Arena> arena = this->arena();
@@ -156,15 +158,18 @@ class CudaBackend : public ArenaBackend<Arena> {
     arena->Read(reads);
   }
 
-  void ReachInto(int device) override {
+  bool ReachInto(int device) override {
     const int own = CudaOrdinal(device_->ordinal()), other = CudaOrdinal(device);
-    int can = 0;
-    // The next call that needs a lost GPU reports the loss. A direct path that exists already is no error.
-    if (TryCuda([&] { return cudaSetDevice(own); }) != cudaSuccess ||
-        TryCuda([&] { return cudaDeviceCanAccessPeer(&can, own, other); }) != cudaSuccess || can == 0) {
-      return;
+    int can = own == other ? 1 : 0;
+    // The next call that needs a lost GPU reports the loss.
+    if (can == 0 && (TryCuda([&] { return cudaSetDevice(own); }) != cudaSuccess ||
+                     TryCuda([&] { return cudaDeviceCanAccessPeer(&can, own, other); }) != cudaSuccess || can == 0)) {
+      return false;
     }
-    TryCuda([&] { return cudaDeviceEnablePeerAccess(other, 0); });
+    const cudaError_t error = own == other ? cudaSuccess : TryCuda([&] { return cudaDeviceEnablePeerAccess(other, 0); });
+    if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled) return false;
+    device_->AddReached(device);
+    return true;
   }
 
   std::uint64_t device_peak() const override { return peak_; }
@@ -231,7 +236,7 @@ std::unique_ptr<Backend> OpenInTime(int device, std::chrono::seconds timeout, St
   } catch (const Error& error) {
     // A GPU whose memory is too full for a context is unusable. A smaller plan would not help.
     if (error.code() != ErrorCode::kOutOfMemory) throw;
-    throw GpuLost(device, error.what());
+    throw GpuLost(error.what());
   }
 }
 

@@ -106,13 +106,10 @@ inline int GpuTwins() {
 /// Returns the CUDA ordinal of the real GPU for GPU number `device`, which may be a twin (see GpuTwins).
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
-/// The GPU that this thread works on, for error messages. After a GPU is lost, CUDA cannot tell which GPU it was.
-inline thread_local int entered_device = kOnHost;
-
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
   const std::string message = std::string(what) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error);
   if (error == cudaErrorMemoryAllocation) throw Error(ErrorCode::kOutOfMemory, message);
-  throw GpuLost(entered_device, message);
+  throw GpuLost(message);
 }
 
 /// The start times of the calls that are inside the driver. They show a call that does not return.
@@ -193,12 +190,15 @@ class CudaDevice {
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
       : ordinal_(ordinal), deadline_(deadline) {}
   int ordinal() const { return ordinal_; }
+  /// Stores that kernels of this GPU can read the memory of GPU `device`.
+  void AddReached(int device) const { reached_ |= Bit(device); }
+  /// Returns true if kernels of this GPU can read the memory of GPU `device`, which may be this GPU.
+  bool Reaches(int device) const { return device == ordinal_ || (reached_ & Bit(device)) != 0; }
   std::chrono::nanoseconds deadline() const { return deadline_; }
   bool hung() const { return hung_; }
 
   /// Makes the device current in the calling thread. Every function that enters the backend must call this first.
   void Enter() const {
-    entered_device = ordinal_;
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
   /// Makes the device current in a destructor. Returns false if this device is lost or any device hangs. The destructor
@@ -206,15 +206,14 @@ class CudaDevice {
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
   /// Register() pins host memory, which makes copies faster; if the system refuses, copies still work. Unregister()
-  /// ends the pinning. It returns false only if the memory stays pinned.
+  /// ends the pinning, unless the device is lost.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
   }
-  bool Unregister(void* data) const noexcept {
-    const cudaError_t error = EnterToFree() ? cudaHostUnregister(data) : cudaErrorDevicesUnavailable;
+  void Unregister(void* data) const noexcept {
+    if (EnterToFree()) cudaHostUnregister(data);
     cudaGetLastError();
-    return error == cudaSuccess || error == cudaErrorHostMemoryNotRegistered;
   }
   /// Returns true if the host memory at `data` is pinned. If it is not, a copy waits inside the driver, without a
   /// deadline, for the work queued before it. The caller must therefore wait for its kernels before such a copy.
@@ -286,8 +285,12 @@ class CudaDevice {
     }
   }
 
+  /// Returns 0 for the host, and for GPUs with numbers that have no bit.
+  static std::uint64_t Bit(int device) { return device < 0 || device >= 64 ? 0 : std::uint64_t{1} << device; }
+
   const int ordinal_;
   const std::chrono::nanoseconds deadline_;
+  mutable std::atomic<std::uint64_t> reached_{0};
   mutable std::atomic<bool> hung_{false};
 };
 

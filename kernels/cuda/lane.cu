@@ -128,13 +128,13 @@ std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, s
   const DrainAtExit drain(stream_), drain_bus(bus_);
   std::byte* to = in.data();
   upload_.Start(stream_);
-  // One kernel copies all pieces that are in this GPU's memory. A stream would need more time for each copy than for
-  // the bytes of a piece.
+  // One kernel copies all pieces that this GPU reaches, in its own memory or over NVLink. A stream would need more time
+  // for each copy than for the bytes of a piece.
   PieceTable own;
   bool copied = false;
   for (const Piece& piece : pieces) {
     if (piece.bytes == 0) continue;
-    if (piece.device == device()) {
+    if (seat_.arena().device()->Reaches(piece.device)) {
       own.Add(AsBytes(piece.data), static_cast<std::uint64_t>(to - in.data()), piece.bytes);
       if (own.full()) CopyPieces(own, in.data());
     } else {

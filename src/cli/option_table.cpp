@@ -376,10 +376,10 @@ constexpr OptionRow kRows[] = {
      .same_as = "threads", .help = "the same as --threads"},
     {.section = kResources, .name = "device", .argument = "WHERE", .marks = kWithCheck | kAnyAttempt,
      .set = [](Typed& to, Text text) { ParseDevice(text, to.spec.limits); }, .words = "auto cpu gpu gpu:",
-     .help = "auto (the default: GPUs if there are any), cpu, gpu for all visible GPUs, or gpu:0,2 for the GPUs with "
-             "these numbers",
-     .more = "auto takes one GPU for less than 8 GiB, and all for more. The bytes are the same with any number of "
-             "them. See Several GPUs in the manual page. --check accepts the option, and always works on the CPU.",
+     .help = "auto (the default: GPUs if there are any), cpu, gpu (never the CPU), or gpu:0,2 for the GPUs with these "
+             "numbers",
+     .more = "auto and gpu take one GPU, and all GPUs where this is faster. The bytes are the same with any number of "
+             "GPUs. See Several GPUs in the manual page. --check accepts the option, and always works on the CPU.",
      .brief = "auto (GPUs if there are any), cpu, gpu or gpu:0,2", .about = "where to sort: on a GPU or on the CPU"},
     {.section = kResources, .name = "resume-dir", .argument = "DIR", .marks = kAnyAttempt | kFirst,
      .set = [](Typed& to, Text folder) { to.spec.survival.dir = folder; },

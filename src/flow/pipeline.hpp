@@ -268,10 +268,7 @@ class PinnedBuffer {
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() {
-    Unpin();
-    if (stays_registered_) buffer_.LeaveMapped();
-  }
+  ~PinnedBuffer() { Unpin(); }
 
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
@@ -284,14 +281,12 @@ class PinnedBuffer {
     pinned_by_ = &backend;
   }
   void Unpin() {
-    if (pinned_by_ != nullptr && !pinned_by_->Unpin(buffer_.data())) stays_registered_ = true;
-    pinned_by_ = nullptr;
+    if (pinned_by_ != nullptr) std::exchange(pinned_by_, nullptr)->Unpin(buffer_.data());
   }
 
  private:
   HostBuffer buffer_;
   Backend* pinned_by_ = nullptr;
-  bool stays_registered_ = false;
 };
 
 /// Lends page-aligned buffers of equal size from one allocation. Do not destroy a Block while holding a lock that the
@@ -324,11 +319,15 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Divides the beginning of `memory` into buffers. No other code may use this memory while the pool exists.
-  BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks)
+  /// Divides a part of `memory` into buffers, of which the first is buffer number `first` of `memory`. No other code may
+  /// use this part while the pool exists.
+  BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks,
+            std::uint64_t first = 0)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
-    if (block_bytes * blocks > memory_->size()) throw Error(ErrorCode::kInternal, "blocks that pass their memory");
-    for (std::uint64_t i = blocks; i > 0; --i) free_.push_back(memory_->data() + (i - 1) * block_bytes);
+    if (block_bytes * (first + blocks) > memory_->size()) {
+      throw Error(ErrorCode::kInternal, "blocks that pass their memory");
+    }
+    for (std::uint64_t i = first + blocks; i > first; --i) free_.push_back(memory_->data() + (i - 1) * block_bytes);
   }
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;

@@ -80,7 +80,7 @@ Attempt::~Attempt() {
 }
 
 Reading Attempt::TakeReading() {
-  if (reading_.feeder) reading_.feeder->ring().memory()->Unpin();
+  if (reading_.memory) reading_.memory->Unpin();
   return std::move(reading_);
 }
 
@@ -88,7 +88,7 @@ void Attempt::OpenBackend() {
   const Nanoseconds begin = StageClock::SteadyNow();
   if (facts_.machine.gpu) {
     try {
-      backend_ = OpenGpus(sorting_.gpus, job_.spec.limits, facts_.input.bytes, facts_.machine.lost_gpus,
+      backend_ = OpenGpus(sorting_.gpus, job_.spec.limits, facts_.machine.gpus,
                           [this](const std::string& text) { sorting_.Note(text); });
     } catch (const Error& error) {
       if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
@@ -111,10 +111,17 @@ void Attempt::OpenBackend() {
 
 void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ring) {
   reading_.ring = ring;
+  reading_.memory = std::make_shared<PinnedBuffer>(job_.memory, ring.bytes());
   KeyScheme* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed : nullptr;
-  reading_.feeder = std::make_unique<BatchFeeder>(
-      job_.cancel, job_.memory, job_.inputs, ring, ranges, sorting_.ordered.plain, job_.clock, keyed,
-      sorting_.shares.keys, job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone);
+  const NeededOrder order =
+      job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone;
+  std::vector<std::vector<InputRange>> parts{ranges};
+  if (ring.parts > 1) parts = DivideRanges(job_.inputs, ranges, job_.layout, ring.parts, job_.memory);
+  for (const std::vector<InputRange>& part : parts) {
+    reading_.feeders.push_back(std::make_unique<BatchFeeder>(
+        job_.cancel, job_.memory, job_.inputs, ring.Part(), part, sorting_.ordered.plain, job_.clock, keyed,
+        sorting_.shares.keys, order, reading_.memory, reading_.feeders.size() * ring.Part().blocks));
+  }
 }
 
 void Attempt::MakePlan(const Ring& ring) {
@@ -133,16 +140,16 @@ void Attempt::Prepare() {
   // attempt.
   MemoryShares& shares = sorting_.shares;
   shares.memory = job_.memory.left() + job_.store->taken_bytes();
-  if (reading_.feeder) {
+  if (!reading_.feeders.empty()) {
     shares.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
     shares.memory -= shares.keys.bytes() - shares.keys.pool_bytes();
   } else if (sorting_.merging()) {
     shares.memory -= std::min(shares.memory, shares.keys.bytes());
   }
-  MakePlan(reading_.feeder ? reading_.ring : MakeRing(facts_, shares));
+  MakePlan(!reading_.feeders.empty() ? reading_.ring : MakeRing(facts_, shares));
   LogPlan(job_.plan, job_.backend->limits().name);
-  MakeArena(sorting_.merging() || (!reading_.feeder && !facts_.machine.gpu));
-  if (reading_.feeder && facts_.machine.gpu) reading_.feeder->ring().memory()->Pin(*backend_);
+  MakeArena(sorting_.merging() || (reading_.feeders.empty() && !facts_.machine.gpu));
+  if (reading_.memory && facts_.machine.gpu) reading_.memory->Pin(*backend_);
 }
 
 /// Allocates the memory of the lanes. In the merge (`merging`), no run is in a slot on the CPU any more, so each lane
@@ -194,7 +201,7 @@ void Attempt::MakeInputRuns() {
 void Attempt::FormRuns() {
   std::vector<Run>& runs = sorting_.runs;
   if (sorting_.merging()) return MakeInputRuns();
-  if (!reading_.feeder) {
+  if (reading_.feeders.empty()) {
     if (runs.empty() && facts_.input.known && facts_.input.bytes > 0) {
       throw Error(ErrorCode::kInternal, "the input was not read");
     }
@@ -211,19 +218,20 @@ void Attempt::FormRuns() {
     job_.progress.Skip(job_.inputs.stored_bytes_read());
     job_.progress.CountBy([&inputs = job_.inputs] { return inputs.stored_bytes_read(); });
   }
-  gpusort::FormRuns(job_, *reading_.feeder, runs);
+  gpusort::FormRuns(job_, reading_.feeders, runs);
   if (job_.rereadable() && !sorting_.RangesToRead().empty()) {
     throw Error(ErrorCode::kIntegrity, "a part of the input is in no run");
   }
-  if (const KeyStage* keys = reading_.feeder->keys()) {
+  if (const KeyStage* keys = reading_.feeders.front()->keys()) {
     RecordSum formed;
     for (const Run& run : runs) formed += run.sum;
     if (!(formed == keys->sum())) throw Error(ErrorCode::kIntegrity, "records were changed when they got keys");
     sorting_.tally = keys->tally();
     sorting_.trailer = keys->trailer();
   }
-  if (job_.plan.windows_in_ring) job_.ring_memory = reading_.feeder->ring().memory();
-  reading_.feeder.reset();
+  if (job_.plan.windows_in_ring) job_.ring_memory = reading_.memory;
+  reading_.feeders.clear();
+  reading_.memory.reset();
   job_.inputs.VerifyUnchanged();
   sorting_.stats.base_runs = runs.size();
   if (!facts_.machine.gpu && backend_->free_slots() == job_.plan.slots) MakeArena(true);

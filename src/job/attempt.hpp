@@ -45,10 +45,11 @@ struct Sorting {
   std::vector<InputRange> RangesToRead() const;
 };
 
-/// The reader of the input, and the sizes of the buffers into which it reads.
+/// The readers of the input, and the buffers into which they read.
 struct Reading {
   Ring ring;
-  std::unique_ptr<BatchFeeder> feeder;  ///< null: the whole input has been read
+  std::shared_ptr<PinnedBuffer> memory{};                 ///< the buffers of all readers
+  std::vector<std::unique_ptr<BatchFeeder>> feeders{};  ///< one for each place of the input; empty: all has been read
 };
 
 /// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets

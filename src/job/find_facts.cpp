@@ -41,6 +41,7 @@ InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& 
   input.plain = ordered.plain;
   input.bytes = inputs.bytes();
   input.rereadable = inputs.rereadable();
+  input.direct = inputs.direct();
   // How many records are in a window of time is known only at the end.
   input.known = input.rereadable && !HasWindow(spec);
   input.expected = inputs.rereadable()         ? inputs.bytes()

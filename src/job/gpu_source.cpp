@@ -13,17 +13,28 @@
 
 namespace gpusort {
 
-std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t input_bytes,
-                                  const std::vector<int>& lost, const std::function<void(const std::string&)>& note) {
+unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes) {
+  // Records that do not fit into the memory of one GPU cross the bus twice more. A quarter of the memory is for lanes.
+  const bool fits = gpu_memory == 0 || bytes <= gpu_memory / 4 * 3;
+  return fits && bytes < many_bytes ? 1 : std::max(1u, present);
+}
+
+unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes) {
+  if (!limits.gpus.empty()) return static_cast<unsigned>(limits.gpus.size());
+  // Without a limit in bytes, the memory of a GPU is unknown before it is opened.
+  const std::uint64_t memory = limits.gpu_memory && !limits.gpu_memory->percent ? limits.gpu_memory->value : 0;
+  return UsefulGpus(bytes, memory, gpus.present(), gpus.many_bytes);
+}
+
+std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
+                                  const std::function<void(const std::string&)>& note) {
   std::vector<int> wanted = limits.gpus;
   const bool named = !wanted.empty();
   if (!named) {
-    const bool all = limits.device == DeviceChoice::kGpu || input_bytes >= gpus.many_bytes;
-    wanted.resize(all ? static_cast<std::size_t>(std::max(1, gpus.count(limits.gpu_timeout))) : 1);
+    // The driver may show fewer GPUs to this process than the machine has.
+    wanted.resize(number == 1 ? 1 : std::clamp<std::size_t>(gpus.count(limits.gpu_timeout), 1, number));
     std::iota(wanted.begin(), wanted.end(), 0);
   }
-  std::erase_if(wanted, [&](int gpu) { return std::ranges::count(lost, gpu) > 0; });
-  if (wanted.empty()) throw Error(ErrorCode::kGpuLost, "no GPU is left");
   std::vector<std::unique_ptr<Backend>> opened(wanted.size());
   std::vector<std::future<void>> opening;
   for (std::size_t i = 1; i < wanted.size(); ++i) {
@@ -43,8 +54,7 @@ std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, s
     }
   }
   const auto is_none = [](const std::unique_ptr<Backend>& gpu) { return gpu == nullptr; };
-  const bool needs_all = named && lost.empty();
-  if (first_error && (needs_all || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
+  if (first_error && (named || std::ranges::all_of(opened, is_none))) std::rethrow_exception(first_error);
   std::erase_if(opened, is_none);
   // Every GPU gets the same share of the work, so a GPU with little free memory would make all shares small.
   std::uint64_t most = 0;

@@ -21,15 +21,25 @@ struct GpuSource {
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
   bool lines = true;  ///< true if the GPU backends can sort lines
   std::function<int(std::chrono::seconds)> count = CountGpus;
-  /// With --device auto, one GPU sorts inputs smaller than this, because opening other GPUs takes longer.
-  std::uint64_t many_bytes = std::uint64_t{8} << 30;
+  std::function<unsigned()> present = PresentGpus;
+  /// Inputs of this size or larger are sorted faster by several GPUs, although opening them takes longer.
+  /// data/bench/NOTES.md has the times.
+  std::uint64_t many_bytes = std::uint64_t{48} << 30;
 };
 
-/// Opens several GPUs at the same time: those that --gpus names, or as many as are useful for `input_bytes` of input.
-/// GPUs in `lost` are not opened again. After one GPU has hung, no other GPU is opened. If --gpus names the GPUs and
-/// `lost` is empty, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and `note` is
-/// called on this thread. Throws the first failure if no GPU is left.
-std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t input_bytes,
-                                  const std::vector<int>& lost, const std::function<void(const std::string&)>& note);
+/// Returns how many of `present` GPUs sort `bytes` bytes of input faster than fewer GPUs. `gpu_memory` is the limit on
+/// the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is GpuSource::many_bytes. This is a pure
+/// function.
+unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
+
+/// Returns the number of GPUs that a job with `bytes` bytes of input should use: those that --device names, or as many
+/// as are useful. Opens no driver.
+unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes);
+
+/// Opens several GPUs at the same time: those that --device names, or the first `number` GPUs.
+/// If --device names the GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and
+/// `note` is called on this thread. Throws the first failure if no GPU is left, and the error of a GPU that hangs.
+std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
+                                  const std::function<void(const std::string&)>& note);
 
 }  // namespace gpusort

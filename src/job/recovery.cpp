@@ -45,12 +45,6 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
                        FormatBytes(next.machine.device_memory) + " of the GPU's";
     return Recovery{Recovery::Way::kSmaller, std::move(next), std::move(note)};
   }
-  if (const auto* lost = dynamic_cast<const GpuLost*>(&error); lost != nullptr && facts.machine.gpus > 1) {
-    next.machine.lost_gpus.push_back(lost->device());
-    --next.machine.gpus;
-    return Recovery{Recovery::Way::kFewer, std::move(next),
-                    "GPU " + std::to_string(lost->device()) + " failed: " + lost->what() + "; going on without it"};
-  }
   // A line that is too long for a slot on a GPU may fit on the CPU, where slots grow.
   const bool too_long = facts.asked.grows && dynamic_cast<const LineTooLong*>(&error) != nullptr;
   if (past.only_gpu || !(refused || too_long || error.code() == ErrorCode::kGpuLost)) return std::nullopt;

@@ -13,7 +13,6 @@ namespace gpusort {
 struct Recovery {
   enum class Way {
     kSmaller,  ///< try again with half of the device memory
-    kFewer,    ///< try again without the GPU that failed
     kCpu,      ///< try again on the CPU
     kSort,     ///< sort the inputs instead of merging them (-m); the output is the same
     kAnew,     ///< drop all runs, and sort the inputs again on the CPU

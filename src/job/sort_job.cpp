@@ -118,9 +118,9 @@ void StartOver(SortContext& context, const Error& error) {
   }
   if (!recovery) throw;
   Reading stream = context.attempt->TakeReading();
-  const bool all_read = !stream.feeder;
+  const bool all_read = stream.feeders.empty();
   const std::size_t runs = sorting.runs.size();
-  if (inputs.rereadable()) stream.feeder.reset();
+  if (inputs.rereadable()) stream = {};
   // The next attempt gets a new backend, because the lanes of the old one are cancelled and stay so.
   context.attempt.reset();
   const bool lost = !all_read || sorting.runs.size() < runs;

@@ -63,6 +63,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(input.expected);
   GPUSORT_PUT(input.known);
   GPUSORT_PUT(input.rereadable);
+  GPUSORT_PUT(input.direct);
   GPUSORT_PUT(input.sorted);
   GPUSORT_PUT(input.header_bytes);
   GPUSORT_PUT(input.codecs);
@@ -76,7 +77,6 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(machine.free_ram);
   GPUSORT_PUT(machine.gpu);
   GPUSORT_PUT(machine.gpus);
-  GPUSORT_PUT(machine.lost_gpus);
   GPUSORT_PUT(machine.device_memory);
   GPUSORT_PUT(costs.gpu_lanes);
   GPUSORT_PUT(costs.run_index);

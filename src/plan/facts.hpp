@@ -61,6 +61,7 @@ struct InputFacts {
   std::uint64_t expected = 0;         ///< estimated size of all records without keys, also known for streams
   bool known = true;                  ///< `bytes` is exact or a good estimate; false for a stream
   bool rereadable = true;             ///< all inputs are regular files, which can be read at any offset and again
+  bool direct = false;  ///< most bytes come from a disk, past the page cache
   std::vector<std::uint64_t> sorted;  ///< size of each input, if the inputs are merged as runs (-m); otherwise empty
   std::uint64_t header_bytes = 0;     ///< size of the header that was read
   std::vector<Codec> codecs;          ///< the codecs of the inputs, each once
@@ -85,8 +86,7 @@ struct MachineFacts {
   unsigned cores = 1u << 16;        ///< maximum number of threads that make keys
   std::uint64_t free_ram = 0;       ///< bytes of RAM that the page cache may use in addition to the limit on memory
   bool gpu = false;                 ///< GPUs sort instead of the CPU
-  unsigned gpus = 1;                ///< number of GPUs
-  std::vector<int> lost_gpus;       ///< CUDA ordinals of GPUs that failed and are not used again
+  unsigned gpus = 1;                ///< number of GPUs: before they are opened, the number that the job wants
   std::uint64_t device_memory = 0;  ///< limit on the memory of each GPU in bytes; 0: not known yet
 
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;

@@ -23,9 +23,11 @@ constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 constexpr std::uint32_t kLanesOfGpu = 2;
 /// How many bytes a block in a temp file takes at most in addition to its records.
 constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
-/// The size of a buffer for a piece of 8 MiB of the input. A batch is a whole number of such pieces. If a piece
-/// belonged to two batches, its checksum would be computed in two parts.
-constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack;
+/// The sizes of buffers for a piece of the input on its way to a GPU. A batch is a whole number of such pieces. If a
+/// piece belonged to two batches, its checksum would be computed in two parts. A piece of lines is still in the cache of
+/// the core when the core finds the ends of its lines. Fixed records go through a smaller buffer (kReadCache).
+/// data/bench/NOTES.md has the rates.
+constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack, kMaxLinesBlock = 2 * kMiB + kReadSlack;
 /// How many bytes stay in the private cache of a core. Sizes from half to twice of this are equally fast.
 constexpr std::uint64_t kReadCache = 256 * kKiB;
 
@@ -60,9 +62,10 @@ std::uint64_t LargestRecord(const PlanFacts& facts, const MemoryShares& shares) 
 /// Returns how many blocks of `block` bytes the ring of buffers for reading has.
 std::uint64_t RingBlocks(const PlanFacts& facts, std::uint64_t memory, std::uint64_t block, unsigned threads) {
   if (!facts.machine.gpu) return 2 * threads + 2;
-  if (!facts.input.rereadable) return std::clamp<std::uint64_t>(memory / 2 / block, 8, 128);
+  if (!facts.input.rereadable) return std::clamp<std::uint64_t>(memory / 2 / block, 8, std::max<std::uint64_t>(8, 1024 * kMiB / block));
   // The ring should have room for the bytes that a disk delivers while the CUDA context is opened: 0.4 s at 3 GB/s.
-  const std::uint64_t blocks = std::clamp<std::uint64_t>(memory / 8 / block, 4, 160);
+  constexpr std::uint64_t kMostRing = 1280 * kMiB;
+  const std::uint64_t blocks = std::clamp<std::uint64_t>(memory / 8 / block, 4, std::max<std::uint64_t>(4, kMostRing / block));
   return std::min(blocks, std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
 }
 
@@ -80,7 +83,10 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   const std::uint64_t stride = LeastRecordBytes(shares.layout);
   Ring ring;
   ring.block_bytes = std::max(RoundUp(stride + kReadSlack, kPage),
-                              std::clamp(memory / 64 / kPage * kPage, kMinBlock, gpu ? kMaxReadBlock : 2 * kMiB));
+                              std::clamp(memory / 64 / kPage * kPage, kMinBlock,
+                                         !gpu    ? 2 * kMiB
+                                         : fixed ? kMaxReadBlock
+                                                 : kMaxLinesBlock));
   ring.max_record = LargestRecord(facts, shares);
   ring.grows = facts.asked.grows && !fixed;
   // The reading threads also compute checksums, which takes longer than reading from memory. The lanes of a GPU need
@@ -96,6 +102,12 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   if (gpu && rereadable && fixed) {
     const std::uint64_t cache = std::min(kReadCache, memory / 64 / ring.threads / kPage * kPage);
     if (cache >= kReadCache / 4 && stride <= cache / 16) ring.cache_bytes = cache;
+  }
+  if (gpu && rereadable && !facts.input.direct && !shares.layout.keyed()) {
+    // Every GPU has a bus, and a disk is slower than one bus. A lane keeps a few blocks until they are copied.
+    constexpr std::uint64_t kLeastBlocks = 8;
+    ring.parts = static_cast<unsigned>(std::clamp<std::uint64_t>(ring.blocks / kLeastBlocks, 1, facts.machine.gpus));
+    ring.blocks -= ring.blocks % ring.parts;
   }
   // --check also keeps the line before the current one.
   if (facts.asked.checks && !fixed && ring.bytes() + 2 * ring.max_record > memory) TooLittleForRecords(facts, shares);
@@ -169,7 +181,7 @@ class Planner {
     std::vector<std::uint64_t> slots = DeviceSlots();
     const std::size_t tried = slots.size();
     for (std::size_t i = 0; i < tried && facts_.input.known; ++i) {
-      slots.push_back(Even(std::max(facts_.input.bytes, unit_), slots[i]));
+      slots.push_back(Even(PartBytes(), slots[i]));
     }
     return slots;
   }
@@ -182,6 +194,11 @@ class Planner {
   std::uint64_t Even(std::uint64_t bytes, std::uint64_t slot) const {
     if (lines() || facts_.asked.batch_bytes != 0) return slot;
     return RoundUp(DivideUp(bytes, DivideUp(bytes, slot)), unit_);
+  }
+
+  /// Returns how many bytes of the input are read from each place (Ring::parts). DivideRanges() divides the input.
+  std::uint64_t PartBytes() const {
+    return RoundUp(DivideUp(std::max(facts_.input.bytes, unit_), plan_.ring.parts), unit_);
   }
 
   std::uint64_t AskedBatch() const {
@@ -304,10 +321,9 @@ class Planner {
                                         : "records of " + std::to_string(largest_) + " bytes"));
     }
     const bool known = facts_.input.known && !plan_.merges_only;
-    const std::uint64_t bytes = std::max(facts_.input.bytes, unit_);
-    const std::uint64_t slot = known ? Even(bytes, *found) : *found;
+    const std::uint64_t slot = known ? Even(PartBytes(), *found) : *found;
     plan_.slot_bytes = slot;
-    plan_.runs = known ? DivideUp(bytes, std::min(slot, AskedBatch())) : 0;
+    plan_.runs = known ? plan_.ring.parts * DivideUp(PartBytes(), std::min(slot, AskedBatch())) : 0;
     const std::uint64_t most = plan_.runs == 0 ? kMaxSize : WithSlack(plan_.runs);
     // A run may stay only in GPU memory if the input can be read again.
     const bool planned = facts_.asked.batch_bytes == 0 || facts_.asked.fan_in == 0;

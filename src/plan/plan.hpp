@@ -20,9 +20,19 @@ struct Ring {
   /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into such a buffer, and
   /// copies the bytes to a block from there. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
+  /// The number of places of the input that are read at the same time. Each has an equal part of the blocks and threads.
+  unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
+  /// Returns the ring of one of the places.
+  Ring Part() const {
+    Ring part = *this;
+    part.blocks /= parts;
+    part.threads = std::max(1u, threads / parts);
+    part.parts = 1;
+    return part;
+  }
   friend bool operator==(const Ring&, const Ring&) = default;
 };
 

@@ -51,9 +51,18 @@ struct Cursor {
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
+  /// A sample of a run that is in memory as a whole: a record of the run, and the offset of its end.
+  struct Sample {
+    std::uint64_t end = 0;
+    std::uint64_t word = 0;       ///< the first bytes of the key; samples with different words are in the order of words
+    RecordSpan record;            ///< lies in `copy` or in the run; empty: the run ends here
+    std::vector<std::byte> copy;  ///< used if the run is in GPU memory
+  };
+  std::deque<Sample> samples;  ///< samples after `taken`, in the order of the run; used only if all runs are in memory
   // The following members belong to the window that is being chosen now.
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
+  std::size_t passed = 0;  ///< the number of samples that come before the cut
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
   /// Skips the first `bytes` bytes of the run, because an earlier process has merged them. They must be whole records.
@@ -88,8 +97,12 @@ struct WindowPieces {
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Chooses the windows of a merge, one after the other, from the beginnings of the unmerged parts of all runs. A window
-/// is filled in rounds. In a round, each run offers the records that it has in memory, up to a limit: its share of the
+/// Chooses the windows of a merge, one after the other, from the beginnings of the unmerged parts of all runs.
+///
+/// If all runs are in memory, samples of the runs show where to cut (CutBySamples). One search of all runs then makes a
+/// full window, also if a single run has all of the smallest keys.
+///
+/// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that it has in memory, up to a limit: its share of the
 /// window. Among the runs that have more records after their offer, the smallest last key of an offer is the cut. Run j
 /// is the first run whose offer ends with this key, and it gives its whole offer. Runs before j give their keys <= the
 /// cut, and runs after j their keys < the cut. Equal keys therefore keep the order of the runs, and later windows have
@@ -106,58 +119,13 @@ class Cutter {
   /// bytes, or it is a single longer record. Returns the size of the window in bytes. Every run that is not completely
   /// merged must have a record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
-    const std::uint64_t unit = LeastRecordBytes(layout_);
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
       cursor.weight = 1;
     }
-    std::uint64_t total = 0;
-    constexpr int kMaxRounds = 24;
-    for (int round = 0; round < kMaxRounds && total + total / 4 < limit; ++round) {
-      std::uint64_t weights = 0;
-      std::size_t active = 0;
-      bool starved = false;
-      for (const Cursor& cursor : cursors_) {
-        if (cursor.remaining() == 0) continue;
-        weights += cursor.weight;
-        ++active;
-        starved = starved || cursor.available() == 0;
-      }
-      if (starved || active == 0 || limit - total < active * unit) break;
-      offers_.clear();
-      const std::uint64_t room = (limit - total) / unit - active;
-      for (std::size_t i = 0; i < cursors_.size(); ++i) {
-        const Cursor& cursor = cursors_[i];
-        if (cursor.remaining() == 0) continue;
-        // Each run's share of the window has room for one record. The rest of the room is divided by the weights of the
-        // runs.
-        const std::uint64_t share =
-            1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
-        offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
-      }
-      LookAtEnds();
-      std::optional<std::size_t> least;
-      for (std::size_t i = 0; i < offers_.size(); ++i) {
-        Offer& offer = offers_[i];
-        Cursor& cursor = cursors_[offer.cursor];
-        SetLast(offer);
-        if (offer.bytes == cursor.remaining()) continue;
-        if (offer.bytes == 0) offer.last = Head(cursor);
-        if (!least || CompareRecords(offer.last, offers_[*least].last, layout_) < 0) least = i;
-      }
-      if (!least) {
-        for (const Offer& offer : offers_) {
-          cursors_[offer.cursor].take += offer.bytes;
-          total += offer.bytes;
-        }
-        break;
-      }
-      const bool by_loading = offers_[*least].bytes == cursors_[offers_[*least].cursor].available();
-      total += Give(*least);
-      cursors_[offers_[*least].cursor].weight *= 4;
-      if (by_loading) break;
-    }
-    return total == 0 ? TakeOne() : total;
+    const bool in_memory = std::ranges::all_of(cursors_, [](const Cursor& c) { return c.run->records != nullptr; });
+    const std::uint64_t bytes = in_memory ? CutBySamples(limit) : 0;
+    return bytes > 0 ? bytes : CutByOffers(limit);
   }
 
   /// Returns the pieces of the window that Cut() has chosen, and moves the cursors after them.
@@ -199,13 +167,208 @@ class Cutter {
     RecordSpan last;  ///< the last record of the offer; empty: the run has no records after the offer
   };
 
+  /// Chooses the window by samples: the cut is a sample. Each run gives its records before the cut. They end after the
+  /// last sample of the run that comes before the cut, and before the next sample, so the next samples of all runs
+  /// limit the size of the window. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes, for
+  /// example because records are very long.
+  std::uint64_t CutBySamples(std::uint64_t limit) {
+    heads_.clear();
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      std::deque<Cursor::Sample>& samples = cursors_[i].samples;
+      while (!samples.empty() && samples.front().end <= cursors_[i].taken) samples.pop_front();
+      cursors_[i].passed = 0;
+      if (cursors_[i].remaining() > 0) heads_.push_back(i);
+    }
+    // With this distance between samples, a window is at least three quarters full.
+    const std::uint64_t step = limit / (4 * (heads_.size() + 1));
+    constexpr std::uint64_t kLeastRecords = 16;  // reading samples must cost little beside reading all records
+    if (step < (layout_.fixed() ? kLeastRecords * layout_.stride : 1)) return 0;
+    std::uint64_t most = 0;  // the largest size that the window can have
+    for (const std::size_t run : heads_) {
+      if (!HasSample(run, 0, step)) return 0;
+      most += Head(run).end - cursors_[run].taken;
+    }
+    if (most > limit) return 0;
+    const auto after = [this](std::size_t a, std::size_t b) { return IsAfter(a, b); };
+    std::ranges::make_heap(heads_, after);
+    std::optional<std::size_t> cut;
+    while (!Head(heads_.front()).record.empty()) {
+      const std::size_t least = heads_.front();
+      Cursor& cursor = cursors_[least];
+      if (!HasSample(least, cursor.passed + 1, step)) break;
+      const std::uint64_t more = cursor.samples[cursor.passed + 1].end - Head(least).end;
+      if (most + more > limit) break;
+      most += more;
+      cut = least;
+      std::ranges::pop_heap(heads_, after);
+      ++cursor.passed;
+      std::ranges::push_heap(heads_, after);
+    }
+    if (Head(heads_.front()).record.empty()) {
+      for (Cursor& cursor : cursors_) cursor.take = cursor.remaining();
+      return most;
+    }
+    if (!cut) return 0;
+    offers_.clear();
+    std::size_t least = 0;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      Cursor& cursor = cursors_[i];
+      if (cursor.remaining() == 0) continue;
+      const std::uint64_t from = cursor.passed > 0 ? cursor.samples[cursor.passed - 1].end : cursor.taken;
+      const std::uint64_t to = Head(i).end;
+      if (i == *cut) {
+        least = offers_.size();
+        offers_.push_back({i, 0, cursor.samples[cursor.passed - 1].record});
+      } else {
+        offers_.push_back({i, to - from, {}});
+      }
+      cursor.take = from - cursor.taken;
+      total += cursor.take;
+    }
+    return total + Give(least);
+  }
+
+  /// Returns the first sample of a run that does not come before the cut.
+  const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
+  /// Returns true if the head of run `a` comes after the head of run `b`. The end of a run comes after all records.
+  bool IsAfter(std::size_t a, std::size_t b) const {
+    const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
+    const bool ends_a = sample_a.record.empty(), ends_b = sample_b.record.empty();
+    if (ends_a || ends_b) return ends_a && (!ends_b || a > b);
+    if (sample_a.word != sample_b.word) return sample_a.word > sample_b.word;
+    const int order = CompareRecords(sample_a.record, sample_b.record, layout_);
+    return order > 0 || (order == 0 && a > b);
+  }
+  /// Returns true if the run has sample number `i`, after taking more samples if necessary.
+  bool HasSample(std::size_t run, std::size_t i, std::uint64_t step) {
+    if (i >= cursors_[run].samples.size()) TakeSamples(step);
+    return i < cursors_[run].samples.size();
+  }
+
+  /// Takes more samples, `step` bytes apart, of all runs that have few. Reads the runs in GPU memory in a single call. A
+  /// place where the record is longer than the bytes read there gives no sample.
+  void TakeSamples(std::uint64_t step) {
+    constexpr std::size_t kMany = 16, kFew = 4;
+    struct Look {
+      Cursor* cursor;
+      std::uint64_t base, from, end;
+      std::vector<std::byte> copy{};
+    };
+    std::deque<Look> looks;
+    reads_.clear();
+    for (Cursor& cursor : cursors_) {
+      const std::uint64_t base = cursor.samples.empty() ? cursor.taken : cursor.samples.back().end;
+      if (base == cursor.run->bytes || cursor.samples.size() > cursor.passed + kFew) continue;
+      for (std::size_t i = 1; i <= kMany; ++i) {
+        const std::uint64_t last = base + std::min(i * step, cursor.run->bytes - base);
+        const std::uint64_t end = layout_.fixed() ? last - (last - base) % layout_.stride : last;
+        looks.push_back({&cursor, base, end - std::min(SampleBytes(*cursor.run), end - base), end});
+        if (end == cursor.run->bytes) break;
+        if (!cursor.run->on_device()) continue;
+        Look& look = looks.back();
+        look.copy.resize(end - look.from);
+        reads_.push_back({cursor.run->records->data() + look.from, look.copy, cursor.run->records->device()});
+      }
+    }
+    if (!reads_.empty()) backend_.Read(reads_);
+    for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
+  }
+
+  /// Adds the last record of [from, end) to the samples of a run. A record begins at `base`. `copy` has the bytes if the
+  /// run is in GPU memory.
+  void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
+    if (end == cursor.run->bytes) {
+      cursor.samples.push_back({end, 0, {}, {}});
+      return;
+    }
+    const bool copied = cursor.run->on_device();
+    const RecordSpan bytes = copied ? copy : RecordSpan(cursor.run->records->data() + from, end - from);
+    const std::uint64_t whole = WholeRecordBytes(bytes, layout_);
+    const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
+    const bool seen = whole > 0 && (layout_.fixed() || first > 0 || from == base);
+    if (!seen || (!cursor.samples.empty() && from + whole <= cursor.samples.back().end)) return;
+    Cursor::Sample& sample = cursor.samples.emplace_back();
+    sample.end = from + whole;
+    sample.record = bytes.subspan(first, whole - first);
+    sample.word = FirstWord(sample.record);
+    if (!copied) return;
+    sample.copy.assign(sample.record.begin(), sample.record.end());
+    sample.record = sample.copy;
+  }
+
+  std::uint64_t FirstWord(RecordSpan record) const {
+    const Byte* const bytes = AsBytes(record.data());
+    if (layout_.fixed()) return KeyWord(bytes, layout_, 0);
+    return NeedsHost(*layout_.lines) ? 0 : EncodeChunk(bytes, record.size() - 1, *layout_.lines, 0).hi;
+  }
+
+  /// Returns how many bytes of a run are read for a sample. Most records are shorter.
+  std::uint64_t SampleBytes(const Run& run) const {
+    if (layout_.fixed()) return layout_.stride;
+    constexpr std::uint64_t kLeast = 256, kMost = 4096;
+    return std::clamp(4 * (run.bytes / std::max<std::uint64_t>(1, run.sum.records)), kLeast, kMost);
+  }
+
+  /// Chooses the window in rounds of offers. Returns its size in bytes.
+  std::uint64_t CutByOffers(std::uint64_t limit) {
+    const std::uint64_t unit = LeastRecordBytes(layout_);
+    std::uint64_t total = 0;
+    constexpr int kMaxRounds = 24;
+    for (int round = 0; round < kMaxRounds && total + total / 4 < limit; ++round) {
+      std::uint64_t weights = 0;
+      std::size_t active = 0;
+      bool starved = false;
+      for (const Cursor& cursor : cursors_) {
+        if (cursor.remaining() == 0) continue;
+        weights += cursor.weight;
+        ++active;
+        starved = starved || cursor.available() == 0;
+      }
+      if (starved || active == 0 || limit - total < active * unit) break;
+      offers_.clear();
+      const std::uint64_t room = (limit - total) / unit - active;
+      for (std::size_t i = 0; i < cursors_.size(); ++i) {
+        const Cursor& cursor = cursors_[i];
+        if (cursor.remaining() == 0) continue;
+        // Each run's share of the window has room for one record. The rest of the room is divided by the weights of the
+        // runs.
+        const std::uint64_t share =
+            1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
+        offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
+      }
+      LookAtEnds();
+      std::optional<std::size_t> least;
+      for (std::size_t i = 0; i < offers_.size(); ++i) {
+        Offer& offer = offers_[i];
+        Cursor& cursor = cursors_[offer.cursor];
+        SetLast(offer);
+        if (offer.bytes == cursor.remaining()) continue;
+        if (offer.bytes == 0) offer.last = NextRecord(cursor);
+        if (!least || CompareRecords(offer.last, offers_[*least].last, layout_) < 0) least = i;
+      }
+      if (!least) {
+        for (const Offer& offer : offers_) {
+          cursors_[offer.cursor].take += offer.bytes;
+          total += offer.bytes;
+        }
+        break;
+      }
+      const bool by_loading = offers_[*least].bytes == cursors_[offers_[*least].cursor].available();
+      total += Give(*least);
+      cursors_[offers_[*least].cursor].weight *= 4;
+      if (by_loading) break;
+    }
+    return total == 0 ? TakeOne() : total;
+  }
+
   /// Chooses a window that is only the smallest record. Cut() uses this if its rounds have found no record.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
     for (Cursor& cursor : cursors_) {
       if (cursor.remaining() == 0) continue;
-      const RecordSpan head = Head(cursor);
+      const RecordSpan head = NextRecord(cursor);
       if (least != nullptr && CompareRecords(head, record, layout_) >= 0) continue;
       least = &cursor;
       record.assign(head.begin(), head.end());
@@ -314,7 +477,7 @@ class Cutter {
 
   /// Returns the next record of the run, which must be loaded. If the run is in GPU memory, copies the record into
   /// `cursor.head`.
-  RecordSpan Head(Cursor& cursor) const {
+  RecordSpan NextRecord(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
     const LoadedBlock& block = cursor.BlockAt(at);
@@ -324,6 +487,7 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
+  std::vector<std::size_t> heads_;  ///< the runs that are not merged completely, as a heap: the least head in front
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;
   std::vector<std::pair<std::size_t, std::uint64_t>> counts_;

@@ -28,6 +28,19 @@ std::string PlaceText(const Run& run) {
   return run.spilled() ? "in temp space" : "left in the input";
 }
 
+/// Returns how many bytes of `range` are whole lines, up to and including the line that contains byte number `at`.
+std::uint64_t LineEndAfter(const Inputs& inputs, const InputRange& range, std::uint64_t at, const RecordLayout& layout,
+                           HostMemory& memory) {
+  constexpr std::uint64_t kStep = std::uint64_t{64} << 10;
+  const HostBuffer buffer(memory, kStep + kReadSlack);
+  for (; at < range.bytes; at += kStep) {
+    const InputRange step{range.input, range.offset + at, std::min(kStep, range.bytes - at)};
+    const RecordSpan bytes = inputs.Read(step, {buffer.data(), buffer.size()});
+    if (const std::uint64_t size = FirstRecordBytes(bytes, layout); size > 0) return at + size;
+  }
+  return range.bytes;
+}
+
 /// Decides where each sorted batch (a run) is stored: in GPU memory, host memory or temp files, whichever is the
 /// fastest with room.
 class RunPlacer {
@@ -118,9 +131,11 @@ class RunPlacer {
 
 BatchFeeder::BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
                          const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-                         KeyScheme* scheme, const KeyShape& keys, NeededOrder order)
+                         KeyScheme* scheme, const KeyShape& keys, NeededOrder order,
+                         std::shared_ptr<PinnedBuffer> ring_memory, std::uint64_t first_block)
     : pipeline_(cancel),
-      ring_(memory, ring.block_bytes, ring.blocks),
+      ring_(ring_memory ? std::move(ring_memory) : std::make_shared<PinnedBuffer>(memory, ring.bytes()),
+            ring.block_bytes, ring.blocks, first_block),
       caches_(memory, ring.caches_bytes()),
       inputs_(inputs),
       layout_(scheme != nullptr ? scheme->layout() : layout),
@@ -311,10 +326,38 @@ void BatchFeeder::Return(Batch& batch) {
   });
 }
 
-void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
-  if (job.plan.ring.grows) feeder.TakeLinesUpTo(job.plan.gpu ? job.plan.ring.max_record : kMostLine);
+std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const std::vector<InputRange>& ranges,
+                                                  const RecordLayout& layout, unsigned parts, HostMemory& memory) {
+  const std::uint64_t unit = LeastRecordBytes(layout);
+  const std::uint64_t share = (TotalBytes(ranges) + parts - 1) / parts;
+  const std::uint64_t part_bytes = (share + unit - 1) / unit * unit;
+  std::vector<std::vector<InputRange>> divided(1);
+  std::uint64_t room = part_bytes;
+  for (InputRange range : ranges) {
+    while (range.bytes > room && divided.size() < parts) {
+      const std::uint64_t bytes = layout.fixed() ? room / unit * unit : LineEndAfter(inputs, range, room, layout, memory);
+      if (bytes > 0) divided.back().push_back({range.input, range.offset, bytes});
+      range.offset += bytes;
+      range.bytes -= bytes;
+      divided.emplace_back();
+      room = part_bytes;
+    }
+    if (range.bytes == 0) continue;
+    divided.back().push_back(range);
+    room -= std::min(room, range.bytes);
+  }
+  if (divided.size() > 1) std::erase_if(divided, [](const std::vector<InputRange>& part) { return part.empty(); });
+  return divided;
+}
+
+void FormRuns(Job& job, std::vector<std::unique_ptr<BatchFeeder>>& feeders, std::vector<Run>& runs) {
+  for (const auto& feeder : feeders) {
+    if (job.plan.ring.grows) feeder->TakeLinesUpTo(job.plan.gpu ? job.plan.ring.max_record : kMostLine);
+  }
   std::mutex mutex;
-  std::map<std::uint64_t, Run> formed;  // by the number of the batch, which is the order of the input
+  // The key is the place of the input (the index of the feeder) and the number of the batch there: the order of the
+  // input.
+  std::map<std::pair<std::size_t, std::uint64_t>, Run> formed;
   const auto collect = [&] {
     runs.reserve(runs.size() + formed.size());
     for (; !formed.empty(); formed.erase(formed.begin())) runs.push_back(std::move(formed.begin()->second));
@@ -326,29 +369,44 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
   try {
     Pipeline pipeline(job.cancel);
     RunPlacer placer(job, pipeline);
-    const BlockPool& ring = feeder.ring();
-    const Recorder::Gauge read(job.recorder, "form runs: blocks read",
-                               [&] { return ring.blocks() - ring.free_blocks(); });
+    const Recorder::Gauge read(job.recorder, "form runs: blocks read", [&] {
+      std::uint64_t blocks = 0;
+      for (const auto& feeder : feeders) blocks += feeder->ring().blocks() - feeder->ring().free_blocks();
+      return blocks;
+    });
     unsigned working = 0;
     const auto work = [&] {
+      // Lanes are on the GPUs in turn, and read from the places of the input in turn, so each GPU has a place.
+      std::unique_ptr<Lane> lane;
+      std::size_t place = 0;
       {
         const std::lock_guard lock(mutex);
-        ++working;
+        place = working++ % feeders.size();
+        lane = job.backend->OpenLane();
       }
-      const std::unique_ptr<Lane> lane = job.backend->OpenLane();
+      std::size_t ended = 0;
       const bool stream = !job.inputs.rereadable();
       // If a GPU sorts, or if inputs are expanded or get keys, progress counts bytes as they are read, because sorting
       // adds little time. Otherwise progress counts sorted bytes.
       const bool counts = job.inputs.stored_bytes() > 0, worked_on = job.plan.gpu || !job.rereadable();
       Progress* const as_loaded = counts && worked_on ? &job.progress : nullptr;
       // Only a GPU can be lost, and a stream cannot be read again.
-      while (std::unique_ptr<BatchFeeder::Batch> batch =
-                 feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream, as_loaded)) {
+      while (ended < feeders.size()) {
+        BatchFeeder& feeder = *feeders[place];
+        const std::unique_ptr<BatchFeeder::Batch> batch =
+            feeder.Next(pipeline, job.plan.batch_bytes, job.plan.slot_bytes, job.plan.gpu && stream, as_loaded);
+        if (!batch) {
+          // The lane helps where the input is not read to its end.
+          place = (place + 1) % feeders.size();
+          ++ended;
+          continue;
+        }
+        const std::uint64_t number = batch->number() * feeders.size() + place;
         try {
           std::unique_ptr<SortedRecords> sorted;
           {
             Busy busy(job.clock, Resource::kCompute, 0,
-                      {"sort batch", batch->number(), job.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
+                      {"sort batch", number, job.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
             sorted = lane->Sort(*batch);
             busy.set_bytes(batch->bytes());
             busy.Add(lane->TakeTimes());
@@ -366,11 +424,11 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
           run.origin = batch->ranges();
           run.stored = batch->stored();
           placer.Place(std::move(sorted), run, stream && batch->number() == 0 && feeder.Ended(pipeline));
-          LogDebug("run " + std::to_string(run.id) + ": batch " + std::to_string(batch->number()) + ", " +
+          LogDebug("run " + std::to_string(run.id) + ": batch " + std::to_string(number) + ", " +
                    FormatBytes(run.bytes) + ", " + PlaceText(run));
           if (counts && !worked_on) job.progress.Advance(batch->stored());
           const std::lock_guard lock(mutex);
-          formed.emplace(batch->number(), std::move(run));
+          formed.emplace(std::pair(place, batch->number()), std::move(run));
         } catch (...) {
           pipeline.Fail(std::current_exception());
           job.backend->Cancel();
@@ -387,7 +445,7 @@ void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs) {
     pipeline.Join();
   } catch (...) {
     collect();
-    feeder.RethrowIfFailed();
+    for (const auto& feeder : feeders) feeder->RethrowIfFailed();
     throw;
   }
   collect();

@@ -26,10 +26,12 @@ class BatchFeeder {
  public:
   /// Starts to read `ranges` of the inputs, whose records have the layout `layout`. If `scheme` is not null, it puts a
   /// sort key before each record, and offsets count the resulting bytes as if all inputs were one stream. `order` is
-  /// the order that every input must have already; without `scheme` it must be kNone.
+  /// the order that every input must have already; without `scheme` it must be kNone. The blocks of the ring lie in
+  /// `ring_memory` from block number `first_block` on; null: the feeder allocates them.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
-              KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone);
+              KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone,
+              std::shared_ptr<PinnedBuffer> ring_memory = nullptr, std::uint64_t first_block = 0);
   ~BatchFeeder();
 
   /// A batch: consecutive records of the input, which one call of Lane::Sort reads block by block. Only one batch can
@@ -107,8 +109,14 @@ class BatchFeeder {
   const Pipeline::Guard guard_{pipeline_};
 };
 
-/// Sorts all batches of `feeder` on the job's backend and adds the runs to `runs`, in input order. After an exception,
-/// `runs` holds the runs that are complete. The caller must then drop the runs that are in the memory of a lost GPU.
-void FormRuns(Job& job, BatchFeeder& feeder, std::vector<Run>& runs);
+/// Divides the ranges of the input into at most `parts` lists of ranges of about equal size, which end with whole
+/// records. `ranges` must not be empty, and the inputs must be regular files.
+std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const std::vector<InputRange>& ranges,
+                                                  const RecordLayout& layout, unsigned parts, HostMemory& memory);
+
+/// Sorts all batches of `feeders` on the job's backend and adds the runs to `runs`, in input order. Each feeder reads
+/// another part of the input. After an exception, `runs` holds the runs that are complete. The caller must then drop the
+/// runs that are in the memory of a lost GPU.
+void FormRuns(Job& job, std::vector<std::unique_ptr<BatchFeeder>>& feeders, std::vector<Run>& runs);
 
 }  // namespace gpusort

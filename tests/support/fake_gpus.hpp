@@ -17,7 +17,9 @@ inline GpuSource FakeGpus(FakeGpuPlan& plan) {
           .open = [&plan](int gpu, std::chrono::seconds) -> std::unique_ptr<Backend> {
             return std::make_unique<FakeGpu>(plan, gpu);
           },
-          .count = [&plan](std::chrono::seconds) { return plan.gpus; }};
+          .count = [&plan](std::chrono::seconds) { return plan.gpus; },
+          .present = [&plan] { return static_cast<unsigned>(plan.gpus); },
+          .many_bytes = 0};
 }
 
 }  // namespace gpusort::testing

@@ -349,29 +349,6 @@ TEST(BlockPool, RefusesMemoryThatIsTooSmallForItsBlocks) {
   EXPECT_EQ(CodeOf([&] { BlockPool(memory, 4096, 300); }), ErrorCode::kOutOfMemory);
 }
 
-TEST(PinnedBuffer, KeepsItsAddressIfItStaysRegistered) {
-  struct LostGpu : FakeGpu {
-    using FakeGpu::FakeGpu;
-    bool Unpin(void* data) override { return FakeGpu::Unpin(data) && !lost; }
-    bool lost = false;
-  };
-  FakeGpuPlan plan;
-  HostMemory memory(1 << 20);
-  for (const bool lost : {false, true}) {
-    LostGpu gpu(plan);
-    gpu.lost = lost;
-    auto buffer = std::make_unique<PinnedBuffer>(memory, 8192);
-    std::byte* const data = buffer->data();
-    buffer->Pin(gpu);
-    buffer->Unpin();
-    buffer = nullptr;
-    EXPECT_EQ(memory.used(), 0u);
-    unsigned char pages[2];
-    EXPECT_EQ(::mincore(data, 8192, pages) == 0, lost);
-    if (lost) ::munmap(data, 8192);
-  }
-}
-
 TEST(WorkerPool, RunsEachTaskOnceForSeveralCallersAtOnce) {
   CancelFlag cancel;
   Pipeline pipeline(cancel);

@@ -110,40 +110,6 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
   }
 }
 
-TEST(Recover, GoesOnWithoutALostGpuWhereThereAreOthers) {
-  const GpuLost second(1, "illegal"), third(2, "off the bus");
-  PlanFacts facts = Facts(Where::kGpu, What::kRecords, How::kSort);
-  facts.machine.gpus = 3;
-  for (const bool only_gpu : {false, true}) {
-    const Past past{0, only_gpu, "fake GPU", true, ""};
-    std::optional<Recovery> recovery = Recover(second, facts, past);
-    ASSERT_TRUE(recovery);
-    EXPECT_EQ(recovery->way, Way::kFewer);
-    EXPECT_EQ(recovery->facts.machine.gpus, 2u);
-    EXPECT_TRUE(recovery->facts.machine.gpu);
-    EXPECT_TRUE(recovery->facts.earlier.spilled);
-    EXPECT_EQ(recovery->facts.machine.device_memory, facts.machine.device_memory);
-    EXPECT_EQ(recovery->facts.machine.lost_gpus, (std::vector<int>{1}));
-    EXPECT_EQ(recovery->note, "GPU 1 failed: illegal; going on without it");
-    recovery = Recover(third, recovery->facts, past);
-    ASSERT_TRUE(recovery);
-    EXPECT_EQ(recovery->facts.machine.gpus, 1u);
-    EXPECT_EQ(recovery->facts.machine.lost_gpus, (std::vector<int>{1, 2}));
-    // If the last GPU is lost, the CPU takes over. It also takes over if a GPU hangs, because all other GPUs may wait
-    // for that GPU.
-    const std::optional<Recovery> hang = Recover(Error(ErrorCode::kGpuLost, "GPU 1 gave no sign"), facts, past);
-    ASSERT_EQ(hang.has_value(), !only_gpu);
-    if (hang) {
-      EXPECT_EQ(hang->way, Way::kCpu);
-    }
-    recovery = Recover(GpuLost(0, "gone"), recovery->facts, past);
-    ASSERT_EQ(recovery.has_value(), !only_gpu);
-    if (recovery) {
-      EXPECT_EQ(recovery->way, Way::kCpu);
-    }
-  }
-}
-
 TEST(Blame, NamesTheSuspectAndWhatToDo) {
   const WrongResult wrong("changed");
   const auto has = [&](const Past& past, const char* text) {

@@ -320,7 +320,8 @@ TEST_F(Resume, NotesNothingOfTheOutputThatWasNotWritten) {
       Bytes front = ReadFile(Partial());
       ASSERT_GE(front.size(), merge->output_bytes) << n;
       front.resize(merge->output_bytes);
-      ASSERT_EQ(front, Bytes(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(front.size()))) << n;
+      const auto wrong = std::ranges::mismatch(front, expected).in1 - front.begin();
+      ASSERT_EQ(wrong, static_cast<std::ptrdiff_t>(front.size())) << kind.in << " " << n << " of " << expected.size();
       fs::remove_all(folder_ / "d");
       fs::remove(Partial());
     }

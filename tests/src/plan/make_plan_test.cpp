@@ -168,6 +168,30 @@ TEST(Plan, HasCachesForFixedRecordsOnTheirWayToAGpu) {
   EXPECT_EQ(RingOf(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).cache_bytes, 0u);
 }
 
+TEST(Plan, ReadsFromAsManyPlacesAsThereAreGpus) {
+  PlanFacts facts = GpuFacts(std::uint64_t{32} << 30, std::uint64_t{48} << 30, std::uint64_t{128} << 30);
+  EXPECT_EQ(RingOf(facts).parts, 1u);
+  facts.machine.gpus = 3;
+  EXPECT_EQ(RingOf(facts).parts, 3u);
+  EXPECT_EQ(RingOf(facts).blocks % 3, 0u);
+  EXPECT_GE(RingOf(facts).Part().threads, 5u);
+  // The batches of each place have an equal size, and each place may have a batch more than its share.
+  const Plan plan = Make(facts);
+  EXPECT_LE(plan.slot_bytes, std::uint64_t{256} << 20);
+  EXPECT_EQ(plan.runs % 3, 0u);
+  EXPECT_GE(plan.runs * plan.slot_bytes, std::uint64_t{32} << 30);
+  facts.input.direct = true;
+  EXPECT_EQ(RingOf(facts).parts, 1u);
+  facts.input.direct = false;
+  // A stream is read once, and in little memory each place would have few blocks.
+  facts.input.rereadable = false;
+  EXPECT_EQ(RingOf(facts).parts, 1u);
+  facts.input.rereadable = true;
+  facts.asked.limit = std::uint64_t{2} << 20;
+  EXPECT_EQ(RingOf(facts).parts, 1u);
+  EXPECT_EQ(RingOf(Facts(std::uint64_t{32} << 30, std::uint64_t{48} << 30)).parts, 1u);
+}
+
 TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
   PlanFacts facts = GpuFacts(64 * kGiB, 60 * kGiB, 100 * kGiB);
   for (const unsigned gpus : {1u, 2u, 8u}) {

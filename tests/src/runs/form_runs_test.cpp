@@ -105,16 +105,18 @@ TEST(BatchFeeder, WaitsForItsReaderWhereItCannotBeMade) {
   EXPECT_FALSE(keys.dropped());
 }
 
-// A ring whose blocks go to a GPU delivers the same records as any other ring, wherever in the files they lie.
-TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
+// Each place of the input gives about an equal part, and all parts together give the records in their order.
+TEST(BatchFeeder, SeveralPlacesOfTheInputGiveEachRecordOnce) {
   const TempFolder folder;
   std::mt19937_64 random(11);
-  for (const std::uint64_t stride : {4, 8, 7, 16, 100, 250}) {
-    const RecordLayout layout = MakeFixedLayout(stride, {});
+  const LineOrder order;
+  for (const std::uint64_t stride : {0, 4, 8, 7, 16, 100, 250}) {
+    const RecordLayout layout = stride == 0 ? MakeLineLayout('\n', order.view()) : MakeFixedLayout(stride, {});
     std::vector<std::string> names;
     Bytes all;
     for (const std::uint64_t records : {random() % 3000, std::uint64_t{0}, random() % 20000, std::uint64_t{1}}) {
-      const Bytes bytes = MakeRecords(layout, records, Keys::kRandom, random());
+      const Bytes bytes = stride == 0 ? MakeLines(Lines::kRandom, records, '\n', random())
+                                      : MakeRecords(layout, records, Keys::kRandom, random());
       all.insert(all.end(), bytes.begin(), bytes.end());
       names.push_back(folder / ("in" + std::to_string(names.size())));
       WriteFile(names.back(), bytes);
@@ -125,21 +127,32 @@ TEST(BatchFeeder, WhatPassesThroughACacheIsTheSame) {
     const PlainFormat format(layout);
     Inputs inputs(files, names, {format}, layout, cancel);
     StageClock clock{"form runs"};
-    const Ring ring{
-        65536 + kReadSlack, 8, 65536 / stride * stride, stride, false, 3, kReadSlack + 16 * stride + random() % 5000};
-    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), layout, clock);
+    const std::uint64_t unit = LeastRecordBytes(layout);
+    const Ring ring{65536 + kReadSlack, 24, 65536 / unit * unit, 65536, false, 3,
+                    stride == 0 ? 0 : kReadSlack + 16 * stride + random() % 5000, 3};
+    const auto ring_memory = std::make_shared<PinnedBuffer>(memory, ring.bytes());
+    const std::vector<std::vector<InputRange>> parts = DivideRanges(inputs, inputs.Ranges(), layout, 3, memory);
+    ASSERT_LE(parts.size(), 3u);
+    std::vector<std::unique_ptr<BatchFeeder>> feeders;
+    for (const std::vector<InputRange>& part : parts) {
+      EXPECT_LE(TotalBytes(part), all.size() / 3 + 100000) << stride;
+      feeders.push_back(std::make_unique<BatchFeeder>(cancel, memory, inputs, ring.Part(), part, layout, clock, nullptr,
+                                                      KeyShape{}, NeededOrder::kNone, ring_memory, 8 * feeders.size()));
+    }
     const Pipeline waiter{cancel};
     Bytes got;
     RecordSum sum;
-    while (const auto batch = feeder.Next(waiter, 77777 / stride * stride, 80000, false)) {
-      while (const std::unique_ptr<InputBlock> block = batch->Next()) {
-        const auto* const bytes = reinterpret_cast<const unsigned char*>(block->bytes().data());
-        got.insert(got.end(), bytes, bytes + block->bytes().size());
+    for (const auto& feeder : feeders) {
+      while (const auto batch = feeder->Next(waiter, 77777 / unit * unit, 80000, false)) {
+        while (const std::unique_ptr<InputBlock> block = batch->Next()) {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(block->bytes().data());
+          got.insert(got.end(), bytes, bytes + block->bytes().size());
+        }
+        sum += batch->sum();
       }
-      sum += batch->sum();
     }
     EXPECT_EQ(got, all) << stride;
-    EXPECT_EQ(sum, SumRecords(std::as_bytes(std::span(all)), stride)) << stride;
+    EXPECT_EQ(sum, SumRecords(std::as_bytes(std::span(all)), layout)) << stride;
   }
 }
 
