@@ -39,6 +39,8 @@ for name in git sccm; do
     ! grep -q warning err || fail "$(cat err)"
   done
   expect 0 "$g" "${log[@]}" -c "$name.want"
+  expect 0 "$bin/gpusort_check" "${log[@]}" --against "$name.log" "$name.want"
+  expect 1 "$bin/gpusort_check" "${log[@]}" --against "$name.log" "$name.log"
   expect 0 "$g" "${log[@]}" -m --memory 16M -o out "$name.want"
   same out "$name.want"
 done

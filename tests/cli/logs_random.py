@@ -24,7 +24,7 @@ def parts(t, draw):
             "a": DAYS[t.weekday()], "c": f"{t:%H:%M:%S}", "h": f"{t:%H%M%S}",
             "i": f"{t.hour % 12 or 12}:{t:%M:%S} {'AM' if t.hour < 12 else 'PM'}",
             "f": f"{t.microsecond:06}", "ms": f"{t.microsecond // 1000:03}", "s": int(t.timestamp()), "y": f"{t:%y}",
-            "n": draw.randrange(100000)}
+            "n": draw.randrange(100000), "x": f"{int(t.timestamp()):08x}", "fx": f"{t.microsecond * 1000:08x}"}
 
 
 FAMILIES = {
@@ -45,6 +45,7 @@ FAMILIES = {
     "audit": "type=SYSCALL msg=audit({s}.{ms}:{n}): arch=c000003e",
     "redis": "4711:M {d} {b} {Y} {c}.{ms} * text {n}",
     "strace": "{s}.{f} open({n}) = 3",
+    "slapd": "{x}.{fx} 0x7f0a1b2c3d4e conn={n} op=1 BIND",
     "postgres": "{Y}-{m}-{d} {c}.{ms} CET [{n}] LOG:  text\n\tFROM t",
     "mysql": "{Y}-{m}-{d}T{c}.{f}Z {n} [System] [MY-010116] text",
     "mariadb": "{Y}-{m}-{d} {c} {n} [Note] text",

@@ -280,6 +280,25 @@ bool Epoch(std::string_view& text, Stamp& stamp) {
   return true;
 }
 
+/// Reads the hexadecimal seconds of OpenLDAP with their nanoseconds (8 digits) or microseconds (5 digits). The address
+/// of a thread must follow.
+bool Slapd(std::string_view& text, Stamp& stamp) {
+  const std::size_t point = text.find('.'), blank = text.find(' ');
+  if (point != 8 || blank == text.npos || !text.substr(blank).starts_with(" 0x")) return false;
+  const std::string_view digits = text.substr(9, blank - 9);
+  if (digits.size() != 8 && digits.size() != 5) return false;
+  std::int64_t seconds = 0;
+  const auto whole = [](std::string_view hex, std::int64_t& to) {
+    const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), to, 16);
+    return error == std::errc() && end == hex.data() + hex.size();
+  };
+  if (!whole(text.substr(0, 8), seconds) || !whole(digits, stamp.nanoseconds)) return false;
+  if (digits.size() == 5) stamp.nanoseconds *= 1000;
+  stamp.epoch = seconds;
+  text.remove_prefix(blank);
+  return seconds >= 631152000 && stamp.nanoseconds < 1000000000;
+}
+
 struct Form {
   const char* name;
   TakeForm take;
@@ -299,6 +318,7 @@ constexpr Form kForms[] = {
     {"two digits of the year", TwoDigitYear, false},
     {"seconds since 1970", Epoch, false},
     {"time of day", TimeOfDay, false},
+    {"OpenLDAP", Slapd, false},
 };
 
 /// Returns the seconds since 1970 of the parts, in the zone of the log. Returns std::nullopt if there is no such day.
@@ -582,16 +602,26 @@ std::vector<std::string_view> SampleOf(std::string_view bytes) {
 }
 
 /// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest. If as
-/// many lines have one shape as another, takes the one whose times are further to the left, as gpusort does.
+/// many lines have one shape as another, takes the one whose times are further to the left, unless these times are all
+/// equal. gpusort does the same.
 std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
   const std::vector<std::string_view> lines = SampleOf(bytes);
   std::map<Shape, Lines> found;
-  std::map<Shape, std::size_t> places;  // the sum of the offsets of the times that a shape finds
+  struct Times {
+    std::size_t places = 0;  // the sum of the offsets of the times that a shape finds
+    std::int64_t first = kNoTime;
+    bool vary = false;
+  };
+  std::map<Shape, Times> times;
   const auto try_shape = [&](const Shape& shape, std::size_t line) {
     std::size_t at = 0;
-    if (!TimeAt(shape, lines[line], context, at) || found[shape][line]) return;
+    const auto moment = TimeAt(shape, lines[line], context, at);
+    if (!moment || found[shape][line]) return;
     found[shape].set(line);
-    places[shape] += at;
+    Times& of = times[shape];
+    of.places += at;
+    if (of.first == kNoTime) of.first = moment->time;
+    of.vary = of.vary || of.first != moment->time;
   };
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (rules.formats.empty() && lines[i].starts_with('{')) {
@@ -639,10 +669,17 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
       if (!shape.member.empty() || 50 * count < lines.size() || count == 0) continue;
       const bool epoch = shape.form != nullptr && shape.form->take == Epoch;
       const bool earlier = best != nullptr && count == most &&
-                           (best_epoch > epoch || (best_epoch == epoch && places[shape] < places[*best]));
+                           (best_epoch > epoch || (best_epoch == epoch && times[shape].places < times[*best].places));
       if (count > most || earlier) std::tie(best, most, best_epoch) = std::tuple(&shape, count, epoch);
     }
     if (best == nullptr) break;
+    constexpr std::size_t kFew = 5;
+    if (shapes.empty() && rules.formats.empty() && most >= kFew && !times[*best].vary) {
+      const auto other = std::ranges::find_if(found, [&](const auto& entry) {
+        return entry.first.member.empty() && 10 * entry.second.count() >= 9 * most && times[entry.first].vary;
+      });
+      if (other != found.end()) best = &other->first;
+    }
     accept(*best);
   }
   // The limit of gpusort itself may be higher or lower.
@@ -696,6 +733,76 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
     open->lacks_day = moment->lacks_day;
   }
   if (open) close(bytes.size());
+  return records;
+}
+
+constexpr std::string_view kCommit = "commit ", kEntry = "<![LOG[";
+
+/// Returns the text with which each record of the file begins: kCommit in the output of git log, kEntry in a log of
+/// Configuration Manager. Returns an empty text for other logs, whose records begin with their times.
+std::string_view StartOfRecords(std::string_view bytes, const LogRules& rules) {
+  if (!rules.formats.empty() || rules.lines != LogLines::kUntimed) return {};
+  Take(bytes, "\xEF\xBB\xBF");
+  if (bytes.starts_with(kEntry)) return kEntry;
+  const std::string_view line = LineAtOffset(bytes, 0);
+  return line.starts_with(kCommit) && line.find_first_not_of("0123456789abcdef", kCommit.size()) >= 14
+             ? kCommit
+             : std::string_view();
+}
+
+/// Returns the time in a line of a record that begins with `start`, or std::nullopt if the line has none.
+std::optional<Moment> TimeInside(std::string_view start, std::string_view line, const Context& context) {
+  if (start == kCommit) {
+    Take(line, "Author");
+    if (!Take(line, "Date:")) return std::nullopt;
+    SkipBlanks(line);
+    for (const Form& form : kForms) {
+      std::string_view text = line;
+      Stamp stamp;
+      if (!form.take(text, stamp)) continue;
+      TakeZone(text, stamp);
+      return MomentOf(stamp, context);
+    }
+    return std::nullopt;
+  }
+  const std::size_t end = line.find("]LOG]!><time=\"");
+  if (end == line.npos) return std::nullopt;
+  line.remove_prefix(line.find('"', end) + 1);
+  Stamp stamp;
+  if (!TakeClock(line, stamp)) return std::nullopt;
+  const bool minus = line.starts_with('-');
+  if (minus || line.starts_with('+')) {
+    int minutes = 0;  // by which UTC is later
+    line.remove_prefix(1);
+    if (!TakeDigits(line, 1, 3, minutes)) return std::nullopt;
+    stamp.east = (minus ? minutes : -minutes) * std::int64_t{60};
+  }
+  if (!Take(line, "\" date=\"") || !TakeDigits(line, 1, 2, stamp.month) || !Take(line, "-") ||
+      !TakeDigits(line, 1, 2, stamp.day) || !Take(line, "-") || !TakeDigits(line, 4, 4, stamp.year)) {
+    return std::nullopt;
+  }
+  return MomentOf(stamp, context);
+}
+
+/// Returns the records of a file in which each record begins with `start`.
+std::vector<LogRecord> RecordsFrom(std::string_view start, std::string_view bytes, const Context& context,
+                                   std::uint32_t number) {
+  std::vector<LogRecord> records;
+  for (std::uint64_t at = 0; at < bytes.size(); at = AfterLine(bytes, at)) {
+    const std::string_view line = LineAtOffset(bytes, at);
+    if (at == 0 || line.starts_with(start)) records.push_back({kNoTime, at, 0, number & 0xFFFFFF});
+    LogRecord& record = records.back();
+    const std::uint64_t size = AfterLine(bytes, at) - record.offset;
+    if (size > 0xFFFFFFFFu) throw BadTable("a record has more than 4 GiB");
+    record.bytes = static_cast<std::uint32_t>(size);
+    if (record.time != kNoTime) continue;
+    if (const auto moment = TimeInside(start, line, context)) {
+      record.time = moment->time;
+      record.lacks_zone = moment->lacks_zone;
+      record.lacks_year = moment->lacks_year;
+      record.lacks_day = moment->lacks_day;
+    }
+  }
   return records;
 }
 
@@ -836,15 +943,17 @@ std::uint64_t LogFile::LineAt(std::uint64_t offset) const {
 std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t number, unsigned threads) const {
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   const Context context{rules, changed_ + kDaySeconds + OffsetAt(changed_ + kDaySeconds)};
-  const std::vector<Shape> shapes = LearnShapes(bytes_, rules, context);
-  if (shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
+  const std::string_view start = StartOfRecords(bytes_, rules);
+  const std::vector<Shape> shapes = start.empty() ? LearnShapes(bytes_, rules, context) : std::vector<Shape>();
+  if (start.empty() && shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
     throw BadTable("too few of the first lines have a time in a form that gpusort_check knows; --time says the form");
   }
   std::vector<LogRecord> all;
+  if (!start.empty()) all = RecordsFrom(start, bytes_, context, number);
   std::atomic<std::uint64_t> next = 0;
   InOrder<std::vector<LogRecord>> in_order;
   RunOnThreads(threads, [&] {
-    for (std::uint64_t piece; (piece = next++) * kPiece < bytes_.size();) {
+    for (std::uint64_t piece; start.empty() && (piece = next++) * kPiece < bytes_.size();) {
       const std::uint64_t begin = piece * kPiece, end = std::min(begin + kPiece, bytes_.size());
       in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, context, number),
                    [&](const std::vector<LogRecord>& part) { all.insert(all.end(), part.begin(), part.end()); });
