@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Error(kGpuLost) about one GPU that fails but does not hang. Other GPUs may continue the job.
+/// Error(kGpuLost) about one GPU that fails but does not hang. Other GPUs can still be opened.
 class GpuLost : public Error {
  public:
   explicit GpuLost(const std::string& message) : Error(ErrorCode::kGpuLost, message) {}

@@ -319,8 +319,8 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Divides a part of `memory` into buffers, of which the first is buffer number `first` of `memory`. No other code may
-  /// use this part while the pool exists.
+  /// Divides a part of `memory` into buffers, of which the first is buffer number `first` of `memory`. No other code
+  /// may use this part while the pool exists.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks,
             std::uint64_t first = 0)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {

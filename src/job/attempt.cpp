@@ -88,8 +88,9 @@ void Attempt::OpenBackend() {
   const Nanoseconds begin = StageClock::SteadyNow();
   if (facts_.machine.gpu) {
     try {
-      backend_ = OpenGpus(sorting_.gpus, job_.spec.limits, facts_.machine.gpus,
-                          [this](const std::string& text) { sorting_.Note(text); });
+      backend_ =
+          OpenGpus(sorting_.gpus, job_.spec.limits, WantedGpus(sorting_.gpus, job_.spec.limits, facts_.input.bytes),
+                   [this](const std::string& text) { sorting_.Note(text); });
     } catch (const Error& error) {
       if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
@@ -113,8 +114,7 @@ void Attempt::StartReading(const std::vector<InputRange>& ranges, const Ring& ri
   reading_.ring = ring;
   reading_.memory = std::make_shared<PinnedBuffer>(job_.memory, ring.bytes());
   KeyScheme* const keyed = job_.layout.keyed() ? sorting_.ordered.keyed : nullptr;
-  const NeededOrder order =
-      job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone;
+  const NeededOrder order = job_.spec.order.merge && sorting_.ordered.table ? NeededOrder::kMerge : NeededOrder::kNone;
   std::vector<std::vector<InputRange>> parts{ranges};
   if (ring.parts > 1) parts = DivideRanges(job_.inputs, ranges, job_.layout, ring.parts, job_.memory);
   for (const std::vector<InputRange>& part : parts) {
@@ -139,7 +139,14 @@ void Attempt::Prepare() {
   // The new plan counts the memory for reading and for compressing temp files again, including that of an earlier
   // attempt.
   MemoryShares& shares = sorting_.shares;
-  shares.memory = job_.memory.left() + job_.store->taken_bytes();
+  const auto free_memory = [this] { return job_.memory.left() + job_.store->taken_bytes(); };
+  if (reading_.feeders.size() > facts_.machine.gpus) {
+    // Fewer GPUs could be opened than the job wanted. A plan has no room for the runs of more places than GPUs.
+    reading_ = {};
+    shares.memory = free_memory();
+    StartReading(sorting_.RangesToRead(), MakeRing(facts_, shares));
+  }
+  shares.memory = free_memory();
   if (!reading_.feeders.empty()) {
     shares.memory += reading_.ring.bytes() + reading_.ring.caches_bytes();
     shares.memory -= shares.keys.bytes() - shares.keys.pool_bytes();

@@ -48,7 +48,7 @@ struct Sorting {
 /// The readers of the input, and the buffers into which they read.
 struct Reading {
   Ring ring;
-  std::shared_ptr<PinnedBuffer> memory{};                 ///< the buffers of all readers
+  std::shared_ptr<PinnedBuffer> memory{};               ///< the buffers of all readers
   std::vector<std::unique_ptr<BatchFeeder>> feeders{};  ///< one for each place of the input; empty: all has been read
 };
 

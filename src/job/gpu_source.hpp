@@ -32,13 +32,13 @@ struct GpuSource {
 /// function.
 unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
 
-/// Returns the number of GPUs that a job with `bytes` bytes of input should use: those that --device names, or as many
-/// as are useful. Opens no driver.
+/// Returns the number of GPUs that a job should use: those that --device names, or as many as are useful. `bytes` is
+/// the size of the input files; 0 for a stream, which one GPU sorts. Opens no driver.
 unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes);
 
 /// Opens several GPUs at the same time: those that --device names, or the first `number` GPUs.
-/// If --device names the GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and
-/// `note` is called on this thread. Throws the first failure if no GPU is left, and the error of a GPU that hangs.
+/// If --device names the GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out,
+/// and `note` is called on this thread. Throws the first failure if no GPU is left, and the error of a GPU that hangs.
 std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
                                   const std::function<void(const std::string&)>& note);
 

@@ -54,7 +54,7 @@ SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& fi
     throw Error(ErrorCode::kUsage, "--verify-output has no meaning with --debug: the output is more than the lines");
   }
   facts.machine.gpu = UsesGpu();
-  if (facts.machine.gpu) facts.machine.gpus = WantedGpus(gpus, spec.limits, facts.input.expected);
+  if (facts.machine.gpu) facts.machine.gpus = WantedGpus(gpus, spec.limits, facts.input.bytes);
   // If the header is known, a key that names no column is refused here, before any work.
   open.ordered.ReadHeader(open.inputs.header());
   ShareMemory();

@@ -24,8 +24,8 @@ constexpr std::uint32_t kLanesOfGpu = 2;
 /// How many bytes a block in a temp file takes at most in addition to its records.
 constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
 /// The sizes of buffers for a piece of the input on its way to a GPU. A batch is a whole number of such pieces. If a
-/// piece belonged to two batches, its checksum would be computed in two parts. A piece of lines is still in the cache of
-/// the core when the core finds the ends of its lines. Fixed records go through a smaller buffer (kReadCache).
+/// piece belonged to two batches, its checksum would be computed in two parts. A piece of lines is still in the cache
+/// of the core when the core finds the ends of its lines. Fixed records go through a smaller buffer (kReadCache).
 /// data/bench/NOTES.md has the rates.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack, kMaxLinesBlock = 2 * kMiB + kReadSlack;
 /// How many bytes stay in the private cache of a core. Sizes from half to twice of this are equally fast.
@@ -62,11 +62,12 @@ std::uint64_t LargestRecord(const PlanFacts& facts, const MemoryShares& shares) 
 /// Returns how many blocks of `block` bytes the ring of buffers for reading has.
 std::uint64_t RingBlocks(const PlanFacts& facts, std::uint64_t memory, std::uint64_t block, unsigned threads) {
   if (!facts.machine.gpu) return 2 * threads + 2;
-  if (!facts.input.rereadable) return std::clamp<std::uint64_t>(memory / 2 / block, 8, std::max<std::uint64_t>(8, 1024 * kMiB / block));
+  const auto blocks_of = [&](std::uint64_t bytes, std::uint64_t least, std::uint64_t most) {
+    return std::max(least, std::min(bytes, most) / block);
+  };
+  if (!facts.input.rereadable) return blocks_of(memory / 2, 8, 1024 * kMiB);
   // The ring should have room for the bytes that a disk delivers while the CUDA context is opened: 0.4 s at 3 GB/s.
-  constexpr std::uint64_t kMostRing = 1280 * kMiB;
-  const std::uint64_t blocks = std::clamp<std::uint64_t>(memory / 8 / block, 4, std::max<std::uint64_t>(4, kMostRing / block));
-  return std::min(blocks, std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
+  return std::min(blocks_of(memory / 8, 4, 1280 * kMiB), std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
 }
 
 [[noreturn]] void TooLittleForRecords(const PlanFacts& facts, const MemoryShares& shares) {
@@ -82,11 +83,11 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   const std::uint64_t memory = shares.memory;
   const std::uint64_t stride = LeastRecordBytes(shares.layout);
   Ring ring;
-  ring.block_bytes = std::max(RoundUp(stride + kReadSlack, kPage),
-                              std::clamp(memory / 64 / kPage * kPage, kMinBlock,
-                                         !gpu    ? 2 * kMiB
-                                         : fixed ? kMaxReadBlock
-                                                 : kMaxLinesBlock));
+  ring.block_bytes =
+      std::max(RoundUp(stride + kReadSlack, kPage), std::clamp(memory / 64 / kPage * kPage, kMinBlock,
+                                                               !gpu                             ? 2 * kMiB
+                                                               : fixed || shares.layout.keyed() ? kMaxReadBlock
+                                                                                                : kMaxLinesBlock));
   ring.max_record = LargestRecord(facts, shares);
   ring.grows = facts.asked.grows && !fixed;
   // The reading threads also compute checksums, which takes longer than reading from memory. The lanes of a GPU need
@@ -106,7 +107,8 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   if (gpu && rereadable && !facts.input.direct && !shares.layout.keyed()) {
     // Every GPU has a bus, and a disk is slower than one bus. A lane keeps a few blocks until they are copied.
     constexpr std::uint64_t kLeastBlocks = 8;
-    ring.parts = static_cast<unsigned>(std::clamp<std::uint64_t>(ring.blocks / kLeastBlocks, 1, facts.machine.gpus));
+    const std::uint64_t most = std::min(facts.machine.gpus, ring.threads);
+    ring.parts = static_cast<unsigned>(std::clamp<std::uint64_t>(ring.blocks / kLeastBlocks, 1, most));
     ring.blocks -= ring.blocks % ring.parts;
   }
   // --check also keeps the line before the current one.
@@ -502,7 +504,7 @@ class Planner {
   std::uint64_t MostRuns() const {
     if (!lines()) return plan_.runs;
     const std::uint64_t bytes = facts_.input.bytes;
-    return bytes / SlotRecords(shares_.layout, plan_.slot_bytes) + 2 * (bytes / plan_.batch_bytes) + 1;
+    return bytes / SlotRecords(shares_.layout, plan_.slot_bytes) + 2 * (bytes / plan_.batch_bytes) + plan_.ring.parts;
   }
 
   /// Returns the memory that describes runs and their blocks while they are merged.

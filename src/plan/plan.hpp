@@ -20,7 +20,8 @@ struct Ring {
   /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into such a buffer, and
   /// copies the bytes to a block from there. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
-  /// The number of places of the input that are read at the same time. Each has an equal part of the blocks and threads.
+  /// The number of places of the input that are read at the same time. Each has an equal part of the blocks and
+  /// threads.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }

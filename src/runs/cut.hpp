@@ -54,15 +54,15 @@ struct Cursor {
   /// A sample of a run that is in memory as a whole: a record of the run, and the offset of its end.
   struct Sample {
     std::uint64_t end = 0;
-    std::uint64_t word = 0;       ///< the first bytes of the key; samples with different words are in the order of words
-    RecordSpan record;            ///< lies in `copy` or in the run; empty: the run ends here
+    std::uint64_t word = 0;  ///< the first bytes of the key; samples with different words are in the order of words
+    RecordSpan record;       ///< lies in `copy` or in the run; empty: the run ends here
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
   std::deque<Sample> samples;  ///< samples after `taken`, in the order of the run; used only if all runs are in memory
   // The following members belong to the window that is being chosen now.
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
-  std::size_t passed = 0;  ///< the number of samples that come before the cut
+  std::size_t passed = 0;               ///< the number of samples that come before the cut
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
   /// Skips the first `bytes` bytes of the run, because an earlier process has merged them. They must be whole records.
@@ -102,13 +102,13 @@ struct WindowPieces {
 /// If all runs are in memory, samples of the runs show where to cut (CutBySamples). One search of all runs then makes a
 /// full window, also if a single run has all of the smallest keys.
 ///
-/// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that it has in memory, up to a limit: its share of the
-/// window. Among the runs that have more records after their offer, the smallest last key of an offer is the cut. Run j
-/// is the first run whose offer ends with this key, and it gives its whole offer. Runs before j give their keys <= the
-/// cut, and runs after j their keys < the cut. Equal keys therefore keep the order of the runs, and later windows have
-/// no smaller key. The share of j grows each round, so that a window also becomes full if one run has all of the
-/// smallest keys. If the next line of a run is longer than its share, the run offers nothing, and the key of this line
-/// counts as its last offered key.
+/// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that
+/// it has in memory, up to a limit: its share of the window. Among the runs that have more records after their offer,
+/// the smallest last key of an offer is the cut. Run j is the first run whose offer ends with this key, and it gives
+/// its whole offer. Runs before j give their keys <= the cut, and runs after j their keys < the cut. Equal keys
+/// therefore keep the order of the runs, and later windows have no smaller key. The share of j grows each round, so
+/// that a window also becomes full if one run has all of the smallest keys. If the next line of a run is longer than
+/// its share, the run offers nothing, and the key of this line counts as its last offered key.
 class Cutter {
  public:
   /// `backend` reads the runs that are in GPU memory. If there are no such runs, it is not used.
@@ -169,8 +169,8 @@ class Cutter {
 
   /// Chooses the window by samples: the cut is a sample. Each run gives its records before the cut. They end after the
   /// last sample of the run that comes before the cut, and before the next sample, so the next samples of all runs
-  /// limit the size of the window. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes, for
-  /// example because records are very long.
+  /// limit the size of the window. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes,
+  /// for example because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -181,8 +181,11 @@ class Cutter {
     }
     // With this distance between samples, a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    constexpr std::uint64_t kLeastRecords = 16;  // reading samples must cost little beside reading all records
-    if (step < (layout_.fixed() ? kLeastRecords * layout_.stride : 1)) return 0;
+    // Reading samples must cost little beside reading all records.
+    constexpr std::uint64_t kLeastSamples = 16;
+    for (const std::size_t run : heads_) {
+      if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
+    }
     std::uint64_t most = 0;  // the largest size that the window can have
     for (const std::size_t run : heads_) {
       if (!HasSample(run, 0, step)) return 0;
@@ -246,8 +249,8 @@ class Cutter {
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples, `step` bytes apart, of all runs that have few. Reads the runs in GPU memory in a single call. A
-  /// place where the record is longer than the bytes read there gives no sample.
+  /// Takes more samples, `step` bytes apart, of all runs that have few. Reads the runs in GPU memory in a single call.
+  /// A place where the record is longer than the bytes read there gives no sample.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -275,8 +278,8 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last record of [from, end) to the samples of a run. A record begins at `base`. `copy` has the bytes if the
-  /// run is in GPU memory.
+  /// Adds the last record of [from, end) to the samples of a run. A record begins at `base`. `copy` has the bytes if
+  /// the run is in GPU memory.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});

@@ -335,7 +335,8 @@ std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const st
   std::uint64_t room = part_bytes;
   for (InputRange range : ranges) {
     while (range.bytes > room && divided.size() < parts) {
-      const std::uint64_t bytes = layout.fixed() ? room / unit * unit : LineEndAfter(inputs, range, room, layout, memory);
+      const std::uint64_t bytes =
+          layout.fixed() ? room / unit * unit : LineEndAfter(inputs, range, room, layout, memory);
       if (bytes > 0) divided.back().push_back({range.input, range.offset, bytes});
       range.offset += bytes;
       range.bytes -= bytes;

@@ -115,8 +115,8 @@ std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const st
                                                   const RecordLayout& layout, unsigned parts, HostMemory& memory);
 
 /// Sorts all batches of `feeders` on the job's backend and adds the runs to `runs`, in input order. Each feeder reads
-/// another part of the input. After an exception, `runs` holds the runs that are complete. The caller must then drop the
-/// runs that are in the memory of a lost GPU.
+/// another part of the input. After an exception, `runs` holds the runs that are complete. The caller must then drop
+/// the runs that are in the memory of a lost GPU.
 void FormRuns(Job& job, std::vector<std::unique_ptr<BatchFeeder>>& feeders, std::vector<Run>& runs);
 
 }  // namespace gpusort

@@ -35,16 +35,14 @@ says 'error: GPU memory of [0-9.]* MiB is too small for lines of 4194304 bytes (
 # Several GPUs: all of them, some, and one that is lost.
 backend() { [ "$(sed -n 's/.*"backend": *"\([^"]*\)".*/\1/p' stats.json)" = "$1" ] || fail "not by $1: $(cat stats.json)"; }
 export STAND_IN_GPUS=3
-expect 0 gpu --device gpu --gpu-memory 32M --stats stats.json in.log out.log
+expect 0 gpu --device gpu:0,1,2 --gpu-memory 32M --stats stats.json in.log out.log
 same want.log out.log
 backend 'fake GPU 0 + fake GPU 1 + fake GPU 2'
 expect 0 gpu --device gpu:2,0 --stats stats.json --type u64 in.u64 out.u64
 same want.u64 out.u64
 backend 'fake GPU 2 + fake GPU 0'
-STAND_IN='one lost' expect 0 gpu --device gpu --stats stats.json in.log out.log
-says 'warning: GPU 1 failed: fake: illegal address; going on without it'
-same want.log out.log
-backend 'fake GPU 0 + fake GPU 2'
+STAND_IN='one lost' expect 7 gpu --device gpu:0,1,2 --stats stats.json in.log out.log
+says 'error: fake: illegal address'
 unset STAND_IN_GPUS
 ln -s "$bin/gpusort" sort
 GPUSORT_CUDA_MODULE=$module GPUSORT_DEVICE=gpu LC_ALL=C ./sort in.log | cmp - want.log || fail 'as sort'

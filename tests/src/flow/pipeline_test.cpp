@@ -1,7 +1,6 @@
 #include "flow/pipeline.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>

@@ -314,9 +314,10 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
     std::uint64_t many_bytes;
     const char* opened;
   };
-  for (const Case& c : {Case{"gpu", 1 << 30, "0"}, Case{"gpu", 1000, "0,1,2,3"}, Case{"auto", 1 << 30, "0"}, Case{"auto", 1000, "0,1,2,3"},
-                        Case{"gpu:3", 0, "3"}, Case{"gpu:3,1", 0, "1,3"}, Case{"gpu:0,1,2,3", 0, "0,1,2,3"},
-                        Case{"gpu:1,4", 0, "7 fake: there is no GPU 4"}, Case{"cpu", 0, ""}}) {
+  for (const Case& c :
+       {Case{"gpu", 1 << 30, "0"}, Case{"gpu", 1000, "0,1,2,3"}, Case{"auto", 1 << 30, "0"},
+        Case{"auto", 1000, "0,1,2,3"}, Case{"gpu:3", 0, "3"}, Case{"gpu:3,1", 0, "1,3"},
+        Case{"gpu:0,1,2,3", 0, "0,1,2,3"}, Case{"gpu:1,4", 0, "7 fake: there is no GPU 4"}, Case{"cpu", 0, ""}}) {
     FakeGpuPlan plan;
     plan.gpus = 4;
     EXPECT_EQ(opened(plan, c.device, c.many_bytes), c.opened) << c.device;
@@ -349,6 +350,22 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
   EXPECT_TRUE(Made(job) == expected);
   EXPECT_TRUE(NotesSay("no GPU: GPU 1 gave no sign; sorting on the CPU"));
   EXPECT_THROW(Sort(GpuArgs(job, "gpu"), gpus), Error);
+  // If fewer GPUs can be opened than the job wanted, the input is read from fewer places, so the runs have room.
+  {
+    const TempFolder folder;
+    const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
+    const Bytes input = MakeRecords(layout, 8650752 / 8 * 5, Keys::kRandom, 4);
+    WriteFile(folder / "in", input);
+    for (const int broken_gpu : {1, FakeGpuPlan::kAnyGpu}) {
+      FakeGpuPlan few;
+      few.gpus = 4;
+      few.fail_at = 0;
+      few.fails = broken_gpu;
+      Sort({"--type", "u64", "--memory", "1G", "--no-fsync", "--log-level", "off", folder / "in", folder / "out"},
+           FakeGpus(few));
+      EXPECT_TRUE(ReadFile(folder / "out") == StableSorted(input, layout)) << broken_gpu;
+    }
+  }
   FakeGpuPlan none;
   none.gpus = 2;
   none.fail_at = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/lines/line_order.hpp"
+#include "line_files.hpp"
 #include "records.hpp"
 #include "sorted_runs.hpp"
 
@@ -232,6 +233,34 @@ TEST(Cutter, PassesALineThatIsLongerThanTheShareOfItsRunAtItsPlace) {
       EXPECT_TRUE(merging.Right()) << first << ", place " << static_cast<int>(place);
       // The runs have 9360 bytes of short lines, and three long lines that nearly fill a window each.
       EXPECT_LE(windows, 9u) << first << ", place " << static_cast<int>(place);
+    }
+  }
+}
+
+TEST(Cutter, CutsFullWindowsOfLinesByOneSearchEach) {
+  const LineOrder order;
+  const RecordLayout layout = MakeLineLayout('\n', order.view());
+  std::mt19937 random(3);
+  for (const bool in_turn : {false, true}) {  // the lines of a key are in one run after the other, or in all runs
+    std::vector<Bytes> runs(5);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      std::vector<std::string> lines;
+      for (int i = 0; i < 20000; ++i) {
+        const std::string key = std::to_string(in_turn ? i / 2000 : random() % 1000000) + " ";
+        lines.push_back(key + std::to_string(r) + " " + std::to_string(random()) + std::string(random() % 20, 'x'));
+      }
+      std::sort(lines.begin(), lines.end());
+      runs[r] = JoinLines(lines, '\n');
+    }
+    for (const Place place : {Place::kMemory, Place::kDevice}) {
+      Merging merging(layout, runs, std::vector<Place>(runs.size(), place), 7);
+      constexpr std::uint64_t kLimit = 200000;
+      while (merging.left() > 0) {
+        const std::uint64_t left = merging.left();
+        EXPECT_GE(merging.MergeWindow(kLimit), std::min(left, kLimit / 4 * 3)) << in_turn;
+        if (HasFailure()) return;
+      }
+      EXPECT_TRUE(merging.Right()) << in_turn;
     }
   }
 }

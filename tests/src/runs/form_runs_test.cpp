@@ -128,8 +128,14 @@ TEST(BatchFeeder, SeveralPlacesOfTheInputGiveEachRecordOnce) {
     Inputs inputs(files, names, {format}, layout, cancel);
     StageClock clock{"form runs"};
     const std::uint64_t unit = LeastRecordBytes(layout);
-    const Ring ring{65536 + kReadSlack, 24, 65536 / unit * unit, 65536, false, 3,
-                    stride == 0 ? 0 : kReadSlack + 16 * stride + random() % 5000, 3};
+    const Ring ring{65536 + kReadSlack,
+                    24,
+                    65536 / unit * unit,
+                    65536,
+                    false,
+                    3,
+                    stride == 0 ? 0 : kReadSlack + 16 * stride + random() % 5000,
+                    3};
     const auto ring_memory = std::make_shared<PinnedBuffer>(memory, ring.bytes());
     const std::vector<std::vector<InputRange>> parts = DivideRanges(inputs, inputs.Ranges(), layout, 3, memory);
     ASSERT_LE(parts.size(), 3u);
