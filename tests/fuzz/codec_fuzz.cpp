@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/codec/codec.hpp"
+#include "kernels/error.hpp"
 #include "require.hpp"
 
 namespace {

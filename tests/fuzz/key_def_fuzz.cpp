@@ -9,6 +9,8 @@
 
 #include "cli/key_def.hpp"
 #include "kernels/error.hpp"
+#include "kernels/lines/fields.hpp"
+#include "kernels/lines/line_order.hpp"
 #include "require.hpp"
 
 namespace {
