@@ -38,8 +38,9 @@ class GivenBatch : public BatchSource {
 };
 
 struct Group {
-  explicit Group(int gpus, std::uint32_t lanes_each = 1, std::uint32_t slots_each = 4) {
+  explicit Group(int gpus, std::uint32_t lanes_each = 1, std::uint32_t slots_each = 4, bool reach = true) {
     plan.gpus = gpus;
+    plan.reach = reach;
     plan.device_bytes_of[gpus - 1] = 12345;
     std::vector<std::unique_ptr<Backend>> all;
     // The device numbers need not begin at 0, and need not be in order.
@@ -96,8 +97,9 @@ TEST(GpuGroup, GivesEachGpuItsLanesAndSlots) {
   EXPECT_THROW(group.backend->MakeArena(odd, group.memory), Error);
 }
 
-TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
-  Group group(3);
+/// `reach` is true if the GPUs can read each other's memory.
+void SortMergeAndSearch(bool reach) {
+  Group group(3, 1, 4, reach);
   std::vector<std::unique_ptr<Lane>> lanes;
   std::vector<std::unique_ptr<SortedRecords>> runs;
   std::vector<Piece> pieces;
@@ -144,7 +146,9 @@ TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
     EXPECT_EQ(counts[i], before) << "range " << i;
   }
   ranges[0].device = 77;
-  EXPECT_THROW(group.backend->BytesBefore(ranges, cut), Error);
+  if (!reach) {
+    EXPECT_THROW(group.backend->BytesBefore(ranges, cut), Error);
+  }
 
   std::array<std::byte, 5 * 8> read;
   std::vector<SlotRead> reads;
@@ -155,7 +159,13 @@ TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
   group.backend->Read(reads);
   for (const SlotRead& one : reads) EXPECT_TRUE(std::equal(one.out.begin(), one.out.end(), one.data));
   reads[0].device = 77;
-  EXPECT_THROW(group.backend->Read(reads), Error);
+  if (!reach) {
+    EXPECT_THROW(group.backend->Read(reads), Error);
+  }
+}
+
+TEST(GpuGroup, SortsMergesAndSearchesInAnyMemory) {
+  for (const bool reach : {true, false}) SortMergeAndSearch(reach);
 }
 
 TEST(GpuGroup, CancelsAllOfThem) {
