@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -104,7 +105,9 @@ class Checkpoints {
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t written = 0;  ///< the number of checkpoint intervals of which all windows are written
+    std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
+    /// The numbers of later intervals, counted from 1, whose windows are written. An interval without windows ends early.
+    std::set<std::uint64_t> ended;
     bool lost = false;          ///< true: an exception destroyed a window before it was written
   };
   /// A checkpoint that was begun and is not saved yet.
@@ -115,11 +118,12 @@ class Checkpoints {
   };
 
   /// Begins a checkpoint interval, and returns the token that its windows share. When the last window of the interval
-  /// is destroyed, the token adds the interval to Signal::written.
+  /// is destroyed, the token counts the interval as written.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);
-              signal->written = std::max(signal->written, number);
+              signal->ended.insert(number);
+              while (signal->ended.erase(signal->written + 1) > 0) ++signal->written;
               signal->changed.notify_all();
             }};
   }

@@ -122,7 +122,11 @@ class WindowMerge {
   void Cut() {
     Cutter cutter(job_.layout, *job_.backend, cursors_);
     std::uint64_t offset = sink_->begin(), number = 0;
-    while (!sink_->enough()) {
+    const auto merged = [this] {
+      const std::lock_guard lock(read_ahead_.mutex());
+      return all_merged();
+    };
+    while (!sink_->enough() && !merged()) {
       if (checkpoints_) checkpoints_->BeforeCut(number, offset, cursors_);
       std::shared_ptr<Task> task = CutWindow(cutter, number, offset);
       if (task == nullptr) break;
@@ -145,10 +149,6 @@ class WindowMerge {
 
   /// Returns the next window, or null if all records are merged.
   std::shared_ptr<Task> CutWindow(Cutter& cutter, std::uint64_t number, std::uint64_t offset) {
-    {
-      const std::lock_guard lock(read_ahead_.mutex());
-      if (all_merged()) return nullptr;
-    }
     auto task = std::make_shared<Task>();
     Window& window = task->window;
     // The buffer comes first: a later window must never hold blocks that an earlier window waits for.
