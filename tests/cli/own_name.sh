@@ -187,7 +187,7 @@ LC_ALL=en_US.UTF-8
 sort words >sorted
 expect 0 "$g" --locale -c sorted
 expect 1 "$g" --locale -c words.c
-says "words.c: not sorted: line $(sort -c words.c 2>&1 | cut -d: -f3) (byte [0-9]*) orders"
+says "words.c: not sorted: line $(sort -c words.c 2>&1 | cut -d: -f3) (byte [0-9]*) sorts before the previous one"
 in_locale -m sorted sorted
 expect 3 "$g" --locale -m -o out sorted words.c
 says 'words.c: not sorted: the line'
