@@ -51,10 +51,10 @@ void SortLanes(T* p, std::uint64_t lanes) {
 }
 template <typename T>
 void Sort(T* p, std::uint64_t n) {
-  SortLanes<hn::detail::TraitsLane<hn::detail::OrderAscending<T> > >(p, n);
+  SortLanes<hn::detail::TraitsLane<hn::detail::OrderAscending<T>>>(p, n);
 }
 void Sort(Entry* p, std::uint64_t n) {
-  SortLanes<hn::detail::Traits128<hn::detail::OrderAscending128> >(reinterpret_cast<std::uint64_t*>(p), 2 * n);
+  SortLanes<hn::detail::Traits128<hn::detail::OrderAscending128>>(reinterpret_cast<std::uint64_t*>(p), 2 * n);
 }
 #endif
 
