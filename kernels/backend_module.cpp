@@ -68,11 +68,14 @@ auto WithDriver(Call call) {
   }
 }
 
+/// The folder in which the kernel's driver has an entry for each GPU.
+constexpr char kGpuFolder[] = "/proc/driver/nvidia/gpus";
+
 /// Returns the names of the GPUs as the kernel's driver reports them, for messages to people.
 std::vector<std::string> NamesOfGpus() {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& folder : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+  for (const auto& folder : std::filesystem::directory_iterator(kGpuFolder, none)) {
     std::ifstream facts(folder.path() / "information");
     for (std::string line; std::getline(facts, line);) {
       constexpr char kBlank[] = " \t";
@@ -91,7 +94,7 @@ std::vector<std::string> NamesOfGpus() {
 
 unsigned PresentGpus() {
   std::error_code none;
-  const std::filesystem::directory_iterator folder("/proc/driver/nvidia/gpus", none);
+  const std::filesystem::directory_iterator folder(kGpuFolder, none);
   return static_cast<unsigned>(std::distance(begin(folder), end(folder)));
 }
 

@@ -67,6 +67,10 @@ std::string QuoteWord(std::string_view text) {
   return quoted + (utf8 ? "\xE2\x80\x99" : "'");
 }
 
+std::string QuoteFront(std::string_view text, std::size_t most) {
+  return QuoteWord(text.substr(0, most)) + (text.size() > most ? "..." : "");
+}
+
 std::string QuoteShell(std::string_view text) {
   // A text with a single quote is in double quotes, unless it has a character that is special in double quotes.
   if (text.find('\'') != text.npos && text.find_first_of("\"$\\`! ") == text.npos && IsPrintable(text)) {

@@ -33,7 +33,7 @@ std::uint64_t FieldsFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scr
 
 std::string LineHint(const std::string& key, const std::string& record) {
   constexpr std::size_t kMost = 100;
-  return "; a record without it is " + QuoteWord(record.substr(0, kMost)) + (record.size() > kMost ? "..." : "") +
+  return "; a record without it is " + QuoteFront(record, kMost) +
          (key.starts_with('~') ? "" : "; -t CHAR says what separates the fields");
 }
 

@@ -59,7 +59,7 @@ struct KeyTally {
   /// `untimed_line` is the first of them.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// The number of lines of one kind in a log, and the beginning of the first such line.
+  /// The number of lines of a log, or of statements or tables of a dump, of one kind, and the beginning of the first.
   struct Lines {
     std::uint64_t count = 0;
     std::string first;

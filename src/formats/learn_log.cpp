@@ -77,7 +77,7 @@ Sample SampleOf(std::string_view front, bool any_line) {
 
 std::string ShownLine(std::string_view line) {
   constexpr std::size_t kMost = 100;
-  return QuoteWord(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "");
+  return QuoteFront(line, kMost);
 }
 
 /// A form of times at a place in the line, and the lines of the sample that have a time of the form there.

@@ -202,7 +202,7 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
     if (!time.instant) continue;
     constexpr std::size_t kMost = 60;
     const std::string fraction(time.instant->fraction);
-    text += "; " + QuoteWord(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "") + " is " +
+    text += "; " + QuoteFront(line, kMost) + " is " +
             absl::FormatTime("%Y-%m-%dT%H:%M:%S", absl::FromUnixSeconds(time.instant->seconds), absl::UTCTimeZone()) +
             (fraction.empty() ? "" : "." + fraction) + "Z";
     break;

@@ -413,45 +413,30 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     "--explain shows the times that were found, and --time gives others",
                     Counted(tally.untimed_lines, "line"), QuoteWord(tally.untimed_line)));
   }
-  if (tally.impossible_lines.count > 0) {
-    lines.push_back(fmt::format(
-        "a time that does not exist stands in {}, the first is {}; such lines were taken for parts of the records "
-        "before them",
-        Counted(tally.impossible_lines.count, "line"), QuoteWord(tally.impossible_lines.first)));
-  }
-  if (tally.other_form_lines.count > 0) {
-    lines.push_back(fmt::format(
-        "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
-        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
-        "forms with --time",
-        Counted(tally.other_form_lines.count, "line"), QuoteWord(tally.other_form_lines.first)));
-  }
+  // `text` has a place for the number of lines, and a place for the first line.
+  const auto tell = [&lines](const KeyTally::Lines& seen, std::string_view what,
+                             fmt::format_string<std::string, std::string> text) {
+    if (seen.count > 0) lines.push_back(fmt::format(text, Counted(seen.count, what), QuoteWord(seen.first)));
+  };
+  tell(tally.impossible_lines, "line",
+       "a time that does not exist stands in {}, the first is {}; such lines were taken for parts of the records "
+       "before them");
+  tell(tally.other_form_lines, "line",
+       "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
+       "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
+       "forms with --time");
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
-  if (tally.parted_inserts.count > 0) {
-    lines.push_back(
-        fmt::format("{} after other lines or with other columns, the first is {}: the rows of a table were "
-                    "sorted before and after that place, not across it",
-                    Counted(tally.parted_inserts.count, "INSERT statement"), QuoteWord(tally.parted_inserts.first)));
-  }
-  if (tally.self_references.count > 0) {
-    lines.push_back(
-        fmt::format("the foreign key of {}, the first is {}, names the table itself, and the dump does not "
-                    "turn the checks of foreign keys off: the server may refuse a row that stands before "
-                    "the row that it names",
-                    Counted(tally.self_references.count, "table"), QuoteWord(tally.self_references.first)));
-  }
-  if (tally.replacing_inserts.count > 0) {
-    lines.push_back(
-        fmt::format("REPLACE or INSERT IGNORE of {}, the first is {}, was not ordered by a primary key that "
-                    "CREATE TABLE names: if two rows have the same primary key, another one may stay",
-                    Counted(tally.replacing_inserts.count, "table"), QuoteWord(tally.replacing_inserts.first)));
-  }
-  if (tally.left_inserts.count > 0) {
-    lines.push_back(
-        fmt::format("{} without rows that are known, or after other text on the line, the first is {}: "
-                    "left in place",
-                    Counted(tally.left_inserts.count, "INSERT statement"), QuoteWord(tally.left_inserts.first)));
-  }
+  tell(tally.parted_inserts, "INSERT statement",
+       "{} after other lines or with other columns, the first is {}: the rows of a table were sorted before and after "
+       "that place, not across it");
+  tell(tally.self_references, "table",
+       "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
+       "foreign keys off: the server may refuse a row that stands before the row that it names");
+  tell(tally.replacing_inserts, "table",
+       "REPLACE or INSERT IGNORE of {}, the first is {}, was not ordered by a primary key that CREATE TABLE names: if "
+       "two rows have the same primary key, another one may stay");
+  tell(tally.left_inserts, "INSERT statement",
+       "{} without rows that are known, or after other text on the line, the first is {}: left in place");
   if (tally.lacks_year) {
     lines.push_back(
         "times without a year were taken as of the last year in which they are at most a day later than the last "

@@ -28,7 +28,7 @@ class KeyedInput {
    public:
     /// Load() reads ranges of at most `bytes` bytes.
     Buffers(HostMemory& memory, const KeyScheme& scheme, std::uint64_t bytes)
-        : encoder_(scheme.MakeEncoder()), raw_(memory, RoundUp(bytes + kReadSlack)) {}
+        : encoder_(scheme.MakeEncoder()), raw_(memory, bytes + kReadSlack) {}
 
    private:
     friend class KeyedInput;
@@ -74,20 +74,15 @@ class KeyedInput {
     Put(buffers, block);
   }
 
-  // Call the following functions only when no thread calls Load().
+  /// Returns the counts of the values in key columns so far. Call this only when no thread calls Load().
   const KeyTally& tally() const { return tally_; }
 
  private:
-  static std::uint64_t RoundUp(std::uint64_t bytes) {
-    constexpr std::uint64_t kPage = 4096;
-    return (bytes + kPage - 1) / kPage * kPage;
-  }
-
   /// Finds out how the records of the input are written. `raw` is its first range, and `size` is its size.
   void Learn(RecordSpan raw, std::uint64_t size) {
     const std::uint64_t front = std::min<std::uint64_t>(size, RecordFormat::kFrontBytes);
     if (raw.size() >= front) return cutter_.Learn(raw);
-    const HostBuffer buffer(memory_, RoundUp(front + kReadSlack));
+    const HostBuffer buffer(memory_, front + kReadSlack);
     cutter_.Learn(inputs_.Read({input_, 0, front}, {buffer.data(), buffer.size()}));
   }
 
