@@ -137,6 +137,8 @@ def damage_lines(rng, path, whole, nth=None, kind=None):
     kinds = ["structure", "name", "digit", "hash", "newline", "delete", "double", "swap", "cut", "nul", "return"]
     kind = rng.choice(kinds) if kind is None else kinds[kind % len(kinds)]
     line = bytearray(lines[at])
+    if not line:  # an earlier damage left nothing of this line
+        kind = "delete"
     classes = {"structure": rb'[{}\[\]:,"]', "name": rb"[a-z_]", "digit": rb"[0-9]", "hash": rb'[0-9a-f](?=[0-9a-f]*"}$)'}
     if kind in classes:
         # Some lines have no hash, or no digit.
