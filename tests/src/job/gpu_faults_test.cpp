@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -356,6 +357,11 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
     const RecordLayout layout = Parse({"--type", "u64", "a", "b"}).order.layout;
     const Bytes input = MakeRecords(layout, 8650752 / 8 * 5, Keys::kRandom, 4);
     WriteFile(folder / "in", input);
+    std::vector<std::uint64_t> numbers(input.size() / 8);  // StableSorted() takes half a minute for so many
+    std::memcpy(numbers.data(), input.data(), input.size());
+    std::sort(numbers.begin(), numbers.end());
+    Bytes sorted(input.size());
+    std::memcpy(sorted.data(), numbers.data(), sorted.size());
     for (const int broken_gpu : {1, FakeGpuPlan::kAnyGpu}) {
       FakeGpuPlan few;
       few.gpus = 4;
@@ -363,7 +369,7 @@ TEST_F(GpuFaults, OpensTheGpusThatAreWorthIt) {
       few.fails = broken_gpu;
       Sort({"--type", "u64", "--memory", "1G", "--no-fsync", "--log-level", "off", folder / "in", folder / "out"},
            FakeGpus(few));
-      EXPECT_TRUE(ReadFile(folder / "out") == StableSorted(input, layout)) << broken_gpu;
+      EXPECT_TRUE(ReadFile(folder / "out") == sorted) << broken_gpu;
     }
   }
   FakeGpuPlan none;
