@@ -1,8 +1,8 @@
-// The interface of the backends, which sort and merge records in memory, on CPU threads or on a GPU. All backends
-// return the same bytes. A Backend allocates one block of memory, the arena, and divides it into slots of equal size.
-// It opens Lanes. A Lane is one worker with memory of its own. One thread drives its two blocking calls, Sort and
-// Merge. Sorted records (SortedRecords) stay in the slot where the lane left them until the caller destroys them. A
-// slot is therefore either the working memory of a lane or the memory of a sorted run. Start at Lane.
+// The interface through which a job sorts and merges records in memory, on CPU threads or on a GPU (the backends). All
+// backends return the same bytes. A Backend allocates one block of memory, the arena, and divides it into buffers of
+// equal size, the slots. A Lane is one worker of a backend, with memory of its own. One thread calls its two blocking
+// functions, Sort and Merge. Sorted records (SortedRecords) stay in the slot where the lane left them until the caller
+// destroys them. A slot is therefore either the working memory of a lane or holds a sorted run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,15 @@
 
 namespace gpusort {
 
-/// Counts the host memory in use against the limit of --memory. Every large allocation on the host must be counted
-/// here, including pinned memory. Thread-safe.
+/// Counts the host memory that a job uses, and enforces the limit of the option --memory. The code that makes a large
+/// allocation on the host, including pinned memory, must count the allocation here. Thread-safe.
 class HostMemory {
  public:
-  /// `limit` is in bytes. If `elastic` is true, Reserve never fails, so that one very long line may exceed the limit.
+  /// Makes a counter with a limit of `limit` bytes. If `elastic` is true, Reserve never fails, so that one very long
+  /// line may exceed the limit.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
-  /// Adds `bytes` to the memory in use. If the sum would exceed the limit, throws Error(kOutOfMemory), unless the limit
-  /// is elastic.
+  /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed the limit. With `elastic`
+  /// (see the constructor) never throws.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
@@ -45,8 +46,8 @@ class HostMemory {
   std::atomic<std::uint64_t> peak_{0};
 };
 
-/// A page-aligned block of host memory, counted by a HostMemory. Its pages take RAM only once they are touched.
-/// Movable; the destructor frees the block.
+/// A page-aligned block of host memory, whose size counts toward the limit of a HostMemory. A page of the block takes
+/// RAM only once it is touched. Movable; the destructor frees the block.
 class HostBuffer {
  public:
   HostBuffer() = default;
@@ -66,54 +67,55 @@ class HostBuffer {
 /// The device number of the CPU and of host memory. The device number of a GPU is its CUDA ordinal: 0, 1, ...
 inline constexpr int kOnHost = -1;
 
-/// Facts about an open backend.
+/// What an open backend (the CPU, or one or more GPUs) reports about itself.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
   int device = kOnHost;  ///< the CUDA ordinal of the backend's (first) GPU
   unsigned gpus = 1;     ///< the number of GPUs of the backend; 1 on the CPU
-  /// The free memory of each GPU when the backend was opened; 0 on the CPU, whose slots are host memory.
+  /// The free memory of each GPU, in bytes, when the backend was opened. 0 for the CPU backend, which uses host memory.
   std::uint64_t device_bytes = 0;
   unsigned threads = 1;  ///< the number of host threads that sort
 
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// Describes the arena (the memory of a backend) that MakeArena allocates. Several GPUs divide the slots and lanes
-/// equally.
+/// The size and the division of the memory that Backend::MakeArena allocates (the arena). The backend divides it into
+/// slots (buffers of equal size) and lanes (workers). If a backend has several GPUs, each gets an equal number of both.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot in bytes. A slot holds one batch or one merge window: fewer than 2^32 whole records. For lines,
-  /// slot_bytes must be below 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may
-  /// have more lines.
+  /// The size of a slot (a buffer) in bytes. A slot holds one batch (the records that are sorted together) or one merge
+  /// window (the output that is merged at once): fewer than 2^32 whole records. For lines, slot_bytes must be below
+  /// 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may have more lines.
   std::uint64_t slot_bytes = 0;
-  /// The number of slots: up to two for each lane that sorts, and one for each sorted run that stays in the arena. A
-  /// CPU lane that only merges needs no slot.
+  /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two. Each sorted run
+  /// that stays in the arena needs one. A CPU lane that only merges needs none.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
   std::uint64_t batch_lines = 0;  ///< the maximum number of lines of a CPU batch; 0 means SlotRecords()
   bool grows = false;             ///< whether the CPU backend accepts a line longer than a slot, as a batch by itself
 };
 
-/// One block of the bytes of a batch, in host memory. The destructor returns the memory to its owner. All blocks of a
-/// batch together contain whole records. A fixed record never crosses the border between two blocks; a line may.
+/// One block of the input of a batch (the records that are sorted together), in host memory. The destructor returns the
+/// memory to its owner. All blocks of a batch together contain whole records. A record of fixed size never crosses the
+/// border between two blocks; a line may.
 class InputBlock {
  public:
   virtual ~InputBlock() = default;
   virtual std::span<const std::byte> bytes() const = 0;
 };
 
-/// The blocks of one batch (the records that are sorted together), in input order. Next() returns null at the end of
-/// the batch.
+/// Returns the records that are sorted together (a batch) block by block, in input order. Next() returns null after the
+/// last block.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual std::unique_ptr<InputBlock> Next() = 0;
 };
 
-/// The sorted records of one batch, in the slot (part of the backend's memory) where a lane left them. The destructor
-/// frees the slot.
+/// The sorted records of one batch (records that were sorted together), in a buffer of the backend. The destructor
+/// frees the buffer.
 class SortedRecords {
  public:
   virtual ~SortedRecords() = default;
@@ -122,14 +124,15 @@ class SortedRecords {
   bool on_device() const { return device() != kOnHost; }
   virtual std::uint64_t bytes() const = 0;
   virtual std::uint64_t records() const = 0;
-  /// Returns true if the batch was in order when it arrived. Records with equal keys count as in order.
+  /// Returns true if the records were in order before they were sorted. Records with equal keys count as in order.
   virtual bool was_sorted() const = 0;
-  /// Copies out.size() bytes of the records, from byte `offset` on, to host memory. Waits for the copy. Thread-safe.
+  /// Copies out.size() bytes of the sorted records, from byte `offset` on, to host memory. Waits for the copy.
+  /// Thread-safe.
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records that own their memory, which is a slot of the backend or a buffer. The records start at the first
-/// byte of that memory.
+/// Sorted records that own their memory: a `Memory` object with a data() function, such as a HostBuffer. The records
+/// start at data().
 template <typename Memory>
 class OwnedRecords : public SortedRecords {
  public:
@@ -157,8 +160,9 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// An input of Lane::Merge: consecutive whole records of a sorted run. In a list of pieces, the pieces of one run must
-/// be neighbours, in the order of the run. The numbers `run` must ascend in the list.
+/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the number of the run. Lane::Merge
+/// takes a list of pieces, in which the run numbers ascend and the pieces of one run follow each other in the order of
+/// the run.
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -168,7 +172,8 @@ struct Piece {
   bool on_device() const { return device != kOnHost; }
 };
 
-/// The seconds that a GPU spent on the work of one lane, as the GPU measured them.
+/// The seconds that a GPU spent on copies to the GPU (upload), kernels and copies to the host (download), as the GPU
+/// measured them.
 struct DeviceTimes {
   double upload = 0, kernels = 0, download = 0;
   DeviceTimes& operator+=(const DeviceTimes& other) {
@@ -179,37 +184,37 @@ struct DeviceTimes {
   }
 };
 
-/// One worker of a backend, with memory of its own. Only one thread at a time may use a lane, but lanes work in
-/// parallel. Sort and Merge throw three errors. After Error(kOutOfMemory) the backend is still usable. After
-/// Error(kGpuLost) no memory of the device can be read. Error(kCancelled) follows Backend::Cancel.
+/// One worker of a backend (the CPU or a GPU), with memory of its own. Only one thread at a time may use a lane, but
+/// lanes work in parallel. Sort and Merge throw three errors. After Error(kOutOfMemory) the backend is still usable.
+/// After Error(kGpuLost) no memory of the device can be read. Error(kCancelled) follows Backend::Cancel.
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Sorts all records of `source` stably. The records must fit a slot. Waits until two slots are free. Never returns
-  /// null. Throws Error(kInternal) if the batch is empty.
+  /// Sorts all records of `source` stably. The records must fit in one slot (a buffer of the backend). Waits until two
+  /// slots are free. Never returns null. Throws Error(kInternal) if `source` has no records.
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
   /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
-  /// to host memory at `out`, which must not overlap any piece. The result has at most slot_bytes bytes.
+  /// to host memory at `out`, which must not overlap any piece. The result has at most ArenaShape::slot_bytes bytes.
   virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
-  /// Returns the device times, in seconds, of all calls of Sort and Merge since the last TakeTimes. On the CPU all
-  /// times are 0.
+  /// Returns how long the GPU worked, in seconds, for all calls of Sort and Merge since the last TakeTimes. On the CPU
+  /// all times are 0.
   virtual DeviceTimes TakeTimes() { return {}; }
   /// Returns the CUDA ordinal of the GPU that the lane works on, or kOnHost.
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum size of the pinned host memory that the arena of a GPU takes, in bytes.
+/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
-/// A request to copy bytes from a slot (part of the backend's memory) to host memory.
+/// A request to copy out.size() bytes from `data`, in the memory of the backend, to host memory at `out`.
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
   int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
-/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore counts the bytes of
-/// the records that come before a given record, the cut.
+/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore searches for a given
+/// record, the cut, and counts the bytes of the records that come before the cut.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -217,10 +222,11 @@ struct SearchRange {
   int device = kOnHost;    ///< the GPU whose memory holds the records, or kOnHost
 };
 
-/// Finds a line that divides sorted runs of lines into two parts, neither of them empty. This line, the cut, is in the
-/// middle of the longest run. Returns for each run how many of its bytes come before the cut, in the order of (key,
-/// run). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on. read(begin, span) must copy the bytes from
-/// offset `begin` on into the span. `before` must do the work of Backend::BytesBefore on ranges of `data`.
+/// Divides sorted runs of lines into two parts, neither of them empty, so that each part can be merged by itself. A
+/// line in the middle of the longest run, the cut, divides the runs. Returns for each run how many of its bytes come
+/// before the cut in the order of (key, run number). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on.
+/// read(begin, span) must copy the bytes from offset `begin` on into the span. `before` must do the work of
+/// Backend::BytesBefore on ranges of `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -231,7 +237,7 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
   }
   const std::uint64_t size = bounds[longest + 1] - bounds[longest];
   const std::uint64_t middle = size / 2;
-  // Reads ever more bytes around the middle, until they contain the whole line in which the middle byte lies.
+  // Reads ever more bytes around the middle of the longest run, until they contain the whole line with the middle byte.
   std::vector<std::byte> around;
   std::uint64_t begin = 0, line = 0;
   for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
@@ -258,57 +264,64 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const BackendLimits& limits() const = 0;
-  /// Returns how many bytes one lane needs in addition to slots: device memory on a GPU, host memory on the CPU.
+  /// Returns how many bytes one lane (worker) needs in addition to slots (buffers for records): device memory on a GPU,
+  /// host memory on the CPU.
   virtual std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const = 0;
-  /// Allocates the arena, which is the memory for slots and lanes, or replaces the old arena. The caller must first
-  /// destroy all lanes and all records of the old arena. Throws Error(kOutOfMemory) if the arena does not fit.
+  /// Allocates the arena, which is the memory for slots (buffers) and lanes (workers). Replaces the arena of an earlier
+  /// call, whose lanes and records the caller must have destroyed. Throws Error(kOutOfMemory) if the arena does not
+  /// fit.
   virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
   virtual std::unique_ptr<Lane> OpenLane() = 0;
-  /// Returns how many slots are free, that is, used neither by a lane nor by a SortedRecords.
+  /// Returns how many slots (buffers of the arena) are free, that is, used neither by a lane nor by a SortedRecords.
   virtual std::uint32_t free_slots() const = 0;
   /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
-  /// Ends the pinning that Pin(data) began. A lost GPU keeps the pages pinned until the process ends.
+  /// Ends the pinning that Pin(data) began. If the GPU is lost, the pages stay pinned until the process ends.
   virtual void Unpin(void* data) = 0;
-  /// Returns for each range the size in bytes of its records that come before `cut_record`, which is in host memory.
+  /// Returns for each range of sorted records the size in bytes of the records that come before `cut_record`, which is
+  /// in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
   /// Does all copies of `reads` at once. On a GPU many short copies take about as long as one copy.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
   /// Lets the kernels of this GPU read the memory of GPU `device`. Returns false if the machine does not allow this.
-  /// Copies between the two GPUs then go through the host and are slower.
+  /// Copies between the two GPUs then go through host memory and are slower.
   virtual bool ReachInto(int /*device*/) { return false; }
-  /// Returns the largest number of bytes of device memory that were in use at one time.
+  /// Returns the largest number of bytes of GPU memory that were in use at one time.
   virtual std::uint64_t device_peak() const = 0;
-  /// Returns how many of limits().threads the system refused to start. The threads that exist do all the work.
+  /// Returns how many of the limits().threads sorting threads the system refused to start. The threads that did start
+  /// do all the work.
   virtual unsigned refused_threads() const { return 0; }
-  /// Makes every lane that waits for a slot, now or later, throw Error(kCancelled).
+  /// Makes every lane (worker) that waits for a slot (a buffer), now or later, throw Error(kCancelled).
   virtual void Cancel() = 0;
 };
 
-/// Returns true if this machine seems to have an NVIDIA GPU, that is, if a device node and the CUDA module exist. Takes
-/// microseconds, because it loads neither the driver nor the module.
+/// Returns true if this machine seems to have an NVIDIA GPU and the program can use it. Only looks for a device node
+/// such as /dev/nvidiactl and for the file of the CUDA module. Takes microseconds, because it loads neither driver nor
+/// module.
 bool GpuLikely();
-/// Returns the number of GPUs that the kernel's driver shows. CUDA may show fewer of them to this process. Takes
-/// microseconds, because it loads neither CUDA's driver nor the module. Returns 0 if the number is unknown.
+/// Returns the number of NVIDIA GPUs that the driver in the Linux kernel lists. CUDA may show fewer of them to this
+/// process. Takes microseconds, because it loads neither CUDA nor the CUDA module. Returns 0 if the number is unknown.
 unsigned PresentGpus();
-/// Returns how to install the CUDA module if the machine has a GPU and no module, otherwise an empty string.
+/// Returns advice on how to install the CUDA module (the part of gpusort for GPUs) if the machine has a GPU but no
+/// module. Otherwise returns an empty string.
 std::string WhyGpuIsUnused();
 /// Returns one line for each backend, for --version: its name, or why it is missing. Loads no driver and no module.
 std::vector<std::string> ListBackends();
 /// Opens the CPU backend with `threads` threads. 0 means one thread for each core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
-/// Returns the LaneBytes() of a CPU backend with `threads` threads.
+/// Returns what LaneBytes() of a CPU backend with `threads` threads would return. Opens no backend.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
 /// Returns the number of GPUs that CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
-/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device or the CUDA module of
-/// this version is missing. A GPU counts as lost if opening it, or a later wait for it, takes longer than `timeout`.
+/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device is missing, or the CUDA
+/// module of the program's version. A GPU counts as lost if opening it, or a later wait for it, takes longer than
+/// `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
-/// Returns one backend that works on all `gpus`, in this order. A single GPU is returned unchanged. Enables direct
-/// copies between the GPUs if the machine allows them.
+/// Returns one backend that works on all `gpus`, in this order. If there is only one GPU, returns its backend
+/// unchanged. Enables direct copies between the GPUs if the machine allows them.
 std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
 /// The type of a function for the case that a call into the driver of a GPU does not return. Another thread calls the
 /// function with the message for the user. The stuck call cannot be ended, so the function must end the process.
@@ -316,8 +329,8 @@ using StuckDriverHandler = void (*)(const std::string& why);
 /// Sets the handler of a stuck driver. Call this before a backend is opened. Without a handler, a job whose driver is
 /// stuck waits for ever.
 void OnStuckDriver(StuckDriverHandler handler);
-/// Returns true if a GPU has not answered within the timeout and may still be working. The process must then exit
-/// without waiting for the GPU.
+/// Returns true if a GPU has not answered within its timeout. Its kernels may still be running, so the process must
+/// exit without waiting for the GPU.
 bool AGpuHangs();
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
 // The exception of gpusort and the exit codes of the programs. The code that detects an error throws it, with path and
-// offset in the message. The stages of a job, lanes (backend workers) with a fallback, and main() catch it. Start at
+// offset in the message. Three places catch it: the stages of a job, code that has a fallback, and main(). Start at
 // ErrorCode.
 #pragma once
 
@@ -32,13 +32,13 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Error(kGpuLost) about one GPU that fails but does not hang. Other GPUs can still be opened.
+/// The Error(kGpuLost) about one GPU that failed but does not hang. Other GPUs can still be opened.
 class GpuLost : public Error {
  public:
   explicit GpuLost(const std::string& message) : Error(ErrorCode::kGpuLost, message) {}
 };
 
-/// Error(kIntegrity) about data that gpusort itself computed. The cause is the GPU, the CPU core or the RAM that
+/// The Error(kIntegrity) about data that gpusort itself computed. The cause is the GPU, the CPU core or the RAM that
 /// computed the data, and never the input or a disk.
 class WrongResult : public Error {
  public:

@@ -1,5 +1,5 @@
-// Shared objects that the program loads only when needed: the CUDA backend and the codecs. A module exports one
-// function, which returns a struct of function pointers. The first member of the struct is the module's version, a
+// Shared libraries that the program loads only when needed (modules): the CUDA backend and the codecs. A module exports
+// one function, which returns a struct of function pointers. The first member of the struct is the module's version, a
 // `const char*`. A loaded module stays loaded. Start at Module.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// A module that may or may not exist on this machine.
+/// A shared library that the program loads when needed. The library may be missing on this machine.
 class Module {
  public:
   struct Description {
@@ -24,15 +24,16 @@ class Module {
   };
   explicit Module(Description description) : about_(std::move(description)) {}
 
-  /// Returns the path of the module. If the module is missing, returns an empty string and, unless `why` is null, sets
-  /// `why` to a message. The message lists the searched paths, and the error if a path could not be read.
+  /// Returns the path of the module's file. If the file is missing, returns an empty string and, unless `why` is null,
+  /// sets `why` to a message. The message lists the searched paths, and the error if a path could not be read.
   std::string Find(std::string* why = nullptr) const;
   /// Loads the module and returns the struct of its function pointers. Throws Error with the reason, for example that
   /// the version differs. A second call returns the same pointer. Thread-safe.
   const void* Load() const;
 
  private:
-  /// Returns the paths to search. Sets `error` to the errno if the folder of the program cannot be found.
+  /// Returns the paths where the module's file may be. Sets `error` to the errno if the folder of the program cannot be
+  /// found.
   std::vector<std::string> Places(int& error) const;
   [[noreturn]] void Fail(const std::string& why) const { throw Error(about_.error, why); }
 

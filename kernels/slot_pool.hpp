@@ -1,5 +1,6 @@
-// The free slots and lane numbers of an arena (the memory of a backend), for the CPU and the CUDA backend. A lane that
-// sorts waits here until slots are free. Start at SlotPool::TakeTwo.
+// The free slots (buffers of equal size) and the free lane numbers of an arena, which is the memory of a backend. Used
+// by the CPU and the CUDA backend. A lane (worker) that sorts waits here until slots are free. Start at
+// SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +19,8 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// Owns one slot. The destructor frees the slot. The object keeps the pool, and the arena that derives from it,
-  /// alive.
+  /// Owns one slot (a buffer of the pool). The destructor frees the slot. The object keeps the pool, and the arena that
+  /// derives from the pool, alive.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -36,7 +37,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns one lane number of the arena. The destructor frees the number.
+  /// Owns one of the numbers that lanes (workers) have in an arena (the memory of a backend). The destructor frees the
+  /// number.
   class Seat {
    public:
     explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -50,7 +52,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Makes a pool in which all slots are free. Slot 0 is taken first, and later the slot that was freed last.
+  /// Makes a pool in which all slots (buffers) and lane numbers are free. Slot 0 is taken first. Later, the slot that
+  /// was freed last is taken first.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -58,8 +61,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots and takes both at once. No two lanes can therefore each hold one slot
-  /// and wait for the other slot. Throws Error(kCancelled) after Cancel.
+  /// Waits for two free slots (buffers) and takes both at once. It is therefore impossible that two threads each hold
+  /// one slot and wait for the other slot. Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");
@@ -77,7 +80,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(free_.size());
   }
-  /// Makes every lane that waits for slots, now or later, throw Error(kCancelled).
+  /// Makes every thread that waits for slots (buffers), now or later, throw Error(kCancelled).
   void Cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -88,7 +91,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all lanes, because a single lane might need more slots than are free, and sleep again.
+    // Wakes all threads that wait. A single thread might need more slots than are free and sleep again, although
+    // another thread could continue.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {
@@ -112,11 +116,11 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   std::vector<std::uint32_t> free_, free_lanes_;
 };
 
-/// Sorted records in the slot where a lane left them.
+/// Sorted records in a slot, the buffer of the pool into which they were sorted.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
-/// The part of Backend that the CPU and the CUDA backend share. `Arena`, the memory of the backend, must derive from
-/// SlotPool.
+/// The part of Backend that the CPU and the CUDA backend share. `Arena` is the class of the backend's memory and must
+/// derive from SlotPool.
 template <typename Arena>
 class ArenaBackend : public Backend {
  public:
@@ -125,11 +129,11 @@ class ArenaBackend : public Backend {
     const auto fail = [](const char* why) { throw Error(ErrorCode::kInternal, why); };
     const std::uint64_t least = LeastRecordBytes(shape.layout);
     if (shape.slot_bytes < least) fail("a slot holds no record");
-    // Rows and offsets of lines are 32-bit numbers.
+    // The number of a record in a slot is a 32-bit number, and so is the offset of a line.
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");
-    // Frees the old arena first, because the memory limit has no room for two arenas.
+    // Frees the old arena before it allocates the new one, because the memory limit has no room for two.
     arena_.reset();
     arena_ = NewArena(shape, memory);
     if (cancelled_) arena_->Cancel();

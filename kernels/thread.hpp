@@ -1,5 +1,5 @@
 // Starts threads that receive no signals, and protects steps that a signal must not interrupt. All threads are started
-// by StartThread and RunBeside, except those of the header library.
+// by StartThread and RunBeside, except those of the public headers (<gpusort/...>).
 #pragma once
 
 #include <sched.h>
@@ -18,11 +18,11 @@
 
 namespace gpusort {
 
-/// The signals that report a fault of the running thread, and the signal of abort(). Blocking them is useless: a
-/// blocked fault ends the process without running the handler.
+/// The signals that report a fault of the running thread, and the signal of abort(). Blocking them is useless: if a
+/// fault happens while its signal is blocked, the process ends without running the handler.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
-/// Returns all signals except kFaultSignals.
+/// Returns the set of all signals except kFaultSignals.
 inline sigset_t AllSignals() {
   sigset_t all;
   sigfillset(&all);
@@ -31,7 +31,7 @@ inline sigset_t AllSignals() {
 }
 
 /// Blocks all signals in this thread while the object lives. Threads started in that time never receive signals. Only
-/// the main thread handles signals, and it blocks them while it publishes the output.
+/// the main thread handles signals, and it blocks them while it gives the output file its name.
 class SignalBlock {
  public:
   SignalBlock() {
@@ -46,7 +46,8 @@ class SignalBlock {
   sigset_t before_;
 };
 
-/// Calls `call`, a system call, again until no signal interrupts it. Returns the result of the last call.
+/// Makes the system call `call`, and repeats it while a signal interrupts it (EINTR). Returns the result of the last
+/// call.
 template <typename Call>
 auto Uninterrupted(Call call) {
   auto result = call();
@@ -72,14 +73,14 @@ std::string StartThread(Threads& threads, Body body) {
   }
 }
 
-/// Runs `body` in a new thread. If the system refuses the thread, `body` runs in get() or wait() of the returned
-/// future.
+/// Runs `body` in a new thread. If the system refuses the thread, `body` runs in the thread that calls get() or wait()
+/// of the returned future.
 inline std::future<void> RunBeside(const std::function<void()>& body) {
   const SignalBlock block;
   return std::async(std::launch::async | std::launch::deferred, body);  // a copy of body, which may run later
 }
 
-/// Returns how many cores this process may run on.
+/// Returns on how many cores this process may run.
 inline unsigned AvailableCores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));

@@ -1,19 +1,20 @@
-// Three searches for a co-rank: the number of items from list a among the first k items of the stable merge of a[0, m)
-// and b[0, n). All three return the same number after O(log min(m, n)) steps. TextbookCoRank moves two cursors and
-// checks both sides, BranchFreeCoRank selects instead of branching, and WideCoRank lets many lanes of a warp compare at
-// the same time. Index is the unsigned type of the arithmetic; 32 bits are enough in a tile. Sources: Hwu, Kirk and El
-// Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for
-// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
+// Three searches for a co-rank. The co-rank of k is the number of items from list `a` among the first k items of the
+// stable merge of a[0, m) and b[0, n). All three searches return the same number after O(log min(m, n)) steps.
+// TextbookCoRank moves two cursors and checks both sides, BranchFreeCoRank selects instead of branching, and in
+// WideCoRank many threads of a warp compare at the same time. Index is the unsigned type of the arithmetic; 32 bits are
+// enough for lists in shared memory. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th
+// ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl
+// and Bader, GPU Merge Path, ICS 2012.
 #pragma once
 
 #include "gpusort/host_device.hpp"
 
 namespace gpusort::classic {
 
-/// Finds the co-rank of k as the textbook of Hwu, Kirk and El Hajj does. The co-rank is the i for which the first k
-/// merged items are i items of a and j = k - i items of b. Then a[i - 1] <= b[j] and b[j - 1] < a[i]. The search starts
-/// with the largest possible i. While a condition fails, i moves half of the way to its lower or upper bound. Takes at
-/// most 2 comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1 steps, rounded up.
+/// Returns the co-rank i of k: the first k merged items are i items of `a` and j = k - i items of `b`. Searches as the
+/// textbook of Hwu, Kirk and El Hajj does, for the i with a[i - 1] <= b[j] and b[j - 1] < a[i]. Starts with the largest
+/// possible i. While a condition fails, i moves half of the way to its lower or upper bound. Takes at most 2
+/// comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1 steps, rounded up.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index i = k < m ? k : m;
@@ -37,9 +38,9 @@ GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB 
   }
 }
 
-/// Finds the co-rank of k with one comparison a step. The number of steps does not depend on the keys, so the threads
-/// of a warp that search lists of the same length stay together. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n,
-/// m + n - k) > 0.
+/// Returns the co-rank of k (the number of items of `a` among the first k merged items) with one comparison a step. The
+/// number of steps does not depend on the keys, so the threads of a warp that search lists of the same length do not
+/// diverge. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n, m + n - k) > 0.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -47,34 +48,34 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   while (count > 0) {
     const Index half = (count + 1) / 2;
     const Index i = low + half - 1;
-    // If a[i] is among the first k items, all items of a before a[i] are, too. Otherwise the search goes on in the
-    // first half, which may be one item longer than necessary.
+    // If a[i] is among the first k merged items, all items of `a` before a[i] are, too. Otherwise the search goes on in
+    // the first half, which may be one item longer than necessary.
     low += less(b[k - 1 - i], a[i]) ? 0 : half;
     count -= half;
   }
   return low;
 }
 
-/// Returns the index, below `count`, of the item that one lane (thread of a warp) compares in a step of WideCoRank. The
-/// kWide lanes cut `count` items into kWide + 1 equal parts. If there are no more items than lanes, a lane compares
-/// each item.
+/// Returns the index, below `count`, of the item that thread `lane` of a group compares in one step of WideCoRank. The
+/// items of the kWide threads cut the `count` items into kWide + 1 equal parts. If there are at most kWide items, each
+/// item has a thread that compares it.
 template <unsigned kWide, typename Index>
 GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
-/// Finds the co-rank of k as Green, McColl and Bader do. In each step kWide lanes of a warp compare one item each,
-/// which leaves one of kWide + 1 parts of the list. A warp of 32 lanes needs a fifth of the steps of a binary search.
-/// count_lanes(probe) must call probe(lane) for every lane in [0, kWide), and return how many calls returned true.
-/// (kWide + 1) times k, m and n must fit Index.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. In each step, kWide threads of
+/// a warp compare one item each, which leaves one of kWide + 1 parts of the list (Green, McColl and Bader). A warp of
+/// 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every lane in
+/// [0, kWide), and return how many calls returned true. (kWide + 1) times k, m and n must fit Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {
   Index low = k > n ? k - n : 0;
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
-    // Later lanes compare later items: if t of these items are among the first k, they are the items of the first t
-    // lanes.
+    // Threads with a higher `lane` compare later items. If t of the compared items are among the first k merged items,
+    // they are therefore the items of the first t threads.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);
@@ -87,7 +88,7 @@ GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, I
   return low;
 }
 
-/// Runs WideCoRank on one thread, with a loop instead of the lanes of a warp.
+/// Runs WideCoRank on one thread, which does the comparisons of all kWide threads in a loop.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   return WideCoRank<kWide>(k, a, m, b, n, less, [](auto probe) {

@@ -2,8 +2,8 @@
 // the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No function allocates or waits.
 // Items must be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its
 // key. BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep parts of the lists in
-// shared memory. The work of a block is in merge_phases.hpp. Start at the functions at the end of this file. Sources:
-// Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
+// shared memory. The work of one thread block is in merge_phases.hpp. Start at the functions at the end of this file.
+// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
 // Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
 #pragma once
 
@@ -20,7 +20,8 @@
 namespace gpusort::classic {
 namespace detail {
 
-/// The threads of a GPU block, as the Team that merge_phases.hpp describes.
+/// The threads of a GPU block, behind the interface (a Team) that merge_phases.hpp describes. On the CPU, a loop over
+/// thread numbers has the same interface.
 struct BlockTeam {
   template <typename Phase>
   __device__ __forceinline__ void Each(Phase phase) {
@@ -39,9 +40,9 @@ struct BlockTeam {
   };
 };
 
-// Packs the switches of a MergeConfig into a template argument of the kernels: nvcc 13 generates host code that does
-// not compile if a kernel takes the MergeConfig itself. The number of blocks is left out, so that configurations that
-// differ only in that number share one kernel.
+// Packs the switches of a MergeConfig into a number that is a template argument of the kernels, because nvcc 13
+// generates host code that does not compile if a kernel takes the MergeConfig itself. The number of blocks is left out,
+// so that configurations that differ only in that number share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -116,8 +117,10 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory: each thread finds one co-rank and merges one part of the output. If kConfig.blocks is 0,
-/// each thread merges a single part. Otherwise a block merges every kConfig.blocks-th tile.
+/// Merges in global memory: each thread finds where its part of the output begins in both lists, and merges that part.
+/// If kConfig.blocks is 0, each thread merges a single part of items_per_thread items. Otherwise the output is divided
+/// into tiles of threads * items_per_thread items, and each of the kConfig.blocks blocks merges every kConfig.blocks-th
+/// tile.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -130,27 +133,29 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory. For each tile of output (threads * items_per_thread items), a block loads a tile of
-/// each list and uses half of the loaded items. Each block merges one range of the output, tile by tile. If
-/// kConfig.blocks is 0, there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles,
-/// or for 3 with stage_output.
+/// Merges through shared memory. For each tile of output (threads * items_per_thread items), a block loads as many
+/// items of each list, because all output may come from one list. Half of the loaded items are used; the others are
+/// loaded again for the next tile. Each block merges one range of the output, tile by tile. If kConfig.blocks is 0,
+/// there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles, or for 3 with
+/// stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as TiledMerge does, but keeps unused items in shared memory and loads only as many items as were used. Every
-/// item is therefore loaded once. Needs as much shared memory as TiledMerge.
+/// Merges as TiledMerge does, but keeps the loaded items that a tile of output has not used in shared memory, and then
+/// loads only as many new items as were used. Every item is therefore loaded once. Needs as much shared memory as
+/// TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as CircularMerge does, but keeps up to two tiles of each list in shared memory. Loads a whole tile when less
-/// than one tile is left, so there are half as many rounds of loading. Needs shared memory for 4 tiles, or for 5 with
-/// stage_output.
+/// Merges as CircularMerge does, but keeps up to two tiles (threads * items_per_thread items) of each list in shared
+/// memory. Loads a whole tile when less than one tile is left, so there are half as many rounds of loading. Needs
+/// shared memory for 4 tiles, or for 5 with stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

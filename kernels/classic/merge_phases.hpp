@@ -1,6 +1,7 @@
-// The work of one block of the textbook merge kernels (merge_kernels.cuh), for host and device: phases of threads with
-// barriers between them. BasicMergeBlock merges directly from list to list. BufferedMergeBlock merges through shared
-// memory, tile by tile, with one of three ways to buffer the lists (ListWindow). Start at BufferedMergeBlock. Sources:
+// The work of one thread block of the textbook merge kernels (merge_kernels.cuh), for host and device. The work is
+// divided into phases, which all threads of the block run, with barriers between them. BasicMergeBlock merges directly
+// from list to list. BufferedMergeBlock merges through shared memory, tile by tile (a tile is the items that the block
+// writes in one round), with one of three ways to buffer the lists (ListWindow). Start at BufferedMergeBlock. Sources:
 // Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12 (basic, tiled, circular); J. Lv,
 // Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared co-ranks, no branches).
 //
@@ -22,24 +23,26 @@
 
 namespace gpusort::classic {
 
-/// The way in which a textbook merge divides its work among threads, and the known improvements that it uses.
+/// How a textbook merge kernel divides its work among threads, and which known improvements it uses.
 struct MergeConfig {
   int blocks = 0;     ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
   int threads = 256;  ///< threads of a block
-  int items_per_thread = 8;  ///< outputs of a thread in one tile (thread coarsening)
-  /// Whether each thread searches only the end of its part of the output and takes the start from its neighbour, which
-  /// halves the number of searches.
+  int items_per_thread = 8;  ///< outputs that a thread writes in one round (thread coarsening)
+  /// Whether each thread searches the lists only for the end of its part of the output. It takes the start from the
+  /// thread before it, which halves the number of searches.
   bool share_co_ranks = false;
   bool branch_free = false;  ///< whether to use BranchFreeCoRank and BranchFreeMerge
-  /// Whether whole warps find a block's part of the lists (WideCoRank); not for BasicMerge.
+  /// Whether whole warps search where a block's part of the output begins in the lists (WideCoRank). Not for
+  /// BasicMerge.
   bool wide_partition = false;
-  bool stage_output = false;  ///< whether a tile is written through shared memory, coalesced; not for BasicMerge
+  bool stage_output =
+      false;  ///< whether output goes through shared memory, so that writes are coalesced; not for BasicMerge
 
-  /// The number of items that a block writes in one round.
+  /// Returns the number of output items that a block writes in one round, called a tile.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
 };
 
-/// The way in which a block keeps parts of each list in shared memory.
+/// How a block keeps parts of each list in shared memory. A tile is the items that the block writes in one round.
 enum class Buffering {
   kSingle,    ///< one tile of each list, read again for every tile of output; half of the items read are used
   kCircular,  ///< one tile of each list; new items replace used items, and the others stay in place
@@ -51,8 +54,8 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// A circular view of a buffer of kCapacity items: [i] is buffer[(start + i) mod kCapacity]. Searches and merges
-/// therefore see contiguous indices. Index -1 wraps around, too, so a search may look at the item before the first
+/// A view of a buffer of kCapacity items as a ring: [i] is buffer[(start + i) mod kCapacity]. Searches and merges
+/// therefore see contiguous indices. Index -1 wraps around, too, because a search may look at the item before the first
 /// item.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
@@ -70,8 +73,8 @@ struct CircularView {
   GPUSORT_HD CircularView operator+(std::uint32_t i) const { return {buffer, Wrap(start + i)}; }
 };
 
-/// The part of one sorted list that a block keeps in shared memory. Every thread has an equal copy of this struct; only
-/// Load differs between threads. The items of the list that are not merged yet are `held` items in the buffer, then
+/// The part of one sorted list that a block keeps in shared memory. Every thread has its own copy of this struct, and
+/// all copies are equal. The items of the list that are not merged yet are the `held` items in the buffer, followed by
 /// list[next, end).
 template <Buffering kBuffering, std::uint32_t kTile>
 struct ListWindow {
@@ -82,14 +85,15 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads: as many as fill the buffer up to one tile, or the rest of the list.
+  /// Returns how many items the next Load reads: as many as the kind of buffering wants, but not more than the list has
+  /// left.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
   }
-  /// Loads this thread's part of the items that the block loads together (see Wanted()). Neighbouring threads load
-  /// neighbouring items.
+  /// Loads this thread's part of the next Wanted() items of the list to shared memory. All threads of the block load
+  /// together, and neighbouring threads load neighbouring items.
   template <std::uint32_t kThreads, typename Iterator, typename Item>
   GPUSORT_HD void Load(std::uint32_t thread, Iterator list, Item* buffer) const {
     constexpr int kSteps = static_cast<int>((kCapacity + kThreads - 1) / kThreads);
@@ -116,7 +120,8 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns a view of the items in the buffer that are not merged yet. The items of a single buffer never wrap around.
+  /// Returns a view of the items in the buffer that are not merged yet. With kSingle the items never wrap around the
+  /// end of the buffer, so a pointer is enough.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -136,11 +141,11 @@ struct ListWindow {
   }
 
  private:
-  /// `at` must be below 2 * kCapacity.
+  /// Returns the index in the ring for `at`, which must be below 2 * kCapacity.
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
 };
 
-/// The layout of the shared memory of a block that runs BufferedMergeBlock.
+/// The layout of the shared memory of a thread block that runs BufferedMergeBlock.
 template <MergeConfig kConfig, Buffering kBuffering, typename Item>
 struct BlockMemory {
   static_assert(alignof(Item) <= 16);
@@ -152,12 +157,12 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  /// The co-ranks of the block's first and last output rank: the numbers of items of list a before these ranks.
+  /// The numbers of items of list `a` that come before the first and after the last output item of the block.
   std::uint64_t* block_co_ranks;
   Item* a;
   Item* b;
   Item* staged;  ///< one tile of output, used only with stage_output
-  /// [t + 1] is the co-rank of the end of thread t's part of the tile: the items of list a before that end.
+  /// co_ranks[t + 1] is the number of items of list `a` among the items of the tile before the end of thread t's part.
   std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.
@@ -169,8 +174,8 @@ struct BlockMemory {
         co_ranks(reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCoRanksBegin)) {}
 };
 
-/// A thread's part of the output: the ranks [begin, end). The co-ranks `first` and `last` are the numbers of items of
-/// list a before these ranks.
+/// The part of the output that one thread writes: the items number [begin, end). `first` and `last` are the numbers of
+/// items of list `a` before `begin` and before `end` (their co-ranks).
 template <typename Index>
 struct ThreadShare {
   Index begin = 0, end = 0;
@@ -186,8 +191,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// A phase of a block: finds the part of the outputs [tile_begin, tile_end) that the thread writes. If co-ranks are
-/// shared, also stores the co-rank of the part's end in `co_ranks`.
+/// A phase of a block: finds the part of the outputs [tile_begin, tile_end) that this thread writes. With
+/// share_co_ranks, also stores the co-rank of the part's end (the number of items of list `a` before it) in `co_ranks`.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -202,8 +207,8 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
 }
 
 /// Merges as SerialMerge does, but without a branch that depends on the keys until a list ends: the comparison selects
-/// the item to write and the cursor to move. The threads of a warp stay together, and a CPU has no branch to predict.
-/// Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
+/// the item to write and the cursor to move. The threads of a warp therefore do not diverge, and a CPU has no branch to
+/// predict. Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   using Item = typename std::iterator_traits<IteratorA>::value_type;
@@ -220,7 +225,8 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// A phase of a block: merges the part of the output that CutShare has found to out[share.begin, share.end).
+/// A phase of a block: merges this thread's part of the output, which CutShare has found, to out[share.begin,
+/// share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -236,9 +242,9 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs one block of the basic merge: every thread finds its part of the lists and merges it from list to list. Block
-/// number `block` merges tile `block` and then every blocks-th tile. `co_ranks` has kConfig.threads + 1 numbers, which
-/// are used only if co-ranks are shared.
+/// Runs one thread block of the basic merge: every thread finds its part of the lists and merges it from list to list.
+/// The output is divided into tiles of kConfig.tile() items. Block number `block` merges tile `block` and then every
+/// blocks-th tile. `co_ranks` has kConfig.threads + 1 numbers, which are used only with share_co_ranks.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -257,7 +263,8 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// A phase of a block: finds how many items of list a come before the outputs `begin` and `end` of the merge.
+/// A phase of a block: finds how many items of list `a` come before the output items number `begin` and `end`. Stores
+/// the two numbers in `co_ranks`.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -279,9 +286,9 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
   }
 }
 
-/// Runs one block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and b[0,
-/// n). First finds the parts of the lists that it needs. Then, for each tile, loads items to shared memory, cuts the
-/// tile into one part for each thread, and merges it.
+/// Runs one thread block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and
+/// b[0, n). First finds the parts of both lists that these outputs need. Then, tile by tile (kConfig.tile() outputs),
+/// loads items to shared memory, cuts the tile into one part for each thread, and merges the parts.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(
@@ -325,7 +332,7 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // The co-rank of the tile's end is the number of items that the tile takes from a. Its other items come from b.
+    // co_ranks[kThreads] is the number of items that this tile takes from list `a`. Its other items come from list `b`.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

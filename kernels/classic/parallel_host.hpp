@@ -1,7 +1,8 @@
-// The parallel merge on CPU cores: each thread finds the co-ranks of its range of the output and merges that range. The
-// threads share nothing and never wait for each other. The merge uses one thread if more threads would cost more time
-// than they save. MergeKeys in merge_host.hpp has the same design and a faster inner merge. Sources: J. Lv, Parallel
-// Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
+// The textbook parallel merge on CPU cores. Each thread finds which items of both lists belong to its range of the
+// output (the co-ranks of the range) and merges them. The threads share nothing and never wait for each other. The
+// merge uses one thread if more threads would cost more time than they save. MergeKeys in merge_host.hpp has the same
+// design and a faster inner merge. Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert
+// and Traff 2013.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 
 namespace gpusort::classic {
 
-/// The smallest part of the output for which another thread saves time. Starting a thread takes about 20 us. Merging
-/// 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
+/// The smallest number of output items for which one more thread saves time. Starting a thread takes about 20 us.
+/// Merging 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
 /// Returns the number of threads, from 1 to `threads`, with which a merge of `items` outputs is fastest.
@@ -23,15 +24,17 @@ inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same copy of the
-/// code. The address of a copy changes the speed of this short loop by a third.
+/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same machine code.
+/// The address at which this short loop lies in memory changes its speed by a third, so two copies could not be
+/// compared.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {
   SerialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 
-/// Merges a[0, m) and b[0, n) to out[0, m + n). Cuts the output into up to executor.workers() parts of equal length.
+/// Merges a[0, m) and b[0, n) to out[0, m + n). Cuts the output into up to executor.workers() parts of equal length,
+/// which are merged in parallel.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT, HostExecutor Executor>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    const Executor& executor) {
@@ -57,7 +60,7 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Less
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {
   if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
-    // Small merges do not ask for the number of cores, because asking takes longer than merging a thousand items.
+    // Tests this first, because asking for the number of cores takes longer than merging a thousand items.
     MergeOnThisThread(a, m, b, n, out, less);
     return;
   }

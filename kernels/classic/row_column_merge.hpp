@@ -1,9 +1,9 @@
 // Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
-// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed matrix, the
-// items number i of all rows are neighbours. Neighbouring threads then access neighbouring addresses if each thread is
-// at item i of its row. StridedMerge merges both kinds of rows. All functions are stable. Start at RowMergeSortOnHost.
-// The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm
-// on GPU (smerge, row and column merge).
+// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed matrix, item i
+// of one row is next to item i of the next row. Neighbouring threads that are all at item i of their rows then access
+// neighbouring addresses. StridedMerge merges both kinds of rows. All functions are stable. Start at
+// RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway Merge Sort and new
+// GPU merging algorithm on GPU (smerge, row and column merge).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gpusort::classic {
 
 /// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ... Reads
-/// each item once, because the first unused item of each list stays in a variable.
+/// each item from memory once, because the first unused item of each list stays in a variable.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t a_stride, IteratorB b, std::uint64_t n,
                                     std::uint64_t b_stride, Output out, std::uint64_t out_stride, LessT less) {
@@ -49,7 +49,7 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
 
 enum class RowStorage { kRowMajor, kColumnMajor };
 
-/// The shape of a list of `items` items in rows of `row_items` (> 0) items. The last row may be shorter. In a
+/// A list of `items` items that is divided into rows of `row_items` (> 0) items. The last row may be shorter. In a
 /// transposed matrix a short last row leaves unused places, so the list needs room for slots() >= items items.
 template <RowStorage kStorage>
 struct RowMatrix {
@@ -66,29 +66,31 @@ struct RowMatrix {
   GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
     return kStorage == RowStorage::kRowMajor ? row * row_items : row;
   }
-  /// Returns the distance from an item of a row to the next item of that row, in items of the list.
+  /// Returns the distance in the list, counted in items, from one item of a row to the next item of the row.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
   }
-  /// Returns the shape of the matrix after one pass, which merges rows pairwise.
+  /// Returns the shape of the matrix after one pass of the merge sort, which merges rows 0 and 1, 2 and 3, ...
   GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
 };
 
-/// Does the work of one thread in a pass: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair` of `out`.
+/// Does the work of one thread in a pass of the merge sort: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair`
+/// of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint64_t pair, Input in, Output out,
                                     LessT less) {
   const std::uint64_t a = 2 * pair, b = a + 1;
   const std::uint64_t m = matrix.length(a), n = matrix.length(b);
   const RowMatrix<kStorage> merged = matrix.Merged();
-  // If the second row is missing, passes the first row again, with 0 items.
+  // If there is no second row, merges the first row with 0 items. The pointer to these items must still be valid, so it
+  // points to the first row again.
   StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// Does the work of one thread in the first pass. Sorts items [row * row_items, (row + 1) * row_items) of the list `in`
-/// by insertion, and writes them to a row of `out`.
+/// Does the work of one thread in the first pass of the merge sort. Sorts items [row * row_items, (row + 1) *
+/// row_items) of the list `in` by insertion, and writes them to row number `row` of `out`.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;
@@ -105,8 +107,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many items each of the two lists of a RowMergeSort must have room for: the maximum of all passes, less
-/// than 2 * items.
+/// Returns how many items `out` and `spare` of a RowMergeSort must have room for: the maximum of all passes, less than
+/// 2 * items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -116,12 +118,13 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs a merge sort whose result is in out[0, items): calls sort(matrix, to) once, and merge(matrix, from, to) until
-/// one row is left. `out` and `spare` must have room for RowMergeSortSlots() items.
+/// Runs a merge sort whose result is in out[0, items). Calls sort(matrix, to) once, to sort each row. Then calls
+/// merge(matrix, from, to), which merges pairs of rows, until one row is left. `out` and `spare` must have room for
+/// RowMergeSortSlots() items.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
-  // Each merge swaps the lists, and the last merge must end in `out`.
+  // Each merge swaps the roles of the two lists. Starts with the list from which the last merge ends in `out`.
   for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
     Item* const other = out;
     out = spare;
@@ -136,8 +139,8 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Runs a RowMergeSort on one host thread, in a loop instead of many threads. The host
-/// times of Yang's paper were measured with this sort.
+/// Sorts as RowMergeSort does, but on one host thread, with a loop instead of many threads. The host times in Yang's
+/// paper were measured with such a sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

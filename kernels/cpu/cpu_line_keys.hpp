@@ -1,5 +1,5 @@
-// Reads and compares the encoded keys of lines on the CPU backend, and finds their common prefixes. The encoded key of
-// a line is a string of bytes that sorts as the line does. Start at LineKeys.
+// Reads and compares the encoded keys of lines on the CPU, and finds their common prefixes. The encoded key of a line
+// is a string of bytes that sorts as the line does. Start at LineKeys.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 bytes of one line's encoded key. A sort first compares the twelve key bytes in the entries of two
-/// lines. If these are equal, it compares such copies, because finding the keys in the lines again would take longer.
+/// A copy of 56 bytes of one line's encoded key (bytes that sort as the line does). A sort first compares the twelve
+/// key bytes in the Entry objects of two lines. If these are equal, it compares such copies, because finding the keys
+/// in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
@@ -23,11 +24,12 @@ struct WideKey {
   std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };
 
-/// Collects the bytes of a WideKey, in the same way as ChunkWriter collects a chunk of twelve bytes.
+/// Collects the bytes of a WideKey. Has the same functions as ChunkWriter, which collects twelve bytes of an encoded
+/// key.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key. The caller may write only the first `wanted` of
-  /// them.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key, from which only the first `wanted` bytes are
+  /// needed. After these the writer is full, and the caller may stop.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -36,14 +38,15 @@ class WideWriter {
   bool full() const { return at_ > end_; }
 
   void Put(unsigned byte) {
-    // If at_ < skip_, the unsigned difference wraps around and is large.
+    // If at_ < skip_, the unsigned difference wraps around to a large number, so the byte is dropped.
     if (at_ - skip_ < WideKey::kBytes) to_[at_ - skip_] = static_cast<Byte>(byte ^ flip_);
     ++at_;
   }
   void PutWord(std::uint64_t word) { PutPart(word, 8); }
   void PutPart(std::uint64_t word, unsigned bytes) {
     word ^= flip_ & ~std::uint64_t{0} << (64 - 8 * bytes);
-    // Stores eight bytes at once. Later bytes overwrite the bytes that do not count, and Finish sets the rest.
+    // Stores eight bytes at once, even if `bytes` is smaller. Later calls overwrite the bytes that do not count, and
+    // Finish sets the bytes after the key.
     if (at_ >= skip_) {
       if (at_ - skip_ < WideKey::kBytes) Store(at_ - skip_, word);
     } else if (skip_ - at_ < bytes) {
@@ -85,8 +88,8 @@ class WideWriter {
 };
 static_assert(sizeof(WideKey) == WideKey::kBytes + 8, "a word at the last byte stays inside");
 
-/// Reads the encoded key of a line as a chunk (twelve bytes) or as a WideKey (56 bytes). If plain() is true, the key
-/// can also be read as a range of bytes of the line.
+/// Reads the encoded key of a line (bytes that sort as the line does) as a LineChunk of twelve bytes or as a WideKey of
+/// 56 bytes. If plain() is true, the key can also be read as a range of bytes of the line.
 class LineKeys {
  public:
   explicit LineKeys(const LineOrderView& order)
@@ -94,15 +97,15 @@ class LineKeys {
         plain_(IsPlain(order)),
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
-  /// Returns the first position in [begin, end) at which the plain keys of a and b differ. If they do not differ there,
+  /// Returns the first position in [begin, end) at which the keys of lines a and b differ. If they do not differ there,
   /// returns `end` or the length of the shorter key, whichever is smaller. Call this only if plain() is true.
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
     return FirstDifference(x.data(), y.data(), begin,
                            std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
-  /// Returns the chunk (twelve bytes) of the line's encoded key that begins at byte `skip`. `line` must not include its
-  /// delimiter.
+  /// Returns the twelve bytes of the line's encoded key that begin at byte `skip` (a chunk). `line` must not include
+  /// its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
@@ -121,7 +124,7 @@ class LineKeys {
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
   /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
-  /// has no more bytes than the first `wanted` of these. `line` must not include its delimiter.
+  /// ends within the first `wanted` of these bytes. `line` must not include its delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -136,9 +139,11 @@ class LineKeys {
     writer.Finish(row);
     return key.ended != 0;
   }
-  /// Returns true if every encoded key is a plain key: a range of the bytes of its line, or their complements.
+  /// Returns true if the encoded key of a line is simply a range of the bytes of the line, or their complements (for
+  /// descending order).
   bool plain() const { return plain_; }
-  /// Returns the bytes of the line that are its plain key, without complementing them.
+  /// Returns the range of the line's bytes that is its key, without complementing them. Call this only if plain() is
+  /// true.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -167,14 +172,14 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first field of a keyed line. The field is the whole encoded key, because the key after it has no
-  /// encoding.
+  /// Returns the first key field of a keyed line (encoded keys in front of the record's own bytes). The field is the
+  /// whole encoded key here, because the key after the field can only be compared by the host and has no encoding.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Sets to[0, room) to the bytes of `field` from byte `skip` on, and the rest to zeros. A field contains no zero
-  /// byte.
+  /// Sets to[0, room) to the bytes of `field` from byte `skip` on, and the rest to zeros. Zeros are no bytes of a
+  /// field, so a shorter field comes first.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);
@@ -186,8 +191,8 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Counts the leading bytes that the encoded keys of a first line and another line have in common. Also returns chunks
-/// (twelve bytes of a key), because a chunk costs little once the key of a line has been found.
+/// Counts how many leading bytes the encoded keys of a first line and of another line have in common. Also returns
+/// chunks (twelve bytes of a key), because a chunk costs little once the key of a line has been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -201,8 +206,7 @@ class CommonKey {
   /// Returns the longest common prefix, in bytes, that this object can measure.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line. The result is at
-  /// most `most`.
+  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line, but at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -212,7 +216,7 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns the chunk (twelve bytes of the encoded key) of `line` that begins at byte `skip`. Lowers `common` to the
+  /// Returns the twelve bytes of the encoded key of `line` that begin at byte `skip` (a chunk). Lowers `common` to the
   /// number of leading bytes that are equal in the encoded keys of `line` and of the first line.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
@@ -249,12 +253,12 @@ inline void Prefetch(RecordSpan line) {
   __builtin_prefetch(line.data() + 64);
 }
 
-/// Compares lines by their wide keys (56 bytes of an encoded key). Caches the wide keys of the last lines, because the
-/// next comparison of a merge uses one of the two lines again.
+/// Compares lines by their wide keys (56 bytes of an encoded key). Keeps the wide keys of recent lines in a cache,
+/// because the next comparison of a merge uses one of the same two lines again.
 template <typename Lines>
 class WideCompare {
  public:
-  /// `next` is the first byte in which the encoded keys may differ. `memory` is the cache and need not be initialized.
+  /// All encoded keys must be equal in the bytes before byte `next`. `memory` is the cache and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
@@ -289,8 +293,8 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders the entries of lines by the twelve key bytes in each entry. If these are equal, compare(row, row) decides,
-/// and then the row, which is the line's number.
+/// Orders the Entry objects of lines by the twelve key bytes in each. If these are equal, compare(row, row) decides,
+/// where a row is the number of a line. If that returns 0, the smaller row comes first.
 template <typename Compare>
 struct LineEntryLess {
   Compare* compare;

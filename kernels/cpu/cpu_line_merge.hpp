@@ -1,5 +1,5 @@
-// Merges sorted pieces of lines on the CPU backend, tile by tile. A tile is a small part of the output that fits a
-// cache. Start at LineMerger::Merge.
+// Merges sorted runs of lines on the CPU, one small part of the output (a tile) after the other. The lines of a tile
+// fit into a cache of the CPU. Start at LineMerger::Merge.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@
 
 namespace gpusort::detail {
 
-/// Merges sorted pieces of lines. Divides all pieces at the same line, again and again, until the parts are tiles (at
-/// most kTileBytes). Only the lines of one tile are indexed at a time, in the worker's memory.
+/// Merges sorted pieces of lines. Divides all pieces at the same line, again and again, until the output of each part
+/// is a tile of at most kTileBytes. Each worker then makes a table of the lines of one tile at a time, in its own
+/// memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -29,7 +30,7 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First divides the pieces into shares, several for each worker. Then the workers divide the shares into tiles.
+    // First divides the pieces into several shares for each worker. Then the workers divide the shares into tiles.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {
@@ -61,15 +62,16 @@ class LineMerger {
     std::uint64_t bytes = 0;
     std::byte* out = nullptr;
   };
-  /// The maximum size of a tile's lines, in bytes. The lines and entries of a tile stay in a second-level cache of 1
-  /// MiB.
+  /// The maximum size of a tile (the part of the output that is merged at once), in bytes. The lines of a tile and
+  /// their Entry objects stay in a second-level cache of 1 MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
   Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
 
-  /// Divides `node`, which must have at least two pieces. Leaves the lines that come first in `node` and returns the
-  /// other lines; neither part is empty. The parts meet just before the weighted median of the pieces' middle lines, in
-  /// the order (key, piece).
+  /// Divides `node`, which must have at least two pieces, into lines that come first and lines that come later. Keeps
+  /// the first part in `node` and returns the second; neither is empty. The median of the pieces' middle lines,
+  /// weighted by the sizes of the pieces, is the first line of the second part. Equal lines are ordered by the number
+  /// of their piece.
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;
@@ -99,7 +101,8 @@ class LineMerger {
       cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
       left.bytes += cuts[i];
     }
-    // The pivot is the first line of all, so the first part is the pivot alone.
+    // If the pivot (the median line) is the first line of all, the first part would be empty. Makes the pivot the first
+    // part.
     if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
       const RecordSpan piece = node.pieces[i];
@@ -112,7 +115,8 @@ class LineMerger {
     return right;
   }
 
-  /// Merges one tile. If the lines of the tile do not fit the worker's memory, writes nothing and returns false.
+  /// Merges one tile (a small part of the output). If the tile has more lines than fit the worker's memory, writes
+  /// nothing and returns false.
   bool MergeTile(const Node& node, unsigned worker) const {
     auto* const lines = reinterpret_cast<RecordSpan*>(Tile(worker, 3));
     Entry* const unsorted = Tile(worker, 0);
@@ -131,8 +135,8 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // Pieces are sorted: if the first and the last key of each piece begin with the same bytes, all keys between them
-    // do, too.
+    // Each piece is sorted. If the keys of its first and its last line begin with the same bytes, the keys of all lines
+    // between them do, too.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {

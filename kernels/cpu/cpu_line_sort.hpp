@@ -1,6 +1,6 @@
-// Sorts a batch of lines on the CPU backend. The sort moves entries instead of lines. An entry is twelve bytes of a
-// line's encoded key (a string of bytes that sorts as the line does) and its row, the line's number in the batch. Lines
-// with the same twelve bytes are sorted by later bytes of their keys. Start at LineSorter::Sort.
+// Sorts a batch of lines on the CPU. The sort moves an Entry for each line instead of the line: twelve bytes of the
+// line's encoded key (a string of bytes that sorts as the line does) and the number of the line. Lines with the same
+// twelve bytes are sorted by later bytes of their keys. Start at LineSorter::Sort.
 #pragma once
 
 #include <algorithm>
@@ -22,16 +22,16 @@
 
 namespace gpusort::detail {
 
-/// The division of a lane's memory, in bytes: entries and an index for the lines of a batch, then scratch memory for
-/// each worker.
+/// The division of the scratch memory for sorting lines, in bytes: an Entry and an offset for each line, then memory
+/// for each worker.
 struct LineShape {
   std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
   std::uint64_t entries_bytes = 0;
   std::uint64_t starts_bytes = 0;
-  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, an index of lines, and half a tile of wide keys
+  std::uint64_t worker_bytes = 0;  ///< three tiles of entries, a table of lines, and half a tile of wide keys
 
-  /// `batch_lines` is the maximum number of lines of a batch; 0 means SlotRecords(layout, slot_bytes).
+  /// `batch_lines` is the maximum number of lines that are sorted together; 0 means SlotRecords(layout, slot_bytes).
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
     rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
@@ -47,24 +47,25 @@ struct LineShape {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns memory for wide keys (56 key bytes of a line) while a worker merges: its memory after tiles and index of
-  /// lines.
+  /// Returns the memory for wide keys (copies of 56 key bytes of a line) while a worker merges. It comes after the
+  /// worker's tiles and its table of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns memory for wide keys (56 key bytes of a line) while a worker sorts: all scratch memory of the worker.
+  /// Returns the memory for wide keys (copies of 56 key bytes of a line) while a worker sorts: all its scratch memory.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts entries with the same twelve key bytes by the rest of their keys. Goes from the most significant bytes to the
-/// least, with a list of groups instead of recursion. Skips bytes that are equal in all keys of a group. If all lines
-/// of a group are equal in a key that only the host compares, the sort goes on with the encoding of later keys.
+/// Sorts entries (twelve key bytes and a line number) whose key bytes are equal by the rest of their keys. Goes from
+/// the most significant bytes to the least, with a list of groups instead of recursion. Skips bytes that are equal in
+/// all keys of a group. A key that only the host can compare has no encoding. If all lines of a group are equal in such
+/// a key, the sort goes on with the encoding of the keys after it.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys (56 key bytes of a line), at most 2^32 of them.
+  /// `memory` is scratch memory for wide keys (copies of 56 key bytes of a line), at most 2^32 of them.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -77,13 +78,15 @@ class LineRefiner {
     }
   }
 
-  /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of an encoded key
-  /// after the bytes in its entry. On return the entries are in the final order, with unchanged content.
+  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the number of the first
+  /// byte of an encoded key after these twelve bytes. On return the entries are in the final order, with unchanged
+  /// content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
-      // Rows are in random order, so each line is a cache miss. Prefetches the lines of the next groups early.
+      // Line numbers are in random order here, so reading a line is a cache miss. Prefetches the lines of the next
+      // groups early.
       constexpr std::uint64_t kAhead = 32;
       const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
       for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
@@ -115,9 +118,10 @@ class LineRefiner {
     const HostOrder* host;
     LineOrderView rest;
   };
-  /// The largest group that is sorted by comparing whole lines. For three lines it is faster to encode each line once.
+  /// The largest group that is sorted by comparing whole lines. For three or more lines, encoding each line once is
+  /// faster.
   static constexpr std::uint64_t kPair = 2;
-  /// The largest group that is sorted by std::sort. For so few entries vqsort takes longer to start.
+  /// The largest group that is sorted by std::sort. Starting vqsort takes longer than sorting so few entries.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -137,9 +141,9 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Handles a group of lines whose encoded keys are equal, except that keys may end in NULs. Sorts the lines by
-  /// comparing them if they differ. Equal lines are in order already, because equal entries are in the order of their
-  /// rows.
+  /// Handles a group of lines whose encoded keys are equal, except that keys may differ in NULs at their ends. Compares
+  /// the lines, and sorts them if they are not in order. Equal lines are in order already, because equal entries are in
+  /// the order of their line numbers.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -172,7 +176,7 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     const LineKeys keys = Keys(group.stage);
-    // The very next bytes usually distinguish the lines of a small group.
+    // In a small group the next bytes usually differ, so a search for the common prefix would be wasted.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
     if (AllSame(group)) return;  // otherwise equal lines would be read to their ends
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
@@ -188,7 +192,7 @@ class LineRefiner {
     RefineBy(keys, group, next);
   }
 
-  /// Sorts a group by the twelve bytes of its encoded keys that begin at byte group.next.
+  /// Sorts a group of lines by the twelve bytes of their encoded keys that begin at byte `next`.
   void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
@@ -199,7 +203,7 @@ class LineRefiner {
       same = same && SameEntryKey(entry, group.entries[0]);
     }
     next += kEntryKeyBytes;
-    // If all entries of a group are equal, the group stays in the order of its rows.
+    // If all entries are equal, the group stays as it is, in the order of the line numbers.
     if (!same) SortGroup(group.entries, group.size);
     ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
       Leave({inner, size, next, !same, group.stage}, ended);
@@ -214,8 +218,8 @@ class LineRefiner {
     }
   }
 
-  /// Decides how to go on with a group of lines whose encoded keys agree in all bytes before group.next. If `ended` is
-  /// true, the keys have no further bytes.
+  /// Decides how to go on with a group of lines whose encoded keys are equal in all bytes before group.next. If `ended`
+  /// is true, the keys have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -238,8 +242,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group whose wide keys (56 key bytes of a line) agree before byte `at`. At first, the rows of the entries
-  /// are indexes of wide_. On return they are the rows of the lines.
+  /// Sorts a group whose wide keys (copies of 56 key bytes of a line) are equal before byte `at`. At first, the row of
+  /// an entry is an index of wide_. On return it is the number of a line.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -265,8 +269,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the first byte, from byte `at` on, in which the wide keys of the entries differ. Returns kBytes if all are
-  /// equal.
+  /// Returns the number of the first byte, from byte `at` on, in which the wide keys of the entries differ. Returns
+  /// kBytes if all wide keys are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -286,7 +290,7 @@ class LineRefiner {
   std::vector<Group> groups_;
 };
 
-/// Sorts the lines of one batch, which are in a slot.
+/// Sorts the lines of one batch (the lines that are sorted together).
 class LineSorter {
  public:
   LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -305,9 +309,9 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // Entries leave out the leading bytes that are equal in all encoded keys. A sample estimates the number of these
-    // bytes, and SortParts checks it with all lines. In the rare case that the number is too large, SortParts runs
-    // again.
+    // An entry (twelve key bytes and a line number) leaves out the leading bytes that are equal in all encoded keys. A
+    // sample of the lines estimates how many these are, and SortParts checks the number with all lines. In the rare
+    // case that the number is too large, SortParts runs again with the right one.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -320,7 +324,8 @@ class LineSorter {
     } else {
       const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
       const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
-        // Rows are in random order, so the lines to compare and to copy are cache misses. Prefetches all lines first.
+        // Line numbers are in random order, so reading the lines to compare and to copy causes cache misses. Prefetches
+        // all lines first.
         for (const Range<const Entry*>& slice : slices) {
           for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
         }
@@ -376,9 +381,10 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part by its encoded keys from byte `skip` on. Sets `exact` to true if the entries alone decide the
-  /// order. Returns how many leading bytes are equal in all keys, at most `skip`. If the result is less than `skip`,
-  /// nothing is sorted, and the caller must call again with the result as `skip`.
+  /// Sorts each part of the lines by the encoded keys from byte `skip` on. Sets `exact` to true if the entries (twelve
+  /// key bytes and a line number) alone decide the order. Returns how many leading bytes are equal in all keys, at most
+  /// `skip`. If the result is less than `skip`, nothing is sorted, and the caller must call again with the result as
+  /// `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
@@ -408,7 +414,7 @@ class LineSorter {
     return common;
   }
 
-  /// Estimates how many leading bytes are equal in the encoded keys of all lines, from a sample of the lines.
+  /// Estimates, from a sample of the lines, how many leading bytes are equal in the encoded keys of all lines.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
@@ -419,9 +425,9 @@ class LineSorter {
     return common;
   }
 
-  /// Merges the parts and copies the lines to `out` in order. merge(slices, size, worker) must leave its result in the
-  /// worker's first tile. First divides and measures all tiles, because the place of a tile's lines in `out` depends on
-  /// the lengths of all lines before the tile.
+  /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
+  /// merge(slices, size, worker) must leave its result in the worker's first tile. First measures all tiles, because
+  /// the place of a tile in `out` depends on the lengths of all lines before it.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
@@ -457,7 +463,8 @@ class LineSorter {
         merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
         merged = Tile(worker, 0);
       }
-      // Rows are in random order, so each line costs a few cache misses. Prefetches each line well before it is copied.
+      // Line numbers are in random order, so copying a line causes a few cache misses. Prefetches each line well before
+      // it is copied.
       constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
       const auto prefetch = [&](std::uint64_t i) {
         const std::uint32_t row = merged[i].row();

@@ -1,5 +1,6 @@
-// Sorts and merges records that are a single number of 4 or 8 bytes, on the CPU backend. The numbers are mapped to
-// unsigned numbers of the same order (NumberMap) and sorted in one part for each worker. Start at NumberSorter.
+// Sorts and merges records that are a single number of 4 or 8 bytes, on the CPU. The numbers are mapped to unsigned
+// numbers of the same order (NumberMap). Each worker sorts one part of them, and the parts are merged. Start at
+// NumberSorter.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +18,13 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A tile is merged from parts of sorted runs (slices). If there are at least this many slices, sorting the tile is
-/// faster than merging it (data/bench/NOTES.md).
+/// A small part of the output (a tile) is merged from parts of sorted runs (slices). If there are at least this many
+/// slices, sorting their numbers is faster than merging them (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with functions that apply `map` and its inverse. The functions do not test map.swap, so that the
-/// compiler can vectorize loops that call them.
+/// Calls f(map, unmap) with functions that apply `map` and its inverse. The functions do not test map.swap for each
+/// number, so the compiler can vectorize loops that call them.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;
@@ -51,7 +52,7 @@ void UnmapInPlace(U* p, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Sets to[i] to the mapped value of number i at `from`, which may be unaligned and must not overlap `to`.
+/// Sets to[i] to the mapped value of number i at `from`, for i < n. `from` may be unaligned and must not overlap `to`.
 template <typename U>
 void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   if (map.identity()) {
@@ -67,7 +68,7 @@ void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Applies `map` to p[0, n) in place. Returns true if the mapped numbers are in order.
+/// Applies `map` to p[0, n) in place. Returns true if the mapped numbers are in ascending order.
 template <typename U>
 bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   constexpr std::uint64_t kChunk = 4096 / sizeof(U);
@@ -90,7 +91,7 @@ bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   return sorted;
 }
 
-/// An iterator over the mapped values of numbers in memory. The numbers may be unaligned.
+/// An iterator over numbers in memory that returns their mapped values. The numbers may be unaligned.
 template <typename U>
 class MappedIterator {
  public:
@@ -187,7 +188,8 @@ class NumberSorter final : public SlotSorter {
           });
       return;
     }
-    // Copies each number to the tile and maps it once, which costs less than mapping it in every comparison.
+    // Copies the numbers to scratch memory and maps each number once, which takes less time than mapping it in every
+    // comparison.
     std::vector<Range<MappedIterator<U>>> runs;
     for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), &map_}, piece.size() / sizeof(U)});
     ForEachTile(std::span<const Range<MappedIterator<U>>>(runs), tile_items_, Less(), executor,
@@ -209,13 +211,13 @@ class NumberSorter final : public SlotSorter {
 
  private:
   std::uint64_t WorkerBytes() const { return RoundUp(3 * tile_items_ * sizeof(U), 64); }
-  /// Returns scratch tile `index` (0, 1 or 2) of a worker.
+  /// Returns one of the three scratch buffers of a worker. `index` is 0, 1 or 2.
   U* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the slices (parts of sorted runs), or sorts them if there are many. The result is the same, because equal
-  /// numbers are identical.
+  /// Merges the slices (parts of sorted runs), or sorts their numbers if there are many slices. Both give the same
+  /// result, because equal numbers are identical.
   void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
     if (slices.size() < kSlicesToSort<U>) {
       MergeTree<U>(slices, size, to, scratch, Less());

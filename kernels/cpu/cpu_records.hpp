@@ -1,6 +1,6 @@
-// Sorts and merges fixed records on the CPU backend. The sort moves entries instead of records: an entry is twelve
-// bytes of a record's key and its row, the record's number in the batch. Tiles of entries are merged in the cache, and
-// each record is moved once. Start at RecordSorter.
+// Sorts and merges fixed records on the CPU. The sort moves an Entry for each record instead of the record: twelve
+// bytes of the record's key and the number of the record. Small parts of the output (tiles) are merged in the cache,
+// and each record is moved once. Start at RecordSorter.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,12 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// The largest group of entries with the same twelve key bytes that is sorted by comparing records. Larger groups are
-/// sorted by the next key bytes.
+/// The largest group of entries (twelve key bytes and a record number) with the same key bytes that is sorted by
+/// comparing records. Larger groups are sorted by the next key bytes.
 constexpr std::uint64_t kSmallGroup = 48;
 
-/// Returns words of a normalized key, as KeyWord does. If the key is a single field of bytes, a word is one load.
+/// Returns eight bytes at a time of a normalized key (bytes that sort as the key does), as KeyWord does. If the key is
+/// a single field of bytes, this takes one load.
 class KeyReader {
  public:
   KeyReader(const RecordLayout& layout)
@@ -32,7 +33,7 @@ class KeyReader {
 
   std::uint64_t Word(const Byte* record, std::uint64_t begin) const {
     const KeyField& field = layout_.fields[0];
-    // The load may read past the end of the key, but not past the end of the record.
+    // The load may read bytes after the end of the key, but not after the end of the record.
     if (bytes_only_ && begin < field.length && field.offset + begin + 8 <= layout_.stride) {
       std::uint64_t word;
       std::memcpy(&word, record + field.offset + begin, 8);
@@ -47,8 +48,8 @@ class KeyReader {
     const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
     return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
   }
-  /// Returns the first byte in [begin, end) in which the normalized keys of records a and b differ. Returns `end` if
-  /// these bytes are equal.
+  /// Returns the number of the first byte in [begin, end) in which the normalized keys of records a and b differ (bytes
+  /// that sort as the keys do). Returns `end` if these bytes are equal.
   std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t at = begin; at < end; at += 8) {
       const std::uint64_t differ = Word(a, at) ^ Word(b, at);
@@ -63,7 +64,7 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries as PrefixEntryLess does, but the row of an entry is an index of `records`, a table of addresses.
+/// Orders entries as PrefixEntryLess does, but entry.row() is an index of the array of addresses `records`.
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -84,15 +85,16 @@ inline void SetKeyBytes(Entry& entry, const Entry& from) {
   entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
 }
 
-/// Sorts entries with the same twelve key bytes by the rest of their keys.
+/// Sorts entries (twelve key bytes and a record number) whose key bytes are equal by the rest of their keys.
 class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// Completes the order of entries that VqSort has sorted. `next` is the index of the first byte of a normalized key
-  /// after the bytes in its entry. On return the entries are in the order (key, row), with unchanged content. The sort
-  /// goes from the most significant bytes to the least, with a list of groups instead of recursion. It skips the bytes
-  /// that are equal in all keys of a group, which bounds the number of reads of each key byte.
+  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the number of the first
+  /// byte of a normalized key after these twelve bytes. On return the entries are in the order (key, row), with
+  /// unchanged content. The sort goes from the most significant bytes to the least, with a list of groups instead of
+  /// recursion. It skips the bytes that are equal in all keys of a group, which bounds the number of reads of each key
+  /// byte.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -135,7 +137,8 @@ class Refiner {
     for (std::uint64_t i = 1; i < group.size && common > group.next; ++i) {
       common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
     }
-    // All keys are equal, and the group is in order, because equal entries are in the order of their rows.
+    // All keys are equal here. The group is in order already, because equal entries are in the order of their record
+    // numbers.
     if (common >= layout_.key_bytes) return;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];
@@ -159,7 +162,7 @@ class Refiner {
   std::vector<Group> groups_;
 };
 
-/// An iterator over the addresses of records that are `stride` bytes apart.
+/// An iterator that returns the addresses of records. The records are `stride` bytes apart.
 class RecordIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -178,13 +181,13 @@ class RecordIterator {
   std::uint64_t stride_ = 0;
 };
 
-/// Copies one record. Copies a small record without a call of memcpy.
+/// Copies one record. Copies a record of up to 512 bytes without a call of memcpy.
 inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   const auto copy = [&](std::uint64_t at, auto chunk) {
     std::memcpy(&chunk, from + at, sizeof(chunk));
     std::memcpy(to + at, &chunk, sizeof(chunk));
   };
-  // The last chunk overlaps the chunk before it.
+  // The last chunk ends with the record, so it may overlap the chunk before it.
   const auto run = [&](auto chunk) {
     for (std::uint64_t at = 0; at + sizeof(chunk) < stride; at += sizeof(chunk)) copy(at, chunk);
     copy(stride - sizeof(chunk), chunk);
@@ -200,15 +203,16 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   }
 }
 
-/// Copies the records of `n` entries to `to`, one after the other. record_of(row) must return the address of a record.
+/// Copies the records that `n` entries refer to, in the order of the entries, to `to`. record_of(row) must return the
+/// address of record number `row`.
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
-  // Rows are in random order, so each record costs a cache miss or two. Prefetches each record well before it is
-  // copied.
+  // Record numbers are in random order, so copying a record causes a cache miss or two. Prefetches each record well
+  // before it is copied.
   constexpr std::uint64_t kAhead = 16;
   const auto prefetch = [&](std::uint64_t i) {
     const Byte* record = record_of(entries[i].row());
-    // The hardware prefetches the rest of longer records.
+    // Prefetches the first 256 bytes of a longer record. The hardware then prefetches the rest.
     const std::uint64_t last = std::min<std::uint64_t>(stride - 1, 255);
     for (std::uint64_t at = 0; at < last; at += 64) __builtin_prefetch(record + at);
     __builtin_prefetch(record + last);
@@ -232,8 +236,8 @@ class RecordSorter final : public SlotSorter {
     const std::uint64_t stride = layout_.stride, n = bytes / stride;
     Entry* const entries = reinterpret_cast<Entry*>(memory);
     const Byte* const records = AsBytes(in);
-    // Reads keys to learn whether the batch is in order and how many leading bytes are equal in all keys. Stops once
-    // both answers are known.
+    // Reads keys to learn whether the records are in order already, and how many leading bytes are equal in all keys.
+    // Stops once both answers are known.
     std::atomic<bool> sorted{true};
     std::atomic<std::uint64_t> common{layout_.key_bytes};
     const std::uint64_t chunk = DivideUp(n, 4 * std::uint64_t{executor.workers()});
@@ -307,8 +311,8 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // Slices are sorted: if the first and the last key of each slice begin with the same bytes, all keys between
-          // them do, too.
+          // Each slice is sorted. If its first and its last key begin with the same bytes, all keys between them do,
+          // too.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {
@@ -341,8 +345,8 @@ class RecordSorter final : public SlotSorter {
   }
 
  private:
-  // The memory of a lane: entries for all records of a slot, then for each worker three tiles of entries and one tile
-  // of record addresses.
+  // The scratch memory: an Entry for each record, then for each worker three tiles of entries and one tile of record
+  // addresses. A tile has tile_items_ items.
   std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
   std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
@@ -355,7 +359,8 @@ class RecordSorter final : public SlotSorter {
   const RecordLayout& layout_;
   const KeyReader keys_;
   const std::uint64_t records_;  ///< the maximum number of records in a slot
-  /// The number of records in a tile. Large records have smaller tiles, so that threads share the work evenly.
+  /// The number of records in a tile (the part of the output that is merged at once). Tiles of large records have fewer
+  /// records, so that the threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
 };

@@ -1,5 +1,5 @@
 // The interface between the CPU backend and its three sorters: for numbers, for fixed records and for lines. A backend
-// chooses its SlotSorter once, for all its slots and lanes. Start at SlotSorter.
+// chooses its SlotSorter once, for all the records that it will sort. Start at SlotSorter.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace gpusort::detail {
 
-/// Sorts a slot of records and merges sorted pieces. All lanes (workers of the backend) share one SlotSorter and may
-/// call it at the same time. `memory` is the scratch memory of the calling lane, at least LaneBytes(executor.workers())
-/// bytes.
+/// Sorts the records in a buffer (a slot) and merges sorted pieces. All lanes (workers of the backend) share one
+/// SlotSorter and may call it at the same time. `memory` is the scratch memory of the calling lane, at least
+/// LaneBytes(executor.workers()) bytes.
 class SlotSorter {
  public:
   struct Sorted {
@@ -24,16 +24,17 @@ class SlotSorter {
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the records of the slot [in, in + bytes). Leaves the result in the same slot or in the slot `out`.
+  /// Sorts the records in the buffer [in, in + bytes). Leaves the result there or in the buffer `out`.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
-  /// Merges `pieces` to `out`. There must be at least two pieces, and none of them may be empty.
+  /// Merges the sorted lists `pieces` to `out`. There must be at least two pieces, and none of them may be empty.
   virtual void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
                      const TeamExecutor& executor) const = 0;
 };
 
-/// The number of entries that one call of vqsort sorts. A larger sort would leave the cache. A level of quicksort
-/// outside the cache costs more than a level of merging in the cache (see data/bench/NOTES.md).
+/// The number of entries (twelve key bytes and a record number) that one call of vqsort sorts. A larger sort would
+/// leave the cache. A level of quicksort outside the cache costs more than a level of merging in the cache (see
+/// data/bench/NOTES.md).
 constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }

@@ -1,6 +1,6 @@
-// The threads of the CPU backend, which all its lanes share. Start at TeamExecutor. If the system refuses threads
+// The threads of the CPU backend, which all sorts and merges of the backend share. If the system refuses threads
 // (ulimit -u, pids.max), the team continues with fewer threads. In that case oneTBB 2021.8 would throw, and later calls
-// would wait for ever.
+// would wait for ever. Start at TeamExecutor.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace gpusort::detail {
 class ThreadTeam {
  public:
   /// At most `threads` threads, including callers, are inside Run at the same time. The first Run starts the threads of
-  /// the team, and the destructor ends them. If the system limits threads, the team therefore gets its threads before
-  /// later stages of the job start theirs.
+  /// the team, and the destructor ends them. If the system limits the number of threads, the team therefore gets its
+  /// threads before later stages of the job start theirs.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -41,8 +41,9 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. `run` must not return while work is left, because no thread
-  /// joins after the first return. Throws the first exception of `run`. `run` must not call Run. Thread-safe.
+  /// `most`. Returns when all these calls have returned. `run` must not return while work is left: after the first
+  /// return, no more threads of the team call it. Throws the first exception of `run`. `run` must not call Run.
+  /// Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);
@@ -108,16 +109,16 @@ class ThreadTeam {
   Threads threads_;
 };
 
-/// Runs tasks on a ThreadTeam. After a task throws, no further task begins.
+/// Divides work into tasks and runs them on a ThreadTeam. After a task throws, no further task begins.
 class TeamExecutor {
  public:
   explicit TeamExecutor(ThreadTeam& team) : TeamExecutor(team, team.size()) {}
-  /// If `workers` is 1, the calling thread does all tasks.
+  /// Runs tasks on up to `workers` threads. If `workers` is 1, the calling thread runs all tasks.
   TeamExecutor(ThreadTeam& team, unsigned workers) : team_(team), workers_(workers) {}
   unsigned workers() const { return workers_; }
 
   /// Calls f(task, worker) for each task in [0, tasks) and returns when all tasks are done. Tasks run in parallel, but
-  /// tasks with the same `worker` run one after the other on one thread. Throws the first exception of `f`.
+  /// tasks with the same `worker` number run one after the other on one thread. Throws the first exception of `f`.
   template <typename F>
   void ForEach(std::uint64_t tasks, F&& f) const {
     if (tasks <= 1 || workers_ == 1) {

@@ -9,7 +9,7 @@ namespace gpusort::detail {
 
 void VqSort(std::uint32_t* p, std::uint64_t n);
 void VqSort(std::uint64_t* p, std::uint64_t n);
-/// Sorts entries in the order (key bytes, row): as 128-bit little-endian integers, ascending.
+/// Sorts entries in the order (key bytes, row). Each entry is sorted as a 128-bit little-endian integer.
 void VqSort(Entry* p, std::uint64_t n);
 
 }  // namespace gpusort::detail

@@ -1,5 +1,5 @@
 // Functions on the bytes of a line: character classes of the C locale, loads of whole words that read nothing outside
-// the line, and comparison of plain bytes.
+// the line, and comparison of bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpusort::detail {
 
-// A newline counts as a blank. A line contains newlines only if lines end with NUL.
+// A newline counts as a blank, as in GNU sort. A line contains newlines only if lines end with NUL (option -z).
 GPUSORT_HD inline bool IsBlank(unsigned c) { return c == ' ' || c == '\t' || c == '\n'; }
 GPUSORT_HD inline bool IsDigit(unsigned c) { return c - '0' < 10; }
 GPUSORT_HD inline bool IsAlpha(unsigned c) { return (c | 0x20) - 'a' < 26; }
@@ -19,13 +19,14 @@ GPUSORT_HD inline unsigned ToUpper(unsigned c) { return c - 'a' < 26 ? c - 0x20 
 inline constexpr std::uint64_t kLowBits = 0x0101010101010101;
 inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
-/// Returns 0 if no byte of `word` is 0. Otherwise the lowest set bit of the result is in the lowest byte that is 0.
+/// Finds the bytes of `word` that are 0. Returns 0 if there is none. Otherwise the lowest set bit of the result lies in
+/// the lowest byte that is 0.
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
 #if GPUSORT_ON_DEVICE
 /// Loads eight bytes from `p`, most significant first. Only the first `left` (1..8) bytes belong to the line; the other
-/// bytes of the result are unspecified. Loads one or two aligned words, each with a byte of the line. A GPU would
-/// execute loads of single bytes one after the other if the threads of a warp read different lines of text.
+/// bytes of the result are unspecified. Loads one or two aligned words that contain a byte of the line. Loads of single
+/// bytes would be slow: if the threads of a warp read different lines, the GPU executes such loads one after the other.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
@@ -46,8 +47,8 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Loads the bytes [at, end) of `line`, at most eight, most significant first, and fills up the result with zeros.
-/// Reads only bytes of [0, end) of the line or, on a device, only aligned words that contain such bytes.
+/// Returns the bytes [at, end) of `line`, at most eight, most significant first, filled up with zeros. Reads only bytes
+/// of [0, end) of the line or, on a GPU, aligned words that contain such bytes.
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;

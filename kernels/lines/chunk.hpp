@@ -1,5 +1,5 @@
-// Twelve bytes of an encoded key (a chunk), and the class that collects them. An encoded key is a string of bytes that
-// sorts as the line does: see EncodeChunk.
+// The encoded key of a line is a string of bytes that sorts as the line does (see EncodeChunk). LineChunk is twelve
+// bytes of an encoded key. ChunkWriter collects these bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// Twelve consecutive bytes of an encoded key, most significant first.
+/// Twelve consecutive bytes of a line's encoded key (bytes that sort as the line does), most significant first.
 struct LineChunk {
   std::uint64_t hi;  ///< bytes 0..7
   std::uint32_t lo;  ///< bytes 8..11
@@ -19,16 +19,18 @@ struct LineChunk {
 
 namespace detail {
 
-/// Collects the bytes [skip, skip + 12) of an encoded key. The caller must append all bytes of the key, from the first
-/// byte on.
+/// Collects the bytes [skip, skip + 12) of a line's encoded key. The caller must append all bytes of the key, from the
+/// first byte on; the writer drops the bytes outside this range.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
 
-  /// If `reverse` is true, complements all bytes that are appended from now on, which reverses their order.
+  /// If `reverse` is true, complements (~byte) all bytes that are appended from now on. Complemented bytes sort in
+  /// reverse order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// Returns true if the encoded key continues after the chunk. The caller may then stop appending bytes.
+  /// Returns true if the caller has appended bytes after the twelve bytes that the writer collects. The caller may then
+  /// stop.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -55,12 +57,14 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Appends a count, in an encoding that sorts as the counts do: one byte below 255, otherwise nine bytes.
+  /// Appends a count, in bytes that sort as counts do: one byte if the count is below 255, otherwise the byte 255 and
+  /// eight more.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends the bytes [begin, end) of the line unchanged and fills up the chunk. Call this last.
+  /// Appends the bytes [begin, end) of the line without an end mark, and fills up the twelve bytes. Nothing may be
+  /// appended after this call.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

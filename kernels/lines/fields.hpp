@@ -1,4 +1,4 @@
-// Finds the fields and the keys of a line. Start at FindKey.
+// Finds the fields and the keys of a text line, as GNU sort does. Start at FindKey.
 #pragma once
 
 #include <emmintrin.h>
@@ -13,14 +13,15 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// Does the work of FieldMasks::Load on a device, for the next `left` bytes of a line, at most 64. Each of its aligned
-/// loads contains a byte of the line. Not inlined, because it is much code.
+/// Finds the separators in the next `left` bytes of a line, at most 64, on a GPU: bit i of the result is set if
+/// bytes[i] is a separator. Loads aligned words of 16 bytes that contain a byte of the line. Not inlined, because its
+/// code is large.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
   const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
   const auto mask4 = [separator](std::uint32_t four) {
-    // Sets the high bit of each byte that differs from c.
+    // Sets the high bit of each byte of `four` that differs from the byte c.
     const auto differ = [four](std::uint32_t c) {
       const std::uint32_t x = four ^ c * 0x01010101u;
       return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;
@@ -49,7 +50,8 @@ inline std::uint32_t EqualMask16(const Byte* bytes, unsigned char c) {
 }
 #endif
 
-/// Finds the separators of a line, 64 bytes at a time. If `separator` is negative, blanks separate the fields.
+/// Finds the separators between the fields of a line, 64 bytes at a time. If `separator` is negative, blanks separate
+/// the fields.
 class FieldMasks {
  public:
   GPUSORT_HD FieldMasks(const Byte* line, std::uint64_t end, int separator)
@@ -60,8 +62,8 @@ class FieldMasks {
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Skips `count` fields after `at`, where a field begins, and returns the start of the next field. A field begins
-  /// after the separator before it. If blanks separate fields, these blanks belong to the field after them.
+  /// Skips `count` fields, starting at `at`, where a field begins. Returns the start of the field after them. A field
+  /// begins after the separator before it. If blanks separate fields, these blanks belong to the field after them.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -69,7 +71,8 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // A field ends at a separator, or at a blank that follows a non-blank. Blanks directly at `at` belong to the field.
+    // A field ends at a separator or, if blanks separate fields, at a blank that follows a non-blank. Blanks directly
+    // at `at` belong to the field.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
@@ -125,7 +128,7 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Returns a mask of the 64 bytes from `at` on: bit i is set if line_[at + i] is a separator.
+  /// Returns a mask of the 64 bytes of the line from `at` on: bit i is set if line_[at + i] is a separator.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |
@@ -168,15 +171,16 @@ struct KeyRange {
   GPUSORT_HD std::uint64_t size() const { return end - begin; }
 };
 
-/// Returns the part of the line that `key` describes. The part is empty if the key ends before it begins or starts
-/// after the end of the line.
+/// Returns the part of the line `text` that `key` describes. The part is empty if the key ends before it begins or
+/// starts after the end of the line.
 GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const LineKey& key, int separator) {
   using namespace detail;
   if (key.begin_field == 0 && !key.skip_start_blanks && key.end_field == LineKey::kToEnd) {
     return {Advance(0, length, key.begin_char), length};
   }
 #if !GPUSORT_ON_DEVICE
-  // Most encoded keys, and many second fields, end within the first 16 bytes.
+  // A fast path for a key that is the second field and ends within the first 16 bytes of the line. Most keys that
+  // gpusort itself has put before records are of this kind.
   constexpr std::uint64_t kShort = 16;
   if (separator >= 0 && length >= kShort && key.begin_field == 1 && key.end_field == 1 && key.begin_char == 0 &&
       key.end_char == 0 && !key.skip_start_blanks) {
@@ -194,7 +198,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // The search for the end of the key can start at its first field, unless the key ends before that field.
+  // Finds the end of the key. The search can start at the field where the key begins, unless the key ends before it.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

@@ -1,5 +1,5 @@
-// Orders that only the host can compare: -g, and the orders of LineKey::host, such as the order of a locale. -g reads
-// numbers as strtold does. A device has no long double.
+// Orders that only the host can compare: the option -g, which reads numbers as strtold does, and the orders of
+// LineKey::host, such as the order of a locale. A GPU has no long double and no locales.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpusort::detail {
 
-/// Stops a kernel that uses an order for which NeedsHost is true.
+/// Stops a CUDA kernel that uses an order that only the host can compare (see NeedsHost).
 GPUSORT_HD inline void RefuseDevice() {
 #if GPUSORT_ON_DEVICE
   __trap();
@@ -22,7 +22,8 @@ GPUSORT_HD inline void RefuseDevice() {
 }
 
 #if !GPUSORT_ON_DEVICE
-/// The value of a key for -g. The rank is 0 for text that is no number, 1 for -NaN, 2 for NaN and 3 for a number.
+/// The value of a key in the order -g. The rank is 0 for text that is no number, 1 for -NaN, 2 for NaN and 3 for a
+/// number. Lower ranks come first.
 struct GeneralNumber {
   int rank;
   long double value;
@@ -34,8 +35,8 @@ inline GeneralNumber ReadGeneral(const KeyText& key) {
   const std::uint64_t end = key.end;
   const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (begin < end && is_space(line[begin])) ++begin;
-  // strtold needs a NUL after the number. Copies the bytes that can belong to the number: digits, hexadecimal digits,
-  // x, p, the locale's decimal point, and the words "infinity" and "nan".
+  // strtold needs a NUL after the number, and the line has none. Therefore copies the bytes that can belong to a
+  // number: digits, hexadecimal digits, x, p, the locale's decimal point, and the words "infinity" and "nan".
   const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
   std::uint64_t stop = digits;
   if (digits < end && IsAlpha(line[digits])) {
@@ -75,7 +76,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// Compares two keys with the HostOrder of the key definition (LineKey::host).
+/// Compares two keys in the order of the object LineKey::host, such as the order of a locale.
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();

@@ -1,4 +1,4 @@
-// The order -h of lines: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
+// The order of the option -h: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the rank of a number's suffix: 0 without a suffix, 1 for K, 2 for M and so on, negative for negative
-/// numbers, and 0 for the number 0. If the key folds case (-f), suffixes may be small letters.
+/// Returns the rank of the suffix of a number such as 12K: 0 without a suffix, 1 for K, 2 for M and so on. The rank is
+/// negative for a negative number, and 0 for the number 0. If the key has -f, suffixes may be small letters.
 GPUSORT_HD inline int HumanUnit(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t end = text.end;

@@ -1,5 +1,5 @@
-// The order of lines that a user asks for: keys, each with its own order, then the whole line. LineOrder owns the keys.
-// LineOrderView has the same facts as plain data for host and device.
+// The order of lines that a user asks for, as with options of `sort`: keys, each with its own order, then the whole
+// line. LineOrder owns the keys. LineOrderView has the same facts as plain data for host and device.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpusort {
 
-/// How to compare the bytes of a key. kBytes compares them as unsigned numbers; a prefix comes before a longer key.
+/// How to compare the bytes of a key. kBytes compares bytes as unsigned numbers; a prefix comes before a longer key.
 enum class LineOrdering : std::uint8_t {
   kBytes,
   kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; later bytes do not count, an empty key is 0
@@ -19,7 +19,7 @@ enum class LineOrdering : std::uint8_t {
   kMonth,    ///< -M: unknown < JAN < ... < DEC
   kVersion,  ///< -V: names with version numbers, as GNU's filevercmp
   kRandom,   ///< -R: by the MD5 of random bytes (the salt) and the key, so that lines with equal keys are neighbours
-  kHost,     ///< the order that LineKey::host computes, on the CPU; only in orders without last_resort
+  kHost,     ///< the order that LineKey::host computes, on the CPU; only if LineOrderView::last_resort is false
 };
 
 /// An order of texts that only the host can compute, such as the order of a locale. A HostOrder must outlive the keys
@@ -28,16 +28,16 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the keys before this key decide completely how `line` compares. If that is true for two lines, and
-  /// those keys are equal, the lines count as equal, and Compare is not called.
+  /// Returns true if the keys before this key decide completely how `line` compares, so that this key adds nothing. If
+  /// that holds for two lines whose earlier keys are equal, the lines count as equal, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;
 };
 
-/// One key of a line (KEYDEF of sort). Positions count from 0 and may be up to 2^64 - 1. A position after the end of
-/// the line means the end of the line.
+/// One key of a line: what `sort` calls KEYDEF, such as -k2,3n. Positions count from 0 and may be up to 2^64 - 1. A
+/// position after the end of the line means the end of the line.
 struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
@@ -48,13 +48,14 @@ struct LineKey {
   bool skip_end_blanks = false;      ///< true: blanks at the end of the key are skipped (-b)
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for kBytes, kVersion, kRandom)
-  /// Whether small letters count as capital letters (-f), for kBytes, kVersion, kRandom and the suffix of kHuman.
+  /// Whether small letters count as capital letters (-f). Applies to kBytes, kVersion, kRandom and the suffix of
+  /// kHuman.
   bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
   const HostOrder* host = nullptr;  ///< the order of the key if `ordering` is kHost
 
-  /// Returns true if the order of the key is the order of its bytes without any change.
+  /// Returns true if the key is compared byte by byte, without leaving out, changing or interpreting any byte.
   GPUSORT_HD bool plain() const {
     return ordering == LineOrdering::kBytes && !dictionary_order && !ignore_nonprinting && !fold_case;
   }
@@ -62,7 +63,7 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// An order of lines as plain data for kernels. The processor that uses it must be able to read `keys`.
+/// An order of lines as plain data for CUDA kernels. The processor that compares lines must be able to read `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;  ///< 0: the whole line is the key, in descending order if last_resort_reverse is true
@@ -70,12 +71,12 @@ struct LineOrderView {
   bool last_resort = true;      ///< whether the whole line decides between lines with equal keys (neither -s nor -u)
   bool last_resort_reverse = false;  ///< whether the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True for keyed lines, which begin with encoded fields; host only. The keys then come in pairs, one pair for each
-  /// field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The second key has a
-  /// HostOrder, which compares lines with equal fields.
+  /// True for keyed lines: lines with encoded keys (fields) in front of the record's own bytes. Host only. The keys
+  /// then come in pairs, one pair for each field. The first key of a pair is the field, whose bytes are neither 0 nor
+  /// the separator. The second key has a HostOrder, which compares lines whose fields are equal.
   bool keyed = false;
-  /// True if no key contains a NUL byte and no key is reversed. The zeros after the end of an encoded key then never
-  /// look like bytes of the key.
+  /// True if no key contains a NUL byte and no key is reversed. Encoded keys are padded with zeros at the end, and
+  /// these zeros then never look like bytes of a key.
   bool nul_free = false;
 };
 
@@ -87,14 +88,14 @@ struct LineOrder {
   bool last_resort_reverse = false;
   std::uint64_t salt[2] = {0, 0};
 
-  /// Returns a view of this order. The view is valid until `keys` changes.
+  /// Returns a view of this order. The view is valid until `keys` changes or the LineOrder is destroyed.
   LineOrderView view() const {
     return {keys.data(),       static_cast<std::uint32_t>(keys.size()), separator, last_resort, last_resort_reverse,
             {salt[0], salt[1]}};
   }
 };
 
-/// Returns true if only the host can compare and encode the keys: a device has no long double and no locales.
+/// Returns true if a GPU can neither compare nor encode the keys, because it has no long double and no locales.
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
@@ -102,8 +103,9 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// Returns true if lines whose encoded keys are equal always compare equal. Returns false if encoded keys end in plain
-/// bytes, because the padding looks like NULs, or if there is a kHost key, which has no encoding.
+/// Returns true if lines whose encoded keys are equal always compare equal. (An encoded key is a string of bytes that
+/// sorts as the line does.) Returns false if encoded keys end in plain bytes of the line, because their padding looks
+/// like NULs, or if there is a kHost key, which has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

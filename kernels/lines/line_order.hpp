@@ -1,7 +1,7 @@
 // The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared in its own
 // order, then the whole line. CompareLines compares two lines. EncodeChunk returns twelve bytes of a line's encoded
-// key, a string of bytes that sorts as the line does. Lines are passed without their terminator and may contain any
-// byte. Start at CompareLines.
+// key, a string of bytes that sorts as the line does. Lines are passed without the newline at their end and may contain
+// any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -46,15 +46,15 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// Compares two lines by one key. `x` and `y` are the parts of lines `a` and `b` that the key describes.
+/// Compares two lines by one key. `x` and `y` are the ranges of the bytes of lines `a` and `b` that the key describes.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are equal. If the order has a last resort, compares all their bytes; otherwise returns
-/// 0.
+/// Compares two lines whose keys are all equal. Compares all bytes of the lines, unless the order has keys and `sort`
+/// was called with -s or -u (last_resort is false). Then returns 0.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -64,7 +64,8 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the fields at the beginning of a keyed line, from the field of the first key on. Host only.
+/// Iterates over the fields of a keyed line: the encoded keys that gpusort has put before the record's own bytes.
+/// Starts at the field of the first key. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -85,7 +86,8 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Compares two keyed lines as CompareLines does. Finds each field only once.
+/// Compares two keyed lines (encoded keys in front of the record's own bytes) as CompareLines does. Faster, because it
+/// finds each field only once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -103,8 +105,8 @@ inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b,
   return 0;
 }
 
-/// Compares two lines. Returns a negative value, 0 or a positive value. 0 means that sort -s keeps the order of the
-/// lines and that sort -u drops the second line.
+/// Compares two lines. Returns a negative value, 0 or a positive value. If the result is 0, sort -s keeps the lines in
+/// the order of the input, and sort -u drops the second line.
 GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                    const LineOrderView& view) {
 #if !GPUSORT_ON_DEVICE
@@ -122,8 +124,8 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Appends the encoding of a key that is not the last key. Encodings sort as the keys do, and no encoding is a prefix
-/// of another encoding.
+/// Appends the encoding of a key after which other bytes follow. Encodings sort as the keys do. No encoding is a prefix
+/// of another one, so the bytes that follow never change the order of different keys.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -146,7 +148,8 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line: all its keys, and the whole line if the order has a last resort.
+/// Appends the encoded key of a line (bytes that sort as the line does): the encodings of all its keys, then the whole
+/// line unless last_resort is false.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -169,13 +172,14 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns bytes [skip, skip + 12) of the line's encoded key: all keys, and the whole line if the order has a last
-/// resort. To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ... (or other common
-/// steps). The first chunks that differ order the lines as CompareLines does. If all chunks are equal until both keys
-/// have ended, the lines differ at most in NULs at the end of a plain last key. If ChunksDecide returns true, the lines
-/// are then equal; otherwise CompareLines must decide. An encoded key is padded with zeros, or with ones if it ends in
-/// reversed plain bytes. A plain last key (the whole line, or one key without last resort) costs two loads after
-/// FindKey for any `skip`. The cost of other keys grows with `skip`.
+/// Returns bytes [skip, skip + 12) of the line's encoded key: the encodings of all keys, then the whole line unless
+/// last_resort is false. To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ...
+/// (or other common steps). The first chunks that differ order the lines as CompareLines does. If all chunks are equal
+/// until both keys have ended, the lines differ at most in NULs at the end of a plain last key (a key whose bytes are
+/// compared without any change). If ChunksDecide returns true, the lines are then equal; otherwise CompareLines must
+/// decide. An encoded key is padded with zeros, or with ones if it ends in reversed plain bytes. A plain last key (the
+/// whole line, or one key without last_resort) costs two loads after FindKey for any `skip`. The cost of other keys
+/// grows with `skip`.
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -183,14 +187,15 @@ GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, 
   return out.chunk();
 }
 
-/// Compares each line with the line before it. Finds each key of a line at most once, and only if it is needed.
+/// Compares each line with the line before it. Finds each key of a line at most once, and only if the comparison needs
+/// the key.
 class NeighbourLines {
  public:
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Compares the line of the last call with `line`, as CompareLines does. Lines must not include their delimiters.
-  /// Returns -1 for the first line.
+  /// Compares the line of the last call with `line` and returns the result of CompareLines. Lines must not include
+  /// their delimiters. Returns -1 for the first line.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -217,8 +222,8 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// The places of the keys in two lines: one half for the last line, the other half for this line. The halves swap
-  /// roles.
+  /// The positions of the keys that were found in two lines. One half is for the line of the last call, the other half
+  /// for the new line. With each call, the halves swap their roles.
   std::vector<KeyRange> ranges_;
   std::uint32_t have_[2];  ///< the numbers of keys that were found in the last line and in this line
   bool side_ = false;      ///< true if the second half of ranges_ belongs to the last line

@@ -1,4 +1,4 @@
-// The order -M of lines: by the names of months.
+// The order of the option -M: by the three-letter names of months.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the number (1..12) of the month whose three-letter name follows the leading blanks, or 0 if there is no such
-/// name.
+/// Returns the number (1..12) of the month whose three-letter name, in upper or lower case, follows the leading blanks.
+/// Returns 0 if there is no such name.
 GPUSORT_HD inline int ReadMonth(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t at = SkipBlanks(line, text.begin, text.end);

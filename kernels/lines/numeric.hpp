@@ -1,4 +1,4 @@
-// The order -n of lines: decimal numbers of any length.
+// The order of the option -n: by decimal numbers of any length.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace gpusort::detail {
 /// CHAR_MAX + 1, which makes byte 0x80 the separator.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
-/// The digits of a decimal number of any length, as positions in the line. The integer part has no leading zeros, and
-/// the fraction has no trailing zeros.
+/// The digits of a decimal number of any length, as positions in the line. Leading zeros of the integer part and
+/// trailing zeros of the fraction are left out.
 struct Decimal {
   const Byte* line;
   std::uint64_t integer_begin;  ///< the integer part may contain thousands separators
@@ -74,8 +74,8 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends the encoding of a number: a byte for sign and size, then the digits in pairs, then a 0. If the number is
-/// negative, these bytes are complemented.
+/// Appends a number as bytes that sort as numbers do: a byte for sign and size, then two decimal digits in each byte,
+/// then a 0. If the number is negative, these bytes are complemented.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
@@ -87,7 +87,8 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const bool reverse = out.reverse();
   out.set_reverse(reverse != number.negative);
 
-  // The absolute value is 0.d1d2d3... times 10 to the power of large - small. `large` or `small` is 0.
+  // The absolute value is 0.d1d2d3... times 10 to the power of large - small. `large` or `small` is 0. For 12.5, large
+  // is 2.
   const std::uint64_t large = number.integer_digits;
   std::uint64_t small = 0;
   std::uint64_t at = number.NextInteger(number.integer_begin);
@@ -107,7 +108,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
     out.PutWord(large);
   }
 
-  // Leaves out trailing zeros of an integer.
+  // Leaves out the trailing zeros of an integer: for 100, `large` (3) and the digit 1 are enough.
   std::uint64_t end = number.integer_end;
   if (fraction == number.fraction_end) {
     while (end > at && (number.line[end - 1] == '0' || number.line[end - 1] == kThousandsSeparator)) --end;

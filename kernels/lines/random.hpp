@@ -1,4 +1,5 @@
-// The order -R: by a hash of random bytes (the salt) and the key, so that lines with equal keys are neighbours.
+// The order of the option -R: by a hash of random bytes (the salt) and the key, so that lines with equal keys are
+// neighbours.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace gpusort::detail {
 
-/// Computes the MD5 digest (RFC 1321) of all appended bytes.
+/// Computes the MD5 digest (RFC 1321) of all bytes that are passed to Put.
 class Md5 {
  public:
   GPUSORT_HD void Put(unsigned byte) {

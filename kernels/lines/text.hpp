@@ -1,4 +1,5 @@
-// The text of a key after the options -d, -f and -i, and its encoding. All orders read keys through KeyText.
+// The text of a sort key after the options -d, -f and -i are applied, and its encoding. The orders of keys read the key
+// through KeyText.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,21 @@ GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// The text of a key: the bytes of the key that count, in capital letters if the key folds case.
+/// The text of a key: those bytes of the key that count under the options -d and -i, as capital letters if the key has
+/// -f.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on whose byte counts for the key, or `end`.
+  /// Returns the first position from `at` on whose byte counts for the key (see -d and -i), or `end`.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Goes back from `at` over bytes that do not count for the key. Returns the position after the next byte that
-  /// counts, or `begin`.
+  /// Goes back from `at` over bytes that do not count for the key. Returns the position after the last byte before `at`
+  /// that counts, or `begin`.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;
@@ -44,8 +46,8 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Appends the encoding of a text that is not the last key. A byte of value 0 ends the encoding. In the text, a byte of
-/// value 0 becomes 1 1, and a byte of value 1 becomes 1 2.
+/// Appends the text of a key and the byte 0, which marks its end because other keys follow. In the text, a byte of
+/// value 0 becomes the two bytes 1 1, and a byte of value 1 becomes 1 2. The result sorts as the text does.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -64,7 +66,7 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes together with the final 0, unless a byte needs an escape.
+  // Appends the remaining bytes together with the final 0 in one step, unless a byte is 0 or 1 and needs two bytes.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

@@ -1,4 +1,4 @@
-// The order -V: names with version numbers, in the order of GNU's filevercmp.
+// The order of the option -V: names with version numbers, in the order of GNU's filevercmp, so that "a9" < "a10".
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the class of a name, which -V compares first: 0 (empty), 1 ("."), 2 (".."), 3 (leading dot), 4 (other).
+/// Returns the class of a name, which the order -V compares first: 0 (empty), 1 ("."), 2 (".."), 3 (leading dot), 4
+/// (other).
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;
@@ -19,8 +20,8 @@ GPUSORT_HD inline int VersionClass(const KeyText& text) {
   return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
 }
 
-/// Returns the position where the suffix of a name begins. The suffix is the longest text at the end that matches
-/// (\.[A-Za-z~][A-Za-z0-9~]*)* and is not the whole name.
+/// Returns the position where the suffix of a name begins, such as ".tar.gz". The suffix is the longest text at the end
+/// that matches (\.[A-Za-z~][A-Za-z0-9~]*)* and is not the whole name.
 GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   std::uint64_t suffix = text.end;
   for (;;) {
@@ -38,7 +39,7 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// The rank of a character for -V: '~' is less than the end of the name, then come numbers, letters, other bytes.
+// Ranks of characters in the order -V, lowest first: '~', the end of the name, numbers. Letters and other bytes follow.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -56,7 +57,8 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Compares by rank until each name is at a digit or at its end. The code below compares digits and ends.
+    // Compares characters by rank until each name is at a digit or at its end. The code after this loop compares digits
+    // and ends.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
@@ -64,7 +66,8 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
       i = a.Next(i + 1);
       j = b.Next(j + 1);
     }
-    // Compares numbers without leading zeros: the longer is greater, then the first different digit decides.
+    // Compares two numbers without their leading zeros: the number with more digits is greater. If both have the same
+    // number of digits, the first different digit decides.
     while (i < a_end && a[i] == '0') i = a.Next(i + 1);
     while (j < b_end && b[j] == '0') j = b.Next(j + 1);
     int order = 0;
@@ -89,7 +92,8 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends the encoding of text[text.begin, end): ranks of characters, and lengths and digits of numbers.
+/// Appends the bytes [text.begin, end) of a name in an encoding whose bytes sort in the order -V: the ranks of
+/// characters, and for each number its length and its digits.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
@@ -100,8 +104,8 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // Puts a number before every end of a name, because names compare equal if one ends where the other has the number
-    // 0.
+    // Puts a number (with 0 digits if there is none) before every end of a name. Names such as "a" and "a0" compare
+    // equal, so they must have the same encoding.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

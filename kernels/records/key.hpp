@@ -1,8 +1,8 @@
 // Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of bytes
 // whose unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned
-// integer (NumberMap). Any other record is sorted through an Entry, which has its row (its number in the batch) and
-// twelve bytes of its normalized key. These bytes follow a prefix that is equal in all keys. Floats are never compared
-// as floats.
+// integer (NumberMap). Any other record is sorted through an Entry: twelve bytes of its normalized key, and its row
+// (its number among the records that are sorted together). Before these twelve bytes the keys may have a prefix that
+// all keys share. Floats are never compared as floats.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct EqualIsSame;
 
 using Byte = unsigned char;
 
-/// Loads a number of `length` (1..8) bytes. The first byte is the most significant byte if `big_endian`, otherwise the
-/// least significant byte.
+/// Returns the number in the `length` (1..8) bytes at `p`. The first byte is the most significant byte if `big_endian`,
+/// otherwise the least significant byte.
 GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, bool big_endian) {
   std::uint64_t value = 0;
   for (std::uint32_t i = 0; i < length; ++i) {
@@ -29,13 +29,14 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// Maps the bits of a number, loaded as a little-endian unsigned U, to an unsigned number, so that the results have the
-/// order of the numbers. Unmap is the exact inverse of Map for every bit pattern, including NaN payloads and both
-/// zeros.
+/// Maps the bits of a number to an unsigned number, so that the unsigned numbers have the order of the original
+/// numbers. The bits are loaded as a little-endian unsigned U. Unmap is the exact inverse of Map for every bit pattern,
+/// including NaN payloads and both zeros.
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
-  /// The bits to flip in all numbers: the sign bit if there is one. For descending order, all other bits instead.
+  /// The bits to flip in all numbers: the sign bit of floats and signed numbers, or no bit. For descending order, all
+  /// other bits instead.
   U flip = 0;
   bool swap = false;  ///< true if the number is big-endian
 
@@ -51,7 +52,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // Undoing `flip` restores the sign bit, which tells whether Map has flipped magnitude_mask.
+    // Undoing `flip` restores the sign bit, and the sign bit tells whether Map has flipped the bits of magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -59,12 +60,12 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// Returns the map for numbers in a field of sizeof(U) bytes.
+/// Returns the map that gives numbers in a key field of sizeof(U) bytes their sort order.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   NumberMap<U> map;
-  // A field of bytes sorts as a big-endian number.
+  // A field of bytes sorts like a big-endian number: the first byte is the most significant.
   map.swap = sizeof(U) > 1 && (field.big_endian || field.type == KeyType::kBytes);
   if (field.type == KeyType::kFloat) map.magnitude_mask = static_cast<U>(~sign);
   if (field.type == KeyType::kFloat || field.type == KeyType::kSigned) map.flip = sign;
@@ -73,7 +74,7 @@ GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
 }
 
 /// Maps the value of a number field (any type except kBytes) to an unsigned number of `field.length` bytes, so that the
-/// results have the order of the values.
+/// unsigned numbers have the order of the values.
 GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
   const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
   const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
@@ -87,8 +88,9 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
   return field.descending ? x ^ all : x;
 }
 
-/// Returns up to eight bytes of the normalized key from byte `begin` on, most significant first, filled up with zeros.
-/// All keys of a layout have the same length, so the zeros never decide a comparison.
+/// Returns up to eight bytes of a record's normalized key (bytes that sort as the key does), from byte `begin` on, most
+/// significant first. Fills up with zeros after the end of the key. The zeros never decide a comparison, because all
+/// keys of a layout have the same length.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -119,7 +121,8 @@ GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& 
   return word;
 }
 
-/// Compares the normalized keys of two records from byte `begin` on. Returns a negative value, 0 or a positive value.
+/// Compares the normalized keys of two records (bytes that sort as the keys do) from byte `begin` on. The keys must be
+/// equal before that byte. Returns a negative value, 0 or a positive value.
 GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayout& layout, std::uint64_t begin = 0) {
   std::uint64_t field_begin = 0;
   for (std::uint32_t f = 0; f < layout.field_count; ++f) {
@@ -127,8 +130,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of a field before `begin`. A number is compared as a whole, because its skipped bytes are
-        // equal.
+        // Skips the bytes of the field that are before byte `begin` of the key. A number is compared as a whole,
+        // because its skipped bytes are equal.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -152,9 +155,9 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Stands for a record while a batch is sorted: twelve bytes of its normalized key, and its row, the record's number in
-/// the batch (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key bytes, row), so any sorter is
-/// stable. In memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
+/// Stands for a record while records are sorted: twelve bytes of its normalized key, and its row, the number of the
+/// record (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key bytes, row), so even an unstable
+/// sort gives a stable result. In memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
   std::uint64_t hi;  ///< key bytes 0..7
@@ -164,8 +167,8 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// Makes the entry of `record` from the twelve bytes of its normalized key that follow the first `skip` bytes. The
-/// first `skip` bytes must be equal in all records of the batch.
+/// Makes the entry of `record` (see Entry) from the twelve bytes of its normalized key that follow the first `skip`
+/// bytes. The first `skip` bytes must be equal in all records that are sorted together.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -175,21 +178,23 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries (twelve key bytes and a row) that contain all key bytes in which the records may differ.
+/// Orders entries (twelve key bytes and a record number) by these alone. Use this only if the entries contain all key
+/// bytes in which the records may differ.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells tile_sort.hpp that equal entries are identical: entries of a batch always differ in their rows.
+/// Tells tile_sort.hpp that equal entries are identical, so that it need not keep their order. Entries that are sorted
+/// together always differ in their row numbers.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose keys may be longer than their twelve key bytes. If these are equal, compares the rest of the
-/// keys in the records. A row is an index of records of `layout->stride` bytes, from `records` on. The processor that
-/// compares must be able to read `layout`.
+/// Orders entries whose keys may be longer than the twelve key bytes in an entry. If these bytes are equal, compares
+/// the rest of the keys in the records. Record number r is at records + r * layout->stride. The processor that compares
+/// must be able to read `layout`.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;

@@ -1,5 +1,5 @@
 // Describes where records and their keys are in a block of bytes. KeySpec is the order that a user asks for.
-// RecordLayout has the same facts as plain data, which kernels take by value.
+// RecordLayout has the same facts as plain data, which CUDA kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace gpusort {
 
-/// The type of a key field. Numbers are ordered by value (floats by IEEE totalOrder), bytes as unsigned bytes.
+/// The type of a key field. Numbers are ordered by value (floats by totalOrder of IEEE 754), bytes as unsigned bytes.
 enum class KeyType : std::uint8_t { kUnsigned, kSigned, kFloat, kBytes };
 
-/// One field of a key: `length` bytes at `offset` in the record. A number has 1, 2, 4 or 8 bytes, a float 4 or 8.
+/// One field of a key: `length` bytes at byte `offset` of the record. A number has 1, 2, 4 or 8 bytes, a float 4 or 8.
 struct KeyField {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -27,21 +27,23 @@ struct KeyField {
 
 inline constexpr std::size_t kMaxKeyFields = 64;
 
-/// The order of records: fields, the most significant first. If all fields are equal, the position in the input
-/// decides, so every sort has exactly one result.
+/// The order of records: a list of key fields, the most significant first. If all fields of two records are equal,
+/// their positions in the input decide, so every sort has exactly one result.
 struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// The byte that ends the key of a keyed record. It is smaller than every byte of a key, so that a prefix sorts first.
+/// The byte that ends an encoded key that is stored before its record. Every byte of such a key is greater, so a key
+/// that is a prefix of another key comes first.
 inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
 
-/// Says where record i and its key are in a block of bytes. Fixed record i is at i * stride. Delimited records have
-/// stride 0: each ends with `delimiter`, which belongs to the record's bytes and is never compared (see records.hpp).
-/// The struct is trivially copyable, so that kernels can take it by value. Kernels could not use a std::variant of
-/// fixed and delimited records. Code that loops over records calls fixed() once, before the loop.
+/// Says where record i and its key are in a block of bytes. A fixed record i is at i * stride. Delimited records, such
+/// as lines, have stride 0. Each ends with the byte `delimiter`, which belongs to the record and is never compared (see
+/// records.hpp). The struct is trivially copyable, so that CUDA kernels can take it by value, which they could not do
+/// with a std::variant of fixed and delimited records. Code that loops over records calls fixed() once, before the
+/// loop.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
@@ -49,23 +51,25 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys before each delimited record, each ended by kKeyEnd. The record itself, as it is read
-  /// and written, follows the keys. A key contains neither the delimiter nor kKeyEnd.
+  /// The number of encoded keys that are stored before each delimited record. Each of these keys ends with kKeyEnd and
+  /// contains neither the delimiter nor kKeyEnd. The record itself, as it is read and written, follows the keys.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
   bool keyed() const { return keys != 0; }
-  /// Returns true if record and key are the same number of 4 or 8 bytes. Such a number is sorted without entries.
+  /// Returns true if the record is a single number of 4 or 8 bytes, which is its own key. Such numbers are sorted
+  /// directly, without Entry objects.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }
-  /// Two layouts of lines are equal if they refer to the same LineOrderView, at the same address.
+  /// Compares all members. Two layouts of lines are equal only if they refer to the same LineOrderView, at the same
+  /// address.
   friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
-/// Returns the layout of fixed records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole
-/// records as bytes, ascending. Throws Error(kUsage) if record_bytes is 0, a field is not inside the record, a length
-/// does not fit its type, or there are more than kMaxKeyFields fields.
+/// Returns the layout of records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole records as
+/// bytes, ascending. Throws Error(kUsage) if record_bytes is 0 or over 1 GiB, a field is not inside the record, a
+/// length does not fit its type, or there are more than kMaxKeyFields fields.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
@@ -98,7 +102,7 @@ inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& s
   return layout;
 }
 
-/// Returns the layout of lines that end with `delimiter`. `order` must outlive the layout.
+/// Returns the layout of lines that end with the byte `delimiter`, in the order `order`, which must outlive the layout.
 inline RecordLayout MakeLineLayout(unsigned char delimiter, const LineOrderView& order) {
   RecordLayout layout;
   layout.delimiter = delimiter;

@@ -1,7 +1,8 @@
-// Functions on the records of a block, for every layout: where records begin and end, how many there are, and their
-// order. Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record include its
-// delimiter; comparisons ignore it. The bytes passed to a function must be whole records, unless its comment allows
-// other bytes. Code that must work for both kinds of records uses this file. Host only. Start at RecordSpan.
+// Functions on a block of records, of fixed size or delimited (lines): where records begin and end, how many there are,
+// and their order. Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record
+// include its delimiter; comparisons ignore it. The bytes passed to a function must be whole records, unless the
+// comment of the function allows other bytes. Code that must work for both kinds of records uses this file. Host only.
+// Start at RecordSpan.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ inline const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const B
 namespace detail {
 
 inline const std::byte* FindDelimiter(const std::byte* p, const std::byte* end, unsigned char delimiter) {
-  // An empty line needs no memchr, whose call would take longer than the rest of the work.
+  // Tests the first byte, because empty lines are common and a call of memchr would take longer than the rest of the
+  // work.
   if (p != end && *p == static_cast<std::byte>(delimiter)) return p;
   return p == end ? nullptr
                   : static_cast<const std::byte*>(std::memchr(p, delimiter, static_cast<std::size_t>(end - p)));
@@ -34,7 +36,8 @@ inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* e
   return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
 }
 
-/// Counts the bytes equal to `value`, twice as fast as std::count: counters of one byte stay in vector registers.
+/// Counts the bytes equal to `value`. Twice as fast as std::count, because 64 counters of one byte each stay in vector
+/// registers.
 inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned char value) {
   constexpr std::uint64_t kLanes = 64, kMost = 255;
   std::uint64_t total = 0;
@@ -53,12 +56,12 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 
 }  // namespace detail
 
-/// Returns the size in bytes of the smallest possible record.
+/// Returns the size in bytes of the smallest possible record: of a line, 1 byte (the delimiter).
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// Returns the maximum number of records in a slot of `slot_bytes` bytes. Each line also takes memory outside the slot
-/// (an entry and an index), which is planned for lines of 32 bytes on average. A batch of shorter lines does not fill
-/// its slot.
+/// Returns the maximum number of records in a buffer of `slot_bytes` bytes. Sorting takes more memory for each line (an
+/// Entry and an offset), and that memory is planned for lines of 32 bytes on average. If lines are shorter, a batch
+/// (the records that are sorted together) does not fill its buffer.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
@@ -69,17 +72,19 @@ inline std::uint64_t FirstRecordBytes(RecordSpan bytes, const RecordLayout& layo
   const std::byte* const end = detail::FindDelimiter(bytes.data(), bytes.data() + bytes.size(), layout.delimiter);
   return end == nullptr ? 0 : static_cast<std::uint64_t>(end - bytes.data()) + 1;
 }
-/// Returns the first record. Throws WrongResult if there is no whole record, because a GPU may have returned any bytes.
+/// Returns the first record of `bytes`. Throws WrongResult if there is no whole record, because the bytes may come from
+/// a GPU that made an error.
 inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
   const std::uint64_t size = FirstRecordBytes(bytes, layout);
   if (size == 0) throw WrongResult("records that end inside a record");
   return bytes.first(size);
 }
 
-/// Returns the part of a record that is read and written, which is the record without the encoded keys before it.
+/// Returns the record without the encoded keys that the sort has put before it. The returned bytes are those that were
+/// read from the input and will be written.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
 #if !GPUSORT_ON_DEVICE
-  // Most keys end within the first 16 bytes.
+  // A fast path for two keys that both end within the first 16 bytes of the record, which is the most common case.
   if (layout.keys == 2 && record.size() >= 16) {
     const std::uint32_t found = detail::EqualMask16(AsBytes(record.data()), kKeyEnd);
     const std::uint32_t second = found & (found - 1);
@@ -101,12 +106,12 @@ inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layo
   return last == nullptr ? 0 : static_cast<std::uint64_t>(last - bytes.data()) + 1;
 }
 
-/// Returns the offset of the record that contains byte `at`.
+/// Returns the offset of the record that contains byte number `at` of `bytes`.
 inline std::uint64_t RecordBegin(RecordSpan bytes, std::uint64_t at, const RecordLayout& layout) {
   return WholeRecordBytes(bytes.first(at), layout);
 }
 
-/// Returns the last record. `bytes` must not be empty.
+/// Returns the last record of `bytes`, which must not be empty.
 inline RecordSpan LastRecord(RecordSpan bytes, const RecordLayout& layout) {
   return bytes.subspan(RecordBegin(bytes, bytes.size() - 1, layout));
 }
@@ -116,7 +121,7 @@ inline std::uint64_t CountRecords(RecordSpan bytes, const RecordLayout& layout) 
   return detail::CountBytes(bytes.data(), bytes.size(), layout.delimiter);
 }
 
-/// Calls f(record) for each record, in order.
+/// Calls f(record) for each record of `bytes`, in order.
 template <typename F>
 void ForEachRecord(RecordSpan bytes, const RecordLayout& layout, F f) {
   if (layout.fixed()) {
@@ -131,14 +136,15 @@ void ForEachRecord(RecordSpan bytes, const RecordLayout& layout, F f) {
   }
 }
 
-/// Compares two records. Returns a negative value, 0 or a positive value if `a` comes before, with or after `b`.
+/// Compares two records. Returns a negative value if `a` comes before `b`, 0 if their keys are equal, and a positive
+/// value if `a` comes after `b`.
 inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout) {
   if (layout.fixed()) return CompareKeys(AsBytes(a.data()), AsBytes(b.data()), layout);
   return CompareLines(AsBytes(a.data()), a.size() - 1, AsBytes(b.data()), b.size() - 1, *layout.lines);
 }
 
-/// Returns the total size of the records in `bytes` whose key is less than the key of `cut`. `bytes` must be sorted. If
-/// `inclusive` is true, records with an equal key count, too.
+/// Returns the total size of the records in `bytes` whose key is less than the key of the record `cut`. `bytes` must be
+/// sorted. If `inclusive` is true, records with an equal key count, too.
 inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
   const std::uint64_t unit = LeastRecordBytes(layout);
   std::uint64_t low = 0, high = bytes.size();  // always at the beginnings of records
@@ -158,8 +164,9 @@ inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusiv
 
 inline constexpr std::uint64_t kInOrder = ~std::uint64_t{0};
 
-/// Returns the offset of the first line that is less than the line before it, or kInOrder if there is no such line. If
-/// `strict` is true, a line that is equal to the line before it counts, too.
+/// Returns the offset of the first line that is out of order, that is, less than the line before it. Returns kInOrder
+/// if there is no such line. If `strict` is true, a line that is equal to the line before it also counts as out of
+/// order.
 inline std::uint64_t FirstLineDisorder(RecordSpan bytes, const RecordLayout& layout, bool strict) {
   NeighbourLines neighbours(*layout.lines);
   std::uint64_t begin = 0;
