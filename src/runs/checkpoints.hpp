@@ -1,7 +1,7 @@
-// Makes checkpoints while the output is merged, so that a later process can continue there instead of at the beginning.
-// A checkpoint first waits until all output before a certain offset is written. Output after that offset waits in
-// memory meanwhile. Then the checkpoint stores the state of the output in the manifest, the file that describes the
-// job. Start at Checkpoints.
+// Makes checkpoints while a job writes its output. If the process is killed, a later process continues at the last
+// checkpoint instead of at the beginning of the output. A checkpoint waits until all output before a certain offset is
+// written, and holds back later output in memory meanwhile. Then it stores the state of the output in the manifest (the
+// log file of a job that can be resumed). Start at Checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// `job.checkpoints` must be set. `pass` must hand a window, which is a piece of merged output, to `sink`; any thread
-  /// may call it.
+  /// `job.checkpoints`, the journal that stores checkpoints, must not be null. The function `pass` must give a window
+  /// (a piece of merged output) to `sink`, which writes it. Any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass)
       : job_(job),
@@ -43,8 +43,9 @@ class Checkpoints {
     pipeline_.Start([this] { Run(); });
   }
 
-  /// Begins a checkpoint if it is time for one. The thread that divides the merge into windows must call this before it
-  /// makes window `number`, whose output begins at byte `offset`.
+  /// Begins a checkpoint if the last one is long ago or if enough bytes have followed it. The merge produces its output
+  /// in windows (pieces of merged output). The thread that divides the merge into windows must call this before it
+  /// makes window `number`, whose first byte is byte `offset` of the output.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -53,7 +54,8 @@ class Checkpoints {
     }
     Mark mark{number, epochs_, {}};
     for (const Cursor& cursor : cursors) mark.taken[cursor.run->id] = cursor.taken;
-    std::shared_ptr<void> next = NextEpoch();  // before mark_ is set: if this throws, the interval counts as written
+    // comes before the change of mark_: if this throws, no checkpoint has begun
+    std::shared_ptr<void> next = NextEpoch();
     {
       const std::lock_guard lock(signal_->mutex);
       mark_ = std::move(mark);
@@ -62,9 +64,9 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Registers a new window, whose number must be set: `window.written` becomes a token that is released with the
-  /// window. If an exception destroys the window before it is written, the token sets Signal::lost, and no checkpoint
-  /// counts the window as written.
+  /// Registers a new window (a piece of merged output), whose number must be set. `window.written` becomes a token that
+  /// is released when the window is destroyed, which is after it was written. If an exception destroys the window
+  /// earlier, the token sets Signal::lost, so that no checkpoint counts the window as written.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -73,8 +75,8 @@ class Checkpoints {
                       }};
   }
 
-  /// Passes the window to the sink. If a checkpoint is in progress and must come before this window, the window is
-  /// stored and passed later. Any thread may call this.
+  /// Passes a window (a piece of merged output) to the sink, which writes it. A window that comes after a checkpoint in
+  /// progress is stored instead, and passed when the checkpoint is saved. Any thread may call this.
   void Accept(Window window) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -87,8 +89,8 @@ class Checkpoints {
     pass_(std::move(window));
   }
 
-  /// Tells the checkpoint thread to end. A checkpoint that was begun is still saved. Call this after the last window,
-  /// from the thread that calls BeforeCut().
+  /// Tells the thread that makes checkpoints to end. If a checkpoint has begun, the thread still saves it. Call this
+  /// after the last window, from the thread that calls BeforeCut().
   void End() {
     epoch_ = nullptr;
     const std::lock_guard lock(signal_->mutex);
@@ -97,28 +99,29 @@ class Checkpoints {
   }
 
  private:
-  /// The shortest and the longest time between two checkpoints.
+  /// The shortest and the longest time between two checkpoints of the output.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
-  /// Counts written windows. Every window holds a reference to this object, because windows may live longer than the
-  /// Checkpoints object.
+  /// Counts the windows (pieces of merged output) that are written. Every window holds a reference to this object,
+  /// because windows may live longer than the Checkpoints object.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
-    /// The numbers of later intervals, counted from 1, whose windows are written. An interval without windows ends early.
+    /// The numbers of later checkpoint intervals, counted from 1, whose windows are all written. Intervals can end in
+    /// any order: an interval without windows ends at once.
     std::set<std::uint64_t> ended;
-    bool lost = false;          ///< true: an exception destroyed a window before it was written
+    bool lost = false;  ///< true: an exception destroyed a window before it was written
   };
-  /// A checkpoint that was begun and is not saved yet.
+  /// A checkpoint that has begun and is not saved yet.
   struct Mark {
     std::uint64_t number;  ///< the number of the first window that must wait for the checkpoint
-    std::uint64_t epochs;  ///< the number of checkpoint intervals before window `number`
+    std::uint64_t epochs;  ///< the number of checkpoint intervals (times between checkpoints) before window `number`
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  /// Begins a checkpoint interval, and returns the token that its windows share. When the last window of the interval
-  /// is destroyed, the token counts the interval as written.
+  /// Begins the interval until the next checkpoint. Returns a token that all windows of the interval share. When the
+  /// last of these windows is destroyed, the token counts the interval as written.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);
@@ -154,8 +157,8 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // With this delay, a kill loses about a sixteenth of the merge so far, and waiting for checkpoints takes at most
-      // a twentieth of the time.
+      // Sets the time of the next checkpoint. A kill then loses about a sixteenth of the merge so far, and the merge
+      // waits for checkpoints in at most a twentieth of the time.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }
@@ -170,7 +173,8 @@ class Checkpoints {
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::uint64_t epochs_ = 0;  ///< the number of checkpoint intervals so far
-  /// A token that all windows of the current checkpoint interval share. Do not release it while holding Signal::mutex.
+  /// A token that is shared by all windows (pieces of output) between two checkpoints. Do not release the token while
+  /// holding Signal::mutex: the release locks that mutex.
   std::shared_ptr<void> epoch_;
   // Signal::mutex protects the following members.
   std::optional<Mark> mark_;
@@ -178,7 +182,7 @@ class Checkpoints {
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
   Nanoseconds next_;  ///< the earliest time of the next checkpoint
-  /// The output offset in bytes at which a checkpoint begins even before the time `next_`.
+  /// The offset in the output, in bytes, at which a checkpoint begins even if it is earlier than the time `next_`.
   std::uint64_t next_offset_ = 0;
 };
 

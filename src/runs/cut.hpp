@@ -1,6 +1,6 @@
-// Decides which bytes of each run are merged next. A run is a sorted part of the data, in memory as a whole or in
-// blocks that are read in advance. The bytes chosen together are a window: all of its records sort before all records
-// of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
+// Decides which bytes a merge of sorted runs merges next. A run is a sorted part of the data, in memory as a whole or
+// in blocks that are read in advance. The bytes that are chosen together are a window. All records of a window sort
+// before all records of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace gpusort {
 
-/// A block of a run that was read into memory. All windows with bytes of the block share it. When the last of them is
-/// done, the buffer returns to its pool.
+/// A block of a sorted run (a stored part of it) that was read into memory. All windows (pieces of merged output) whose
+/// records are in the block share it. When the last of these windows is written, the buffer returns to its pool.
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
   BlockPool::Block buffer;
@@ -35,38 +35,41 @@ struct LoadedBlock {
   RecordSum sum;  ///< set by KeyedInput: the checksum of the records without their keys
 };
 
-/// The position of the merge in one run: how much is merged, and how much is in memory.
+/// The position of a merge in one of its sorted runs: how many bytes are merged, and how many are in memory.
 struct Cursor {
   Run* run = nullptr;
-  /// True: the size of the run is not known yet, because its keys are made while it is read. Run::bytes is an estimate
-  /// until the last block is loaded.
+  /// True: the size of the run is not known yet, because the sort keys before its records are computed while it is
+  /// read. Run::bytes is then an estimate until the last block is loaded.
   bool grows = false;
-  std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged in earlier windows
-  /// The end of the bytes that are in memory; for a run that is in memory as a whole, the end of the run.
+  std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged so far
+  /// The offset in the run up to which its bytes are in memory. For a run that is in memory as a whole: its size.
   std::uint64_t loaded = 0;
-  // The following members, up to `forecast`, are used only for runs that are read in blocks.
+  // The members from here to `forecast` are used only for runs that are read in blocks.
   std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< the loaded blocks from the merge position on, without a gap
-  /// Loaded blocks that come after a block that is still being read, by block number.
+  /// Blocks that are loaded although an earlier block of the run is still being read. The key is the number of the
+  /// block.
   std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
-  /// A sample of a run that is in memory as a whole: a record of the run, and the offset of its end.
+  /// A record of a run that is in memory as a whole, and the offset of its end. Samples show where to cut the runs for
+  /// the next window, which is the output that is merged at once.
   struct Sample {
     std::uint64_t end = 0;
     std::uint64_t word = 0;  ///< the first bytes of the key; samples with different words are in the order of words
-    RecordSpan record;       ///< lies in `copy` or in the run; empty: the run ends here
+    RecordSpan record;       ///< lies in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  std::deque<Sample> samples;  ///< samples after `taken`, in the order of the run; used only if all runs are in memory
-  // The following members belong to the window that is being chosen now.
+  /// the samples after offset `taken`, in the order of the run; used only if all runs are in memory
+  std::deque<Sample> samples;
+  // The following members belong to the window (the output that is merged at once) that is being chosen now.
   std::uint64_t take = 0;
   std::uint64_t weight = 1;
-  std::size_t passed = 0;               ///< the number of samples that come before the cut
+  std::size_t passed = 0;  ///< the number of samples that come before the cut, the key at which the window ends
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
-  /// Skips the first `bytes` bytes of the run, because an earlier process has merged them. They must be whole records.
-  /// For a run in blocks, call this before any block is read.
+  /// Skips the first `bytes` bytes of the run, because an earlier process has already merged them. `bytes` must be the
+  /// size of whole records. For a run in blocks, call this before any block is read.
   void BeginAt(std::uint64_t bytes) {
     taken = loaded = bytes;
     const auto numbers = std::views::iota(std::size_t{0}, run->blocks.size());
@@ -77,30 +80,31 @@ struct Cursor {
     next_to_schedule = next_to_arrive =
         static_cast<std::size_t>(std::ranges::partition_point(numbers, ended) - numbers.begin());
   }
-  /// Returns the block that contains byte `at` of the run. The block must be loaded.
+  /// Returns the block that contains byte `at` of the run. This block must be in memory.
   const LoadedBlock& BlockAt(std::uint64_t at) const {
     const auto after = std::upper_bound(blocks.begin(), blocks.end(), at,
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the offset in the run of the first byte after the bytes chosen for the current window.
+  /// Returns the offset in the run of the first byte that is neither merged nor chosen for the current window.
   std::uint64_t next() const { return taken + take; }
-  /// Returns the number of bytes after the bytes chosen for the current window. While the size of the run is not known,
-  /// returns a larger number.
+  /// Returns the number of bytes of the run that are neither merged nor chosen for the current window. If the size of
+  /// the run is not known yet, returns a very large number.
   std::uint64_t remaining() const { return (grows ? kMaxSize : run->bytes) - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The bytes that are merged into one window: pieces of several runs.
+/// The bytes that are merged into one window (the output that is merged at once): pieces of several runs.
 struct WindowPieces {
   std::vector<Piece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Chooses the windows of a merge, one after the other, from the beginnings of the unmerged parts of all runs.
+/// Chooses the windows of a merge one after the other. A window is the output that is merged at once: some bytes of
+/// each sorted run, from the first byte that is not merged yet.
 ///
-/// If all runs are in memory, samples of the runs show where to cut (CutBySamples). One search of all runs then makes a
-/// full window, also if a single run has all of the smallest keys.
+/// If all runs are in memory, samples of the runs show where to cut them (CutBySamples). One search of all runs then
+/// makes a full window, even if the smallest keys are all in a single run.
 ///
 /// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that
 /// it has in memory, up to a limit: its share of the window. Among the runs that have more records after their offer,
@@ -111,13 +115,14 @@ struct WindowPieces {
 /// its share, the run offers nothing, and the key of this line counts as its last offered key.
 class Cutter {
  public:
-  /// `backend` reads the runs that are in GPU memory. If there are no such runs, it is not used.
+  /// `cursors` has the position in each run. `backend` reads the runs that are in GPU memory, and is not used if there
+  /// are no such runs.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Chooses the next window: sets Cursor::take of every cursor to a number of bytes. The window has at most `limit`
-  /// bytes, or it is a single longer record. Returns the size of the window in bytes. Every run that is not completely
-  /// merged must have a record in memory.
+  /// Chooses the next window (the output that is merged at once): sets the member `take` of every cursor to the number
+  /// of bytes that its run gives. The window has at most `limit` bytes, or is a single longer record. Returns the size
+  /// of the window in bytes. Every run that is not completely merged must have a record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
@@ -128,7 +133,7 @@ class Cutter {
     return bytes > 0 ? bytes : CutByOffers(limit);
   }
 
-  /// Returns the pieces of the window that Cut() has chosen, and moves the cursors after them.
+  /// Returns the pieces of runs that Cut() has chosen for the next window, and moves the cursors past these pieces.
   WindowPieces Take() {
     WindowPieces window;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -148,8 +153,9 @@ class Cutter {
         }
       }
     }
-    // The cursors move only now, after the window has got a reference to every block. If they moved earlier, an
-    // exception could release a block here, and the pool would wait for the lock that this thread holds.
+    // The positions in the runs move only now, after the window has a reference to every block. If they moved earlier,
+    // an exception could destroy the last reference to a block. The block would then return to its pool, and the pool
+    // would wait for a lock that this thread holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&
@@ -164,13 +170,13 @@ class Cutter {
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    RecordSpan last;  ///< the last record of the offer; empty: the run has no records after the offer
+    RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
   };
 
-  /// Chooses the window by samples: the cut is a sample. Each run gives its records before the cut. They end after the
-  /// last sample of the run that comes before the cut, and before the next sample, so the next samples of all runs
-  /// limit the size of the window. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes,
-  /// for example because records are very long.
+  /// Chooses the next window by samples, which are records of the runs whose offsets are known. One sample becomes the
+  /// cut, and each run gives its records before the cut. In each run, the cut lies between two neighbouring samples, so
+  /// the second of them limits the size that the window can have. Returns the size in bytes. Returns 0 if no such
+  /// window has at most `limit` bytes, for example because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -179,9 +185,10 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // With this distance between samples, a window is at least three quarters full.
+    // The distance in bytes between two samples of a run. With this distance, a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // Reading samples must cost little beside reading all records.
+    // For each sample, at most a sixteenth of the bytes that it stands for is read. Samples therefore cost little
+    // compared to the merge.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
@@ -232,9 +239,11 @@ class Cutter {
     return total + Give(least);
   }
 
-  /// Returns the first sample of a run that does not come before the cut.
+  /// Returns the first sample (a record with a known offset) of a run that does not come before the cut, the end of the
+  /// window.
   const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
-  /// Returns true if the head of run `a` comes after the head of run `b`. The end of a run comes after all records.
+  /// Returns true if the head of run `a` (its first sample that does not come before the cut) sorts after the head of
+  /// run `b`. The end of a run comes after all records.
   bool IsAfter(std::size_t a, std::size_t b) const {
     const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
     const bool ends_a = sample_a.record.empty(), ends_b = sample_b.record.empty();
@@ -243,14 +252,15 @@ class Cutter {
     const int order = CompareRecords(sample_a.record, sample_b.record, layout_);
     return order > 0 || (order == 0 && a > b);
   }
-  /// Returns true if the run has sample number `i`, after taking more samples if necessary.
+  /// Returns true if the run has sample number `i`. Takes more samples first if this is necessary.
   bool HasSample(std::size_t run, std::size_t i, std::uint64_t step) {
     if (i >= cursors_[run].samples.size()) TakeSamples(step);
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples, `step` bytes apart, of all runs that have few. Reads the runs in GPU memory in a single call.
-  /// A place where the record is longer than the bytes read there gives no sample.
+  /// Takes more samples (records with known offsets), `step` bytes apart, of every run that has few samples left. Reads
+  /// all runs in GPU memory by a single call. If the record at such a place is longer than the bytes that are read
+  /// there, no sample is taken.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -278,8 +288,8 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last record of [from, end) to the samples of a run. A record begins at `base`. `copy` has the bytes if
-  /// the run is in GPU memory.
+  /// Adds the last whole record of the bytes [from, end) of a run to its samples. A record begins at offset `base`,
+  /// which is not after `from`. `copy` contains these bytes if the run is in GPU memory.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});
@@ -306,14 +316,15 @@ class Cutter {
     return NeedsHost(*layout_.lines) ? 0 : EncodeChunk(bytes, record.size() - 1, *layout_.lines, 0).hi;
   }
 
-  /// Returns how many bytes of a run are read for a sample. Most records are shorter.
+  /// Returns how many bytes of a run are read in order to find one record, a sample. Most records are shorter.
   std::uint64_t SampleBytes(const Run& run) const {
     if (layout_.fixed()) return layout_.stride;
     constexpr std::uint64_t kLeast = 256, kMost = 4096;
     return std::clamp(4 * (run.bytes / std::max<std::uint64_t>(1, run.sum.records)), kLeast, kMost);
   }
 
-  /// Chooses the window in rounds of offers. Returns its size in bytes.
+  /// Chooses the next window (the output that is merged at once) in rounds, in which runs offer the records that they
+  /// have in memory. Returns the size of the window in bytes.
   std::uint64_t CutByOffers(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t total = 0;
@@ -334,8 +345,8 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // Each run's share of the window has room for one record. The rest of the room is divided by the weights of the
-        // runs.
+        // A run may offer at least one record. The rest of the window is divided by the weights of the runs, which grow
+        // for runs with many small keys.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -365,7 +376,8 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses a window that is only the smallest record. Cut() uses this if its rounds have found no record.
+  /// Chooses a window that is only the smallest record of all runs. Cut() uses this if it has found no larger window,
+  /// for example because the records are very long.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -402,8 +414,9 @@ class Cutter {
     if (!ranges.empty()) {
       const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        // A count that is too large would make the merge read beyond the run, so it is an error. A count that is wrong
-        // in another way makes the proof of the output fail.
+        // The GPU has counted these bytes. A count that is too large would make the merge read beyond the end of the
+        // run, so it is an error. Any other wrong count is found later, when the order and the checksum of the output
+        // are checked.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
           throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
                             std::to_string(ranges[i].bytes));
@@ -420,8 +433,8 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers from GPU memory, in a single call. One call for each offer would take
-  /// as long as merging the window.
+  /// Copies the bytes near the ends of all offers (records that runs offer for the next window) from GPU memory, by a
+  /// single call. Separate calls would together take as long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -433,7 +446,8 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens an offer to whole records, and sets `offer.last`. Does nothing if the run has no records after the offer.
+  /// Shortens the offer of a run to whole records, and sets `offer.last`. Does nothing if the offer reaches the end of
+  /// the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -448,21 +462,21 @@ class Cutter {
     const LoadedBlock& block = cursor.BlockAt(end - 1);
     const std::uint64_t begin = std::max(from, block.begin);
     const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
-    // Each block, and therefore the loaded bytes, ends with a whole record.
+    // Each block ends with a whole record, and so the loaded bytes do, too.
     offer.bytes = begin + whole - from;
     if (offer.bytes == 0) return;
     const LoadedBlock& holder = cursor.BlockAt(from + offer.bytes - 1);
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Returns how many of the next `bytes` bytes of the run are records that sort before the record `cut`. If
-  /// `inclusive` is true, records equal to `cut` are counted too.
+  /// Counts the records among the next `bytes` bytes of the run that sort before the record `cut`. Returns their size
+  /// in bytes. If `inclusive` is true, records equal to `cut` are counted, too.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {
       return gpusort::BytesBefore({cursor.run->records->data() + from, bytes}, cut, inclusive, layout_);
     }
-    // The counted bytes end in the first block whose last record does not sort before the cut.
+    // The counted bytes end in the first block whose last record does not sort before the record `cut`.
     const auto given = [&](const std::shared_ptr<LoadedBlock>& block) {
       if (block->begin + block->bytes.size() <= from) return true;
       if (block->begin >= end) return false;
@@ -478,8 +492,8 @@ class Cutter {
            gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
   }
 
-  /// Returns the next record of the run, which must be loaded. If the run is in GPU memory, copies the record into
-  /// `cursor.head`.
+  /// Returns the first record of the run that is not chosen yet. The record must be in memory. A record in GPU memory
+  /// is copied into `cursor.head`.
   RecordSpan NextRecord(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
@@ -490,7 +504,8 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  std::vector<std::size_t> heads_;  ///< the runs that are not merged completely, as a heap: the least head in front
+  /// the runs that are not merged completely, as a heap: the run with the smallest next sample is first
+  std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;
   std::vector<std::pair<std::size_t, std::uint64_t>> counts_;

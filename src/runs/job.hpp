@@ -1,4 +1,5 @@
-// Job: the objects that all stages of one sort share. The sort owns the objects, and passes the Job by reference.
+// Job: the objects that all stages of one sort use together. The function that runs the sort owns the objects, and
+// passes the Job by reference.
 #pragma once
 
 #include <cstdint>
@@ -21,36 +22,39 @@ namespace gpusort {
 
 struct Job {
   const JobSpec& spec;
-  /// How records are stored in runs: their size or delimiter, and whether keys precede them.
+  /// How records are stored between reading and writing: their size or their delimiter, and whether a sort key is
+  /// before each record.
   const RecordLayout& layout;
   CancelFlag& cancel;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Used by --debug, otherwise null: appends the text that the output shows instead of a record. Any thread may call
-  /// it.
+  /// Used by --debug, otherwise null: appends to the string the text that is written to the output instead of the
+  /// record. Any thread may call this function.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// For --split: a layout in which two records with equal keys compare as equal (see Ordered::groups).
+  /// Used by --split, otherwise not set: a layout in which two records with equal keys compare as equal (see
+  /// Ordered::groups).
   RecordLayout groups{};
-  /// Receives events for --trace and --report; null: nobody wants them.
+  /// Receives the events that --trace and --report show. Null: neither option is given.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal that stores checkpoints of the output. Null: no checkpoints are made, and a process that resumes the
-  /// job writes the output from its beginning.
+  /// The journal in which checkpoints of the output are stored, so that a later process can continue a killed job
+  /// there. Null: no checkpoints are made, and a later process writes the output from its beginning.
   Journal* checkpoints = nullptr;
-  /// The memory into which the input was read, if the merge uses it again; otherwise null.
+  /// The memory into which the input was read, if the merge uses this memory again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Returns true if a run may stay in the input files instead of being stored: the inputs can be read again, and
-  /// records get no keys.
+  /// Returns true if a sorted part of the input may stay in the input file instead of being stored elsewhere. This is
+  /// so if the inputs can be read again and records get no sort keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
-  /// Returns how many bytes of the input are read into one block. Fixed records are read whole.
+  /// Returns how many bytes of the input are read into one block. If all records have the same size, this is a multiple
+  /// of it.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
-  /// Returns how many bytes of records fit into a block of a temp file.
+  /// Returns how many bytes of records fit into a block of a temp file, in addition to the header of the block.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
 
  private:
