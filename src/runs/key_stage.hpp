@@ -1,5 +1,6 @@
-// Reads the input and puts a sort key before each record, in the order of the input. One thread finds where records
-// end, and joins records that lie in several blocks. Other threads make the keys. Start at KeyStage.
+// Reads the input and makes a keyed record of each record: its sort key, and then the record itself. Keyed records keep
+// the order of the input. One thread finds where records end, and joins records that lie in several blocks. Other
+// threads make the keys. Start at KeyStage.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,9 @@ namespace gpusort {
 
 class KeyStage {
  public:
-  /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records. Inputs
-  /// that are streams are read completely. `order` is the order that every input must have already.
+  /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records (each is
+  /// a sort key and its record). An input that is a stream is read completely. `order` is the order that every input
+  /// must have already.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -54,31 +56,31 @@ class KeyStage {
     pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
   }
 
-  /// Returns the next block of keyed records, or std::nullopt at the end. The offset of the block is the number of
-  /// bytes in all earlier blocks. A block without bytes only tells how much of the input was read. `waiter` is the
-  /// pipeline of the calling thread.
+  /// Returns the next block of keyed records (each is a sort key and its record), or std::nullopt at the end. The
+  /// offset of the block is the number of bytes in all earlier blocks. A block without bytes only tells how much of the
+  /// input was read. `waiter` is the pipeline of the calling thread.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) {
     std::optional<InputReader::Block> block = keyed_.Pop(waiter);
     if (block && block->bytes.empty()) empty_waits_ = false;
     return block;
   }
-  // Call the following functions only after Next() has returned std::nullopt.
-  /// Returns the checksum of all records that were read, with the bytes that they have in the output. Records that the
-  /// job leaves out do not count.
+  // The following functions may be called only after Next() has returned std::nullopt.
+  /// Returns the checksum of all records that were read, as they are in the output, without their keys. Records that
+  /// the job leaves out do not count.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
-  /// Returns the bytes after the last record of the inputs.
+  /// Returns the bytes after the last record of the inputs, such as the last lines of an SQL dump.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
-  /// A piece of the input from which one thread makes keyed records.
+  /// A few consecutive records of the input, for which one thread makes the sort keys.
   struct Piece {
     std::uint64_t number = 0;
     RawPiece raw;
     InputReader::Block block;  ///< holds raw.rest
     std::uint64_t stored = 0;  ///< the number of bytes that were read from the file since the previous piece
   };
-  /// The keyed records that were made from one piece.
+  /// The keyed records (each is a sort key and its record) that were made from one piece of the input.
   struct Made : KeyedPiece {
     std::uint64_t number = 0;
     std::uint64_t stored = 0;
@@ -101,7 +103,7 @@ class KeyStage {
         piece.raw = std::move(*cut.piece);
         piece.block = std::move(block);
         piece.stored = std::exchange(stored, 0);
-        // Long records need much memory, so only one of them is processed at a time.
+        // A long record needs much memory, so it waits until all earlier records are done, and later ones wait for it.
         const bool alone = piece.raw.head.size() > long_bytes_;
         if (alone) WaitForTurn(piece.number);
         pieces_.Push(std::move(piece));
@@ -173,14 +175,14 @@ class KeyStage {
     trailer_.insert(trailer_.end(), trailer.begin(), trailer.end());
   }
 
-  /// Waits until the keyed records of all pieces before `number` are in the output queue.
+  /// Waits until all pieces of the input before piece `number` have their keys and are in the output queue.
   void WaitForTurn(std::uint64_t number) {
     std::unique_lock lock(mutex_);
     pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
   }
 
-  /// Stores the keyed records of a piece. Then moves all stored pieces whose turn has come to the output queue, in the
-  /// order of the input. Waits while too many pieces are stored.
+  /// Stores a piece of the input whose keys are made. Then moves all stored pieces whose turn has come to the output
+  /// queue, in the order of the input. Waits while too many pieces are stored.
   void HandOnInTurn(Made made) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(made.number, std::move(made));
@@ -196,9 +198,9 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Puts the keyed records of a piece into blocks and pushes the blocks to the output queue. Call this only when all
+  /// Copies the keyed records of a piece into blocks and pushes the blocks to the output queue. Call this only when all
   /// earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece fills several
-  /// blocks, each block is pushed before the next is taken. No thread therefore waits for a block that this function
+  /// blocks, each block is pushed before the next one is taken, so that no thread waits for a block that this function
   /// holds.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
@@ -228,8 +230,8 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members that InputReader::Block::Describe would set, without reading all bytes again. If the copied
-        // bytes are wrong, the proof of the output fails.
+        // Sets the members that InputReader::Block::Describe would set, but does not read all bytes again. If the bytes
+        // in the block are wrong, the check of the output finds it, because its checksum differs from block.sum.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
@@ -246,8 +248,8 @@ class KeyStage {
       hand_on(take(whole > 0 ? whole : room));
     }
     stored_ += made.stored;
-    // A block without bytes only shows progress. One such block in the queue is enough, even if the job leaves all
-    // records out.
+    // A block without bytes only shows progress. One such block in the queue is enough, even if the job leaves out all
+    // records.
     const bool passes = !keyed.empty() || !empty_waits_.exchange(true);
     const std::uint64_t last = !passes ? 0 : keyed.empty() ? blocks_++ : take(keyed.size());
     if (passes) block.stored = std::exchange(stored_, 0);
@@ -265,14 +267,14 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about the record at `place`. `place` counts from the end of the
-  /// records that are in the output queue. Call this only when all earlier pieces are in the queue.
+  /// Throws Error(kBadInput) with the message `why` about a wrong record. `place` counts from the end of the records
+  /// that are in the output queue. Call this only when all earlier pieces of the input are in the queue.
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns `place` with counts from the beginning of the input. `place` counts from the end of the records that are
-  /// in the output queue.
+  /// Returns the place of a record, counted from the beginning of its input. `place` counts from the end of the records
+  /// that are in the output queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;
@@ -289,7 +291,7 @@ class KeyStage {
   const std::uint64_t max_record_;
   const PieceKeys maker_;
   const std::size_t most_waiting_;
-  const std::uint64_t long_bytes_;  ///< the size in bytes above which records are processed one at a time
+  const std::uint64_t long_bytes_;  ///< the size in bytes above which a record is processed alone, to save memory
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
@@ -299,23 +301,25 @@ class KeyStage {
   std::vector<std::byte> trailer_;
   std::mutex mutex_;
   std::condition_variable turn_changed_;
-  std::uint64_t turn_ = 0;                     ///< the number of the piece that goes to the output queue next
-  std::map<std::uint64_t, Made> waiting_;      ///< finished pieces that wait for an earlier piece, by number
-  std::atomic<bool> empty_waits_{false};       ///< true: a block without bytes is in the output queue
+  std::uint64_t turn_ = 0;                 ///< the number of the piece of the input that goes to the output queue next
+  std::map<std::uint64_t, Made> waiting_;  ///< finished pieces that wait for an earlier piece, by number
+  std::atomic<bool> empty_waits_{false};   ///< true: a block without bytes is in the output queue
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records, to be used again
   std::uint64_t blocks_ = 0;                   ///< the number of blocks that were pushed to the output queue
   std::uint64_t bytes_ = 0;                    ///< the number of bytes of these blocks
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
-  // The following members describe the input to which the piece number `turn_` belongs.
+  // The following members describe the input file that contains piece number `turn_`, the piece that goes to the output
+  // queue next.
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
-  /// The last keyed record of this input that was pushed. Set only if the order is checked.
+  /// The last record of this input in the output queue, with its sort key. Used only if the order of the input is
+  /// checked.
   std::vector<std::byte> last_;
   std::uint64_t stored_ = 0;  ///< the number of bytes that were read from the file since the last block was pushed
-  // `reader_` comes last: as soon as it exists, its threads may use the other members, even if this constructor then
-  // throws.
+  // `reader_` must be the last member: as soon as it exists, threads may use the other members, even if this
+  // constructor then throws.
   InputReader reader_;
   const Pipeline::Guard guard_{pipeline_};
 };

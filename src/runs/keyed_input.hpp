@@ -1,5 +1,5 @@
-// Reads one input of -m if records need keys, and makes the keys meanwhile. The merge can then read the input as a
-// sorted run. Start at KeyedInput.
+// Merges sorted inputs (-m) whose order is computed, for example from columns of a CSV file. KeyedInput reads one input
+// and puts a sort key before each record. The merge can then read the input as a sorted run. Start at KeyedInput.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,15 @@
 
 namespace gpusort {
 
-/// Reads an input that is in order, from its beginning to its end, and makes its keyed records. Each record changes the
-/// state of the format. Therefore call Load() from one thread at a time, for ranges in the order of the input.
+/// Reads one sorted input from its beginning to its end, and makes keyed records (each is a sort key and its record).
+/// The format of the input has a state that changes with each record. Therefore call Load() from one thread at a time,
+/// for ranges in the order of the input.
 class KeyedInput {
  public:
-  /// The buffers of one thread that calls Load() of several inputs.
+  /// The buffers of one thread. The thread can use them for Load() of several inputs.
   class Buffers {
    public:
-    /// Load() reads ranges of at most `bytes` bytes.
+    /// The buffers are large enough for ranges of at most `bytes` bytes of the input.
     Buffers(HostMemory& memory, const KeyScheme& scheme, std::uint64_t bytes)
         : encoder_(scheme.MakeEncoder()), raw_(memory, bytes + kReadSlack) {}
 
@@ -37,7 +38,7 @@ class KeyedInput {
     KeyedPiece made_[2];
   };
 
-  /// `input` is the number of the input. All arguments must outlive this object.
+  /// `input` is the number of the input to read. All arguments must outlive this object.
   KeyedInput(HostMemory& memory, const Inputs& inputs, const KeyScheme& scheme, std::uint32_t input,
              std::uint64_t max_record, std::uint64_t range_bytes)
       : memory_(memory),
@@ -55,9 +56,9 @@ class KeyedInput {
 
   Buffers MakeBuffers() const { return Buffers(memory_, scheme_, range_bytes_); }
 
-  /// Reads `range`, the next bytes of the input, and fills `block` with the keyed records that end in them. Uses
-  /// `block.buffer`, or `block.own` if the records are larger. Throws Error(kBadInput) if the records are not in order,
-  /// and Error(kOutOfMemory) if a record is too long for the memory that is left.
+  /// Reads `range`, the next bytes of the input, and puts the records that end in them, each after its sort key, into
+  /// `block`. Uses the memory `block.buffer`, or `block.own` if the records are larger. Throws Error(kBadInput) if the
+  /// records are not in order, and Error(kOutOfMemory) if a record is too long for the memory that is left.
   void Load(const InputRange& range, Buffers& buffers, LoadedBlock& block) {
     const RecordSpan raw = inputs_.Read(range, {buffers.raw_.data(), buffers.raw_.size()});
     const std::uint64_t size = inputs_.size(input_);
@@ -74,11 +75,13 @@ class KeyedInput {
     Put(buffers, block);
   }
 
-  /// Returns the counts of the values in key columns so far. Call this only when no thread calls Load().
+  /// Returns the counts of unusual values in key columns, such as missing ones, so far. Call this only when no thread
+  /// calls Load().
   const KeyTally& tally() const { return tally_; }
 
  private:
-  /// Finds out how the records of the input are written. `raw` is its first range, and `size` is its size.
+  /// Finds out how the records of the input are written, such as the form of the times in a log. `raw` is the first
+  /// range of the input, and `size` is the size of the input.
   void Learn(RecordSpan raw, std::uint64_t size) {
     const std::uint64_t front = std::min<std::uint64_t>(size, RecordFormat::kFrontBytes);
     if (raw.size() >= front) return cutter_.Learn(raw);
@@ -86,7 +89,8 @@ class KeyedInput {
     cutter_.Learn(inputs_.Read({input_, 0, front}, {buffer.data(), buffer.size()}));
   }
 
-  /// Makes the keyed records of `cut` and stores them in `made`. Throws the error of `cut`, if there is one.
+  /// Makes the sort keys of the records in `cut`, and stores keys and records in `made`. Throws the error that `cut`
+  /// contains, if there is one.
   void Make(PieceCutter::Cut& cut, Buffers& buffers, KeyedPiece& made) {
     std::vector<std::byte> keyed = std::move(made.keyed);
     keyed.clear();
@@ -94,7 +98,7 @@ class KeyedInput {
     if (keyed.capacity() <= 2 * range_bytes_) made.keyed = std::move(keyed);
     if (cut.piece) {
       RawPiece& piece = *cut.piece;
-      // Memory for the first record of the piece, and for the growing vector with its keyed record.
+      // Memory for the first record of the piece, and for its copy with a sort key in a vector that grows.
       Hold(3 * piece.head.size() + last_.size());
       try {
         keys_.Make(piece, *buffers.encoder_, made);
@@ -107,7 +111,7 @@ class KeyedInput {
           keys_.ThrowNotSorted(input_, Absolute(*disorder));
         }
         const RecordSpan last = LastRecord(made.keyed, keys_.layout());
-        last_ = std::vector<std::byte>(last.begin(), last.end());  // a copy frees the memory of a longer record
+        last_ = std::vector<std::byte>(last.begin(), last.end());  // a copy: it frees the memory of a longer record
       }
       tally_.Add(made.tally);
       newlines_ += made.newlines;
@@ -115,7 +119,7 @@ class KeyedInput {
     if (cut.failure) Blame({0, 0, cut.failed_at}, *cut.failure);
   }
 
-  /// Copies the keyed records of `buffers` into `block`.
+  /// Copies the records of `buffers`, with their sort keys, into `block`.
   void Put(const Buffers& buffers, LoadedBlock& block) {
     block.begin = bytes_;
     std::uint64_t bytes = 0;
@@ -134,8 +138,8 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Counts `bytes` bytes of long records in the memory limit, instead of those of the last call. Throws
-  /// Error(kOutOfMemory).
+  /// Counts `bytes` bytes for long records against the memory limit, instead of the bytes of the last call. Throws
+  /// Error(kOutOfMemory) if the limit is exceeded.
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;
     if (held > held_) memory_.Reserve(held - held_);
@@ -159,9 +163,9 @@ class KeyedInput {
   const std::uint64_t range_bytes_;
   const PieceKeys keys_;
   PieceCutter cutter_;
-  std::uint64_t bytes_ = 0;      ///< the number of bytes of all keyed records so far
+  std::uint64_t bytes_ = 0;      ///< the number of bytes of all records so far, with their sort keys
   std::uint64_t newlines_ = 0;   ///< the number of newlines in their records
-  std::vector<std::byte> last_;  ///< the last keyed record
+  std::vector<std::byte> last_;  ///< the last record with its sort key
   std::uint64_t held_ = 0;       ///< the number of bytes that Hold() has counted
   KeyTally tally_;
 };

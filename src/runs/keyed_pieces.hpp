@@ -1,5 +1,5 @@
-// Divides the bytes of an input into pieces of whole records, and makes the keyed records of a piece. Start at
-// PieceCutter and PieceKeys.
+// Divides the bytes of an input into pieces, which are a few whole records each, and puts a sort key before each record
+// of a piece. Start at PieceCutter and PieceKeys.
 #pragma once
 
 #include <fmt/core.h>
@@ -21,11 +21,12 @@
 
 namespace gpusort {
 
-/// Consecutive whole records of an input: the bytes `head`, and then the bytes `rest`.
+/// Consecutive whole records of an input: first the bytes `head` (a record that began in an earlier block), and then
+/// the bytes `rest`.
 struct RawPiece {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
-  ScanState state;           ///< the state of the search for record ends at `offset`
+  ScanState state;           ///< the state of the format's parser at `offset`
   std::vector<std::byte> head;
   RecordSpan rest;  ///< points into the bytes of the last call of PieceCutter::Take()
 
@@ -40,8 +41,8 @@ struct RawPiece {
 struct RecordPlace {
   std::uint64_t records = 0, newlines = 0, offset = 0;
 
-  /// Returns the text "record N, line N, byte N". Returns only "byte N" if this job begins in the middle of the input,
-  /// because the number of records before is not known then.
+  /// Returns text for messages: "record N, line N, byte N". Returns only "byte N" if this job sorts a part from the
+  /// middle of the input, because the number of records before that part is not known.
   std::string Text(const Inputs& inputs, std::uint32_t input) const {
     const std::string byte = fmt::format("byte {}", inputs.begin(input) + offset);
     if (inputs.in_middle(input)) return byte;
@@ -53,14 +54,15 @@ struct RecordPlace {
   }
 };
 
-/// Throws Error(kBadInput) with the message `why` about the record at `place`.
+/// Throws Error(kBadInput) with the name of the input, the place of the wrong record, and the message `why`.
 [[noreturn]] inline void BlameRecord(const Inputs& inputs, std::uint32_t input, const RecordPlace& place,
                                      const std::string& why) {
   throw Error(ErrorCode::kBadInput,
               fmt::format("{}: {}: {}", EscapeName(inputs.path(input)), place.Text(inputs, input), why));
 }
 
-/// Divides the bytes of an input, which arrive in blocks in their order, into pieces of whole records.
+/// Divides the bytes of an input into pieces, which consist of whole records. The bytes arrive in blocks, in the order
+/// of the input, and a block may end inside a record.
 class PieceCutter {
  public:
   PieceCutter(const Inputs& inputs, std::uint64_t max_record)
@@ -70,12 +72,13 @@ class PieceCutter {
   struct Cut {
     std::optional<RawPiece> piece;
     /// The reason why the input cannot be read any further, and the offset of the wrong record. The caller must throw
-    /// the error after the records of `piece` are counted.
+    /// this error, but only after it has counted the records of `piece`, because the message tells the number of the
+    /// wrong record.
     std::optional<std::string> failure;
     std::uint64_t failed_at = 0;
   };
 
-  /// Begins with the records of input number `input`. `state` is the state at their beginning.
+  /// Begins to read input number `input`. `state` is the state of the format's parser before its first record.
   void Begin(std::uint32_t input, ScanState state) {
     input_ = input;
     open_.clear();
@@ -83,19 +86,21 @@ class PieceCutter {
     state_ = open_state_ = std::move(state);
     if (!inputs_.state(input).empty()) state_ = open_state_ = format_.LoadState(inputs_.state(input));
   }
-  /// Learns how the records are written from `front`, the first bytes of the input. Call it before the first Take().
+  /// Learns how the records of the input are written, such as the form of the times in a log. `front` is the first
+  /// bytes of the input. Call this before the first Take().
   void Learn(RecordSpan front) {
     if (!inputs_.state(input_).empty()) return;
     format_.BeginInput(front, input_, state_);
     open_state_ = state_;
   }
-  /// Returns the state after all bytes so far.
+  /// Returns the state of the format's parser after all bytes so far.
   const ScanState& state() const { return state_; }
-  /// Returns the number of bytes that are kept because their record has not ended.
+  /// Returns the size of the last, incomplete record, of which only the beginning was passed to Take() so far.
   std::uint64_t open_bytes() const { return open_.size(); }
 
   /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in them, if there are
-  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), or is empty. Throws LineTooLong.
+  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), or is empty. Throws LineTooLong if a record is
+  /// longer than allowed.
   Cut Take(RecordSpan bytes, std::uint64_t offset, const RecordFormat::Guess& guess = {}) {
     Cut cut;
     RecordFormat::Ends ends;
@@ -133,8 +138,8 @@ class PieceCutter {
     return cut;
   }
 
-  /// Call this after the last bytes of the input. Returns the record that ends there, if there is one. The bytes after
-  /// it are trailer().
+  /// Ends the input. Call this after its last bytes. If the input ends with a record that needs no delimiter at its
+  /// end, returns this record. Bytes that belong to no record are then in trailer().
   Cut End() {
     Cut cut;
     std::uint64_t whole = 0;
@@ -159,12 +164,14 @@ class PieceCutter {
     piece.head = std::exchange(open_, {});
     return cut;
   }
-  /// Returns the bytes after the last record of the input. Call it after End().
+  /// Returns the bytes after the last record of the input, such as the last lines of an SQL dump. Call this after
+  /// End().
   RecordSpan trailer() const { return trailer_; }
 
  private:
-  /// Finds the ends of records in `bytes`, as RecordFormat::Scan does. `guess` is a scan of the bytes from their first
-  /// newline on that assumes that a record ends there. Uses it if this is so. Throws BadRecord.
+  /// Finds the ends of records in `bytes`, as RecordFormat::Scan does. `guess` is the result of an earlier scan of
+  /// `bytes` from their first newline on, which assumed that a record ends with this newline. If the assumption is
+  /// right, the result is used, and only the bytes before are scanned. Throws BadRecord.
   RecordFormat::Ends Scan(RecordSpan bytes, const RecordFormat::Guess& guess) {
     const std::uint64_t front = guess.from > 0 ? guess.from : bytes.size();
     RecordFormat::Ends ends = format_.Scan(bytes.first(front), state_);
@@ -196,24 +203,27 @@ class PieceCutter {
   std::vector<std::byte> trailer_;
 };
 
-/// The keyed records that were made from one piece, and facts about them.
+/// The keyed records (each is a sort key and its record) that were made from one piece of an input, and facts about
+/// them.
 struct KeyedPiece {
   std::vector<std::byte> keyed;
-  RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` is without the first record
+  RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` leaves out the first record
   std::uint64_t first_end = 0;  ///< the offset in `keyed` of the end of the first record
-  std::uint64_t longest = 0;    ///< the size in bytes of the longest keyed record, without the first one
-  KeyTally tally;               ///< irregular values and records, also those of records that the job leaves out
+  std::uint64_t longest = 0;    ///< the size in bytes of the longest record with its key, leaving out the first record
+  KeyTally tally;               ///< counts of unusual values; records that the job leaves out count, too
   std::uint64_t newlines = 0;
-  // The places of two records for the check of the order. Their counts begin at the beginning of the piece.
+  // The places of two records, for the check that an input is in order. They count from the beginning of the piece.
   RecordPlace first;  ///< the first record in `keyed`
-  /// The first record that is out of order; no value: all are in order.
+  /// The first record that is out of order. No value: all records are in order.
   std::optional<RecordPlace> disorder;
 };
 
-/// Makes the keyed records of pieces. Any thread may call any function at any time, with an encoder of its own.
+/// Makes sort keys and puts them before the records. Any thread may call any function at any time, but each thread
+/// needs its own KeyEncoder.
 class PieceKeys {
  public:
-  /// Records have at most `max_record` bytes. `order` is the order that every input must have already.
+  /// Records have at most `max_record` bytes, without their keys. `order` is the order that every input must have
+  /// already.
   PieceKeys(const Inputs& inputs, const KeyScheme& scheme, std::uint64_t max_record, NeededOrder order)
       : inputs_(inputs),
         layout_(scheme.layout()),
@@ -222,11 +232,12 @@ class PieceKeys {
         order_(order) {}
 
   const RecordLayout& layout() const { return layout_; }
-  /// Returns the largest size of a keyed record in bytes.
+  /// Returns the largest size of a record with its sort key, in bytes.
   std::uint64_t most_keyed() const { return most_keyed_; }
 
-  /// Makes the keyed records of `piece` and stores them in `made`, which must be new except for the capacity of
-  /// `keyed`. Throws BadRecord about the record at made.tally.record and made.tally.offset. Throws LineTooLong.
+  /// Reads the records of `piece`, and stores each record in `made`, after its sort key. `made` must be new, but
+  /// `made.keyed` may be an empty vector that has memory already. Throws BadRecord if a record is wrong;
+  /// made.tally.record and made.tally.offset then tell where it is. Throws LineTooLong.
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
@@ -239,7 +250,8 @@ class PieceKeys {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // This also finds records with keys that were cut off at their limit.
+        // The keys of a record have a limit in bytes. Keys beyond the limit are cut off, but are then still too long
+        // here.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
@@ -260,13 +272,13 @@ class PieceKeys {
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
   }
 
-  /// Returns the place in `made` of the first record that is out of order. `last` is the last keyed record of the same
-  /// input before the piece, or is empty.
+  /// Returns the place in `made` of the first record that is out of order, if there is one. `last` is the record before
+  /// the piece in the same input, with its key, or is empty.
   std::optional<RecordPlace> FindDisorder(const KeyedPiece& made, RecordSpan last) const {
     const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
     return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;
   }
-  /// Throws the error that the record at `place` is out of order.
+  /// Throws the error that the input is not sorted. `place` is the first record that is out of order.
   [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
     const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
     throw Error(
@@ -275,7 +287,8 @@ class PieceKeys {
   }
 
  private:
-  /// Returns the checksum of a record that consists of `prefix` and `record`. `parts` is a buffer.
+  /// Returns the checksum of a record that is written as `prefix` (the text of --prefix-name) and `record`. `parts` is
+  /// a buffer.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -283,8 +296,8 @@ class PieceKeys {
     return parts.End();
   }
 
-  /// Adds `sum`, the checksum of the last record of `made`, to the sums there. `size` is the size of that keyed record
-  /// in bytes.
+  /// Adds the checksum `sum` of the last record of `made` to the checksums in `made`. `size` is the size of that record
+  /// with its key, in bytes.
   static void AddSum(const RecordSum& sum, std::uint64_t size, KeyedPiece& made) {
     made.sum += sum;
     if (size == made.keyed.size()) {
@@ -295,14 +308,14 @@ class PieceKeys {
     }
   }
 
-  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the keyed records before it.
-  /// `state` is the format's state at the beginning of the piece.
+  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the records before it, with
+  /// their keys. `state` is the state of the format's parser at the beginning of the piece.
   RecordPlace FindPlace(const RawPiece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) const {
     RecordPlace place{0, 0, piece.offset};
     std::vector<std::byte> again;
     KeyTally tally;
     tally.input = piece.input;
-    // The records before the wrong record, without those that the job leaves out.
+    // The number of records before the wrong record. Records that the job leaves out do not count.
     std::uint64_t left = CountRecords(in_order, layout_);
     for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
       while (!part.empty()) {

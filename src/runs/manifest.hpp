@@ -1,6 +1,7 @@
-// The manifest of a job that survives a kill (--resume-dir): its content, and the format of its lines (see
-// io/FORMAT.md). Each line is JSON with a hash over all lines so far. An incomplete last line is therefore dropped. Any
-// other damage is Error(kIntegrity). Start at Manifest and ReadManifest.
+// The manifest is the log file of a job that can be resumed after a kill (--resume-dir). This file defines its content
+// and the format of its lines (see io/FORMAT.md). Each line is JSON, and contains a hash over all lines so far. If the
+// last line is incomplete, it is dropped, because a kill can cause this. Any other damage is Error(kIntegrity). Start
+// at Manifest and ReadManifest.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +21,34 @@
 
 namespace gpusort {
 
-/// The name of the manifest in the folder of the job.
+/// The name of the log file (the manifest) in the folder of a job that can be resumed.
 inline constexpr const char* kManifestName = "gpusort.manifest";
 
-/// The options and inputs on which the result of a job depends, as names and values. An interrupted job continues only
-/// if no value has changed. Messages show the names.
+/// The options and inputs on which the result of a job depends, as pairs of a name and a value. An interrupted job
+/// continues only if all pairs are the same. Error messages show the names.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// The facts about a job that never change. They are the first line of the manifest.
+/// The facts about a job that never change. They are the first line of the manifest, the log file of the job.
 struct KeptJob {
   std::uint64_t id = 0;           ///< the id of the job in the headers of blocks in temp files
   std::uint64_t block_bytes = 0;  ///< the size of blocks in temp files, in bytes
-  bool keyed = false;             ///< true: runs contain keyed records (a sort key before each record)
+  bool keyed = false;             ///< true: the records in temp files have a sort key before each record
   std::string partial;            ///< the hidden name of the unfinished output, in the folder of the output
-  std::string input, output;      ///< the names of the input and the output for messages
+  std::string input, output;      ///< the names of the input and the output, for messages
   std::uint64_t input_bytes = 0;
   Fingerprint fingerprint;
 };
 
-/// The facts of an attempt, which is the work of one process at the job.
+/// Facts about one attempt, which is the work of one process at a job.
 struct KeptAttempt : AttemptStats {
   bool compresses = false;  ///< true: blocks in temp files may be compressed
-  /// The directories of the temp files, in the order of their numbers; "." is the folder of the job.
+  /// The directories of the temp files. Other data refers to them by their position here. "." is the folder of the job.
   std::vector<std::string> directories;
-  std::vector<std::uint64_t> ctimes;  ///< for each input: when its inode was last changed, in ns since 1970
+  std::vector<std::uint64_t> ctimes;  ///< for each input: when its inode was last changed, in ns since 1970-01-01
 };
 
 /// The facts about a run, which is a sorted part of the data in temp files. The list of its blocks is not here but in
-/// the temp files.
+/// the temp files, because it can be long.
 struct KeptRun {
   std::uint64_t id = 0, bytes = 0;
   std::uint32_t level = 0;
@@ -57,14 +58,14 @@ struct KeptRun {
   std::vector<SpillExtent> index;
 };
 
-/// A checkpoint: how much of the output is written, and how much of each run it contains.
+/// A checkpoint of a merge: how much of the output is written, and which bytes of each sorted run this output contains.
 struct KeptMerge {
   std::uint64_t output_bytes = 0;  ///< the size of the output on the disk, in bytes
   OutputProof::Front front;
   std::map<std::uint64_t, std::uint64_t> taken;  ///< for each run, by id: how many of its bytes are in the output
 };
 
-/// Facts that identify the complete output file. They stay the same when the file is renamed.
+/// Facts that identify the complete output file. They stay the same when the file gets its final name.
 struct KeptOutput {
   std::uint64_t inode = 0, bytes = 0, mtime_ns = 0, records = 0;
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
@@ -73,41 +74,41 @@ struct KeptOutput {
 struct Manifest {
   std::optional<KeptJob> job;
   std::vector<KeptAttempt> attempts;
-  std::map<std::uint64_t, KeptRun> runs;  ///< the runs, by id
-  bool formed = false;                    ///< true: the runs contain all records of the input
-  std::vector<std::byte> trailer;         ///< the bytes after the last record of the output; set when `formed` is true
+  std::map<std::uint64_t, KeptRun> runs;  ///< the sorted runs in temp files, by their ids
+  bool formed = false;                    ///< true: the sorted runs contain all records of the input
+  std::vector<std::byte> trailer;  ///< the bytes that follow the last record of the output; set when `formed` is true
   std::optional<KeptMerge> merge;  ///< the last checkpoint of the output; no value: no part of the output is stored yet
   std::optional<KeptOutput> publishing;  ///< the output file; set just before the file is renamed to its final name
   bool done = false;
   std::uint64_t bytes = 0;  ///< the size of all complete lines of the manifest, in bytes
-  std::uint64_t hash = 0;   ///< the hash that the last complete line contains
+  std::uint64_t hash = 0;   ///< the hash over all complete lines, which the last of them contains
 
-  /// Returns how many bytes of the input are in runs.
+  /// Returns how many bytes of the input are in sorted runs.
   std::uint64_t bytes_formed() const;
 };
-/// Parses the text of a manifest. `name` is its name in messages. An incomplete last line is ignored. Any other damage
-/// is Error(kIntegrity), with the number of the line. Throws Error(kUsage) if another version wrote the manifest. This
-/// is a pure function.
+/// Parses the text of a manifest, the log file of a job. `name` is the name of the file for messages. Ignores an
+/// incomplete last line. Throws Error(kIntegrity) with the number of the line for any other damage, and Error(kUsage)
+/// if another version of gpusort wrote the file.
 Manifest ReadManifest(std::string_view text, const std::string& name);
 
-/// Returns the progress of the job as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
+/// Returns how far the job is, as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
 std::string DescribeProgress(const Manifest& manifest);
 
-// Each of the following functions returns the JSON value of a new line of the manifest.
+// Each of the following functions returns the JSON value of a new line of the manifest, the log file of the job.
 nlohmann::ordered_json ToJson(const KeptJob& job);
 nlohmann::ordered_json ToJson(const KeptAttempt& attempt);
-/// If `run` was merged from other runs, `replaces` are their ids.
+/// `replaces` has the ids of the runs from which `run` was merged. It is empty if `run` was sorted from the input.
 nlohmann::ordered_json ToJson(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
 nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns a new line of the manifest, with its newline: `{"kind":value}` with a hash over all lines so far. `before`
+/// Returns a new line of the manifest with its newline: `{"kind":value}` and a hash over all lines so far. `before`
 /// must be the hash of the line before, and is replaced by the hash of the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
-/// Updates `manifest` with the content of one line. Throws Error(kIntegrity) if the value has a wrong form, and
-/// Error(kUsage) if another version of gpusort wrote it.
+/// Updates `manifest` with the content of one line of the file. `kind` is the name in the line. Throws
+/// Error(kIntegrity) if the value has a wrong form, and Error(kUsage) if another version of gpusort wrote it.
 void TakeManifestLine(const std::string& kind, const nlohmann::ordered_json& value, Manifest& manifest);
 
 }  // namespace gpusort

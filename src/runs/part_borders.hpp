@@ -1,6 +1,6 @@
-// Finds where --split begins a new part of the output: at the next change of the key after the current part has got its
-// share of all bytes. The caller passes all records of the output in order, as they are stored in runs. Start at
-// PartBorders::Take.
+// Finds where --split=N begins a new part of the output. Each part should get an Nth of all bytes, but records with
+// equal keys stay in one part. A new part therefore begins at the first change of the key after the current part has
+// got its share. Start at PartBorders::Take.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,17 @@ namespace gpusort {
 
 class PartBorders {
  public:
-  /// `bytes` is the total size of all records that will be passed to Take(), also of those that -u or --top drop later.
+  /// `bytes` is the total size of all records that will be passed to Take(). Records that -u or --top drop later count,
+  /// too.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
-  /// Returns how many bytes at the beginning of `records` belong to a single part of the output. `records` must contain
-  /// the next records, at least one. The caller passes the remaining records to the next call.
+  /// Takes the next records of the output, at least one. Returns how many bytes at the beginning of `records` belong to
+  /// a single part of the output. The caller passes the remaining records to the next call.
   std::uint64_t Take(RecordSpan records) {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
     std::uint64_t count = records.size();
-    // Keys are compared only if a new part should begin in these bytes and the key of the last record is a new one.
+    // Keys are compared only if a new part may begin in these bytes: enough bytes have come, and the key has changed.
     if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
       RecordSpan before = last_;
       for (count = 0; count < records.size();) {
@@ -42,7 +43,7 @@ class PartBorders {
     return count;
   }
 
-  /// Returns the index of the part that contains the records for which Take() was last called.
+  /// Returns the number of the part (0, 1, ...) that contains the records for which Take() was last called.
   unsigned part() const { return part_; }
 
  private:
@@ -60,7 +61,7 @@ class PartBorders {
     return CompareRecords(a, b, job_.groups) == 0;
   }
 
-  /// Estimates how many bytes --top keeps. `first` are the first records of the output.
+  /// Estimates how many bytes --top keeps of all records. `first` are the first records of the output.
   double BytesOfTop(RecordSpan first) const {
     std::uint64_t kept = 0;
     RecordSpan before;
@@ -72,7 +73,7 @@ class PartBorders {
   }
 
   const Job& job_;
-  double bytes_;  ///< the size of all records in bytes; each part gets an equal share
+  double bytes_;  ///< the size of all records in bytes, which is divided equally among the parts
   unsigned part_ = 0;
   std::uint64_t at_ = 0;         ///< the size in bytes of the records that were passed so far
   std::vector<std::byte> last_;  ///< the last record that was passed

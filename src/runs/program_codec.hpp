@@ -1,6 +1,6 @@
 // Compresses blocks of temp files with a program that the user names (--compress-program). Each block is compressed by
-// one process `PROGRAM`, and expanded by one process `PROGRAM -d`. A hash after the block shows whether the expanded
-// bytes are right. No process lives longer than the call that started it. Start at ProgramCodec.
+// one process `PROGRAM`, and expanded by one process `PROGRAM -d`. A hash that is stored after the block shows whether
+// the expanded bytes are right. No process lives longer than the function call that started it. Start at ProgramCodec.
 #pragma once
 
 #include <atomic>
@@ -16,24 +16,25 @@
 
 namespace gpusort {
 
-/// Runs the user's compression program. Any thread may call any member. The caller must ignore or block SIGPIPE. A
-/// process of the program takes two file descriptors, and four while it starts. Calls throw Error(kCancelled) if
-/// `cancel` is requested.
+/// Runs the user's compression program. Any thread may call any member. The caller must ignore or block the signal
+/// SIGPIPE. A process of the program takes two file descriptors, and four while it starts. The functions throw
+/// Error(kCancelled) if `cancel` is set.
 class ProgramCodec {
  public:
-  /// `program` is searched on the PATH. It starts with default signal handling and no blocked signals, but SIGPIPE
-  /// stays ignored if `ignore_sigpipe` is true. If the program cannot be started, `warn` is called once with the
-  /// reason.
+  /// `program` is searched for on the PATH. Its processes start with default signal handling and no blocked signals,
+  /// but SIGPIPE stays ignored if `ignore_sigpipe` is true. If the program cannot be started, `warn` is called once
+  /// with the reason.
   ProgramCodec(std::string program, bool ignore_sigpipe, const CancelFlag& cancel,
                std::function<void(const std::string&)> warn);
 
-  /// Compresses `in` into `out` and returns the compressed size in bytes. Returns 0 if the result does not fit or the
-  /// program cannot be started; the caller must then store `in` uncompressed. Throws Error(kIo) if the program fails.
+  /// Compresses `in` into `out` and returns the compressed size in bytes. Returns 0 if the compressed bytes do not fit
+  /// into `out` or the program cannot be started. The caller must then store `in` uncompressed. Throws Error(kIo) if
+  /// the program fails.
   std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Expands `in`, a result of Compress(), to exactly the size of `out`. Throws Error(kIo) if the program fails or
-  /// cannot be started, and Error(kIntegrity) if the result differs from what was compressed.
+  /// Expands `in`, a result of Compress(), to exactly out.size() bytes. Throws Error(kIo) if the program fails or
+  /// cannot be started, and Error(kIntegrity) if the result differs from the bytes that were compressed.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Returns false after Compress() has failed to start the program. Compress() then does not try again.
+  /// Returns true until Compress() has once failed to start the program. After that, Compress() does not try again.
   bool usable() const { return usable_; }
 
  private:
@@ -48,7 +49,7 @@ class ProgramCodec {
   std::mutex spawning_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t running_ = 0, ended_ = 0;  ///< the number of processes that run, and of those that have ended
+  std::uint64_t running_ = 0, ended_ = 0;  ///< the number of processes that run now, and of processes that have ended
 };
 
 }  // namespace gpusort
