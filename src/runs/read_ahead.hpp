@@ -1,5 +1,5 @@
-// Reads the blocks of runs from the disk before a merge needs them, in the order in which it will need them. Start at
-// ReadAhead.
+// Reads the blocks of sorted runs from the disk before a merge needs them, in the order in which the merge will need
+// them. Start at ReadAhead.
 #pragma once
 
 #include <algorithm>
@@ -26,21 +26,21 @@
 
 namespace gpusort {
 
-/// Returns the size in bytes of a buffer that can hold any block of the run and its longest line.
+/// Returns the size in bytes of a buffer that can hold any block of a sorted run, also a block that is one long line.
 inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// Tells if the space of a block in a temp file is freed after the block was read. With kKept it is not freed, and the
-/// block can be read again.
+/// Tells whether a merge frees the space of a block in a temp file after the block was read. kKept: the space is not
+/// freed, so that the block can be read again if the merge fails.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many runs in advance. The next block is read from the run whose newest block ends with the
-/// smallest key, because the merge will need this run first. A run without bytes in memory comes before all others, so
-/// that the merge can always continue.
+/// Reads the blocks of many sorted runs in advance. The next block is read from the run whose newest block ends with
+/// the smallest key, because the merge will need this run first. A run without bytes in memory comes before all others,
+/// so that the merge can always continue.
 class ReadAhead {
  public:
-  /// Starts to read the blocks of `cursors` on threads of `pipeline`.
+  /// Starts to read the blocks of `cursors`, the positions of the merge in its runs, on threads of `pipeline`.
   ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space)
       : job_(job),
         pipeline_(pipeline),
@@ -50,8 +50,8 @@ class ReadAhead {
         pool_(job.memory, BufferBytes(job.plan, cursors), Blocks(job.plan, cursors)) {
     if (job.plan.gpu) pool_.memory()->Pin(*job.backend);
     pool_.OnReturn([this] {
-      // A reader holds this lock from looking at the pool until it waits. Taking the lock here ensures that no reader
-      // misses the notification.
+      // A reading thread holds this lock from the moment when it looks for a free buffer until it waits for one. Taking
+      // the lock here ensures that no such thread misses the notification.
       { const std::lock_guard lock(mutex_); }
       changed_.notify_all();
     });
@@ -62,29 +62,29 @@ class ReadAhead {
     pipeline.Start([this] { Read(); }, job.plan.io_threads, "read ahead");
   }
 
-  /// Returns all loaded blocks to the pool.
+  /// Returns the buffers of all loaded blocks to the pool.
   ~ReadAhead() {
-    pipeline_.StopAndJoin();  // the readers still run if the constructor of the merge threw
+    pipeline_.StopAndJoin();  // a reading thread may still run, if the constructor of the merge threw
     for (Cursor& cursor : cursors_) {
       cursor.blocks.clear();
       cursor.early.clear();
     }
   }
 
-  /// Returns the mutex that protects the cursors.
+  /// Returns the mutex that protects the cursors, which are the positions of the merge in its runs.
   std::mutex& mutex() { return mutex_; }
 
   /// Returns how many buffers contain records that are not merged yet.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
-  /// Stops reading. Call it when no more blocks are needed.
+  /// Ends the reading of blocks before their end. Call this when the merge needs no more records.
   void Stop() {
     const std::lock_guard lock(mutex_);
     blocks_left_ = 0;
     changed_.notify_all();
   }
 
-  /// Frees the temp space of blocks that were not read. Call it after the threads of the pipeline have ended.
+  /// Frees the temp space of the blocks that were not read. Call this after the threads of the pipeline have ended.
   void FreeUnread() {
     for (const Cursor& cursor : cursors_) {
       if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;
@@ -94,8 +94,8 @@ class ReadAhead {
     }
   }
 
-  /// Waits until there is enough in memory for the next step of the merge. This is so if every run has records in
-  /// memory, and half of the buffers are full or no more buffers can be filled. `lock` must hold mutex().
+  /// Waits until enough is in memory for the next step of the merge: every run has records in memory, and half of the
+  /// buffers are full. If no more buffers can be filled, fewer are enough. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -109,8 +109,8 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer in bytes: plan.block_bytes if buffers may grow, otherwise enough for any block of the
-  /// runs.
+  /// Returns the size of a buffer in bytes. If blocks may be larger than planned and get separate memory then, this is
+  /// plan.block_bytes. Otherwise any block of the runs fits.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -159,12 +159,13 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> block = keyed != nullptr
                                                ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
                                                : Load(*cursor->run, index, std::move(buffer));
-      // The lock is released before these two are destroyed, because the pool takes the lock when a block returns.
+      // The lock must be released before these two objects are destroyed: their blocks return to the pool, which takes
+      // the lock.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // If no line begins in this block, the block has no last key. The next block of the run then gives the key.
+        // If no line begins in this block, the block has no last key. The next block of the run then sets the key.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -182,7 +183,7 @@ class ReadAhead {
           continue;
         }
         if (order_ == RunOrder::kVerified && !cursor->run->spilled() && keyed == nullptr) VerifyBorder(*cursor, *next);
-        // An earlier process may have merged a part of the first block.
+        // An earlier process may have merged the beginning of the first block.
         cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
       }
       if (cursor->grows && cursor->next_to_arrive == cursor->run->blocks.size()) {
@@ -200,7 +201,7 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // While a block of this run is being read, its last key is unknown. Other runs are looked at first.
+      // While a block of this run is being read, its last key is not known. Another run is read meanwhile.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
@@ -215,7 +216,7 @@ class ReadAhead {
     const bool whole_lines = order_ == RunOrder::kVerified && !run.spilled() && !job_.layout.fixed();
     std::span<std::byte> buffer_span = block->buffer.span();
     if (const std::uint64_t bytes = LoadBytes(place, job_.plan.block_bytes); bytes > buffer_span.size()) {
-      // The line is longer than the plan assumes.
+      // The block contains a line that is longer than the plan assumes.
       block->own = HostBuffer(job_.memory, bytes);
       buffer_span = {block->own.data(), bytes};
     }
@@ -244,8 +245,9 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads block number `index` of an input whose keys are made now. The blocks of such an input are loaded one after
-  /// the other, because Choose() knows no last key of a block before it is loaded.
+  /// Loads block number `index` of an input (-m) and puts a sort key before each of its records. The blocks of such an
+  /// input are loaded one after the other, because Choose() does not know the last key of a block before the block is
+  /// loaded.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);
@@ -260,8 +262,9 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads the lines that begin in `range` of an input. The read begins one byte before the range: a delimiter there
-  /// shows that a line begins with the range. It goes on to the end of the last line, in a larger buffer if necessary.
+  /// Loads the lines that begin in the bytes `range` of an input. The read begins one byte earlier: if this byte is a
+  /// delimiter, a line begins at the beginning of the range. The read goes on to the end of the last line, in a larger
+  /// buffer if necessary.
   void LoadLines(const InputRange& range, LoadedBlock& block) {
     const std::uint64_t size = job_.inputs.size(range.input);
     const std::uint64_t front = range.offset > 0 ? 1 : 0;
@@ -287,8 +290,8 @@ class ReadAhead {
     }
   }
 
-  /// Adds the records of `block` to the checksum of the run. Used with -m, which reads the input here for the first
-  /// time.
+  /// Adds the records of `block` to the checksum of the run. Used only with -m, where the input is read for the first
+  /// time here.
   void AddInputSum(Run& run, const LoadedBlock& block) {
     std::uint64_t longest = 0;
     const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);

@@ -1,5 +1,6 @@
 // Compresses and expands the blocks of temp files, on the threads that write and read them. Unless the user names a
-// codec, one is chosen by the speed of the disk. Temp data in spare RAM is not compressed. Start at TempCodec.
+// codec, one is chosen by the speed of the disk. Temp files that stay in spare RAM are not compressed. Start at
+// TempCodec.
 #pragma once
 
 #include <atomic>
@@ -27,19 +28,19 @@
 
 namespace gpusort {
 
-/// Returns the codec that the options name for temp files. Returns std::nullopt if none is named; the speed of the disk
-/// then decides.
+/// Returns the codec that the options name for temp files, or std::nullopt if they name none. The speed of the disk
+/// decides then.
 inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
   return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
 
-/// Compresses and expands blocks of temp files. Any thread may call any member.
+/// Compresses and expands blocks of temp files. Any thread may call any member at any time.
 class TempCodec {
  public:
   /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time; with 0, no
-  /// block is compressed. If `asked` is std::nullopt, a codec is chosen from time to time, by the speed of earlier
-  /// writes. If `asked` is kProgram, `program` must not be null; if the program cannot be started, blocks are stored
-  /// uncompressed.
+  /// block is compressed. `asked` is the codec that the user wants. If it is std::nullopt, a codec is chosen from time
+  /// to time, by the speed of earlier writes. If it is kProgram, `program` must not be null; if the program cannot be
+  /// started, blocks are stored uncompressed.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
@@ -54,8 +55,8 @@ class TempCodec {
     free_.reserve(places);
   }
 
-  /// Compresses a block and writes it as SpillStore::Write does. A block that does not become shorter is stored
-  /// uncompressed.
+  /// Compresses a block and writes it to the temp files `store`, as SpillStore::Write does. A block that does not
+  /// become shorter is stored uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes) {
     const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
@@ -64,7 +65,7 @@ class TempCodec {
       const Busy busy(clock_, Resource::kDiskWrite, bytes);
       return store.Write(run, number, from, bytes, codec);
     };
-    // A block in a temp file takes whole pages, so compression is of use only if it saves a page.
+    // A block in a temp file takes whole pages of 4 KiB, so compression is of use only if it saves a page.
     if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
       const auto place = Borrow();
       const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
@@ -76,8 +77,8 @@ class TempCodec {
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block at `extent` and expands it. Puts the expanded bytes, which must be `payload_bytes`, into `block`
-  /// after the block's header.
+  /// Reads the block at `extent` from the temp files `store` and expands it. Puts the expanded bytes, which must be
+  /// `payload_bytes` bytes, into `block` after the header of the block.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -109,8 +110,8 @@ class TempCodec {
   }
 
  private:
-  /// How many bytes are written before a codec is chosen for the first time, and before each later choice. After fewer
-  /// bytes, caches would hide the speed of the disk.
+  /// How many bytes are written to temp files before a codec is chosen for the first time, and between two later
+  /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
   struct Place {
@@ -135,7 +136,7 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// A deleter: gives a Place back to the TempCodec that lent it.
+  /// Gives a Place (memory for compressing one block) back to the TempCodec that has lent it, instead of deleting it.
   struct Return {
     TempCodec* owner;
     void operator()(Place* place) const {
@@ -145,8 +146,8 @@ class TempCodec {
     }
   };
 
-  /// Returns the memory in which one block can be compressed, and waits for it if necessary. Threads that have such
-  /// memory wait only for the disk, so the wait ends.
+  /// Returns memory in which one block can be compressed. Waits until some is free. The wait always ends, because
+  /// threads that have such memory wait only for the disk.
   std::unique_ptr<Place, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
@@ -186,7 +187,7 @@ class TempCodec {
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};  ///< measures the speed of writes since the last choice of a codec
-  /// The number of bytes to write before the next choice of a codec; protected by mutex_.
+  /// The number of bytes that must be written before the next choice of a codec. Protected by mutex_.
   std::uint64_t next_choice_bytes_;
   std::mutex mutex_;
   std::condition_variable returned_;
