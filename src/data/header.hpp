@@ -1,4 +1,5 @@
-// Reads the headers of inputs, such as the names of CSV columns. All headers must be equal. Start at InputHeader.
+// Reads the headers of inputs, such as the line with the names of CSV columns. All inputs of a job must have the same
+// header. Start at InputHeader.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +15,37 @@
 
 namespace gpusort {
 
-/// Returns true if the inputs of the job may have headers.
+/// Returns true if the inputs of the job may begin with a header, such as a line with column names.
 inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
-/// Returns how many bytes of memory to reserve for headers, in a job with a memory limit of `limit` bytes. Returns 0 if
-/// `header` is false.
+/// Returns how many bytes of memory to reserve for headers (such as column names), in a job with a memory limit of
+/// `limit` bytes. Returns 0 if `header` is false, because the inputs then have no headers.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {
  public:
-  /// `memory_limit` is the limit on all memory of the job in bytes, from which the longest allowed header follows.
+  /// `memory_limit` is the limit on all memory of the job in bytes. The longest allowed header is a part of it.
   /// `format` and `kinds` must outlive this object.
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 
-  /// Returns the header of the first input that has one, with a newline at its end. Empty if no input has a header.
+  /// Returns the header of the first input that has one, with a newline at its end. Returns nothing if no input has a
+  /// header.
   std::span<const std::byte> bytes() const { return bytes_; }
 
   /// An input from which Take() reads the header.
   struct Source {
     const std::string& path;
     const std::string& expanded_path;  ///< the path without an extension such as .gz
-    bool once;                         ///< true: the input is a stream, and its header may take less memory
-    /// Reads the next bytes; returns their number, or 0 at the end of the input.
+    bool once;  ///< true: the input is a stream, which can be read only once; its header may take less memory
+    /// Reads the next bytes into the span. Returns the number of bytes, or 0 at the end of the input.
     std::function<std::uint64_t(std::span<std::byte>)> read;
   };
   struct Taken {
     std::uint64_t bytes = 0;  ///< the size of the header in bytes, including a newline that is added if it lacks one
     std::vector<std::byte> rest;  ///< bytes that were read after the header
   };
-  /// Reads the header of an input. Throws Error(kBadInput) if the header is too long, if it differs from the header of
-  /// an earlier input, or if the input seems to have another format.
+  /// Reads the header of an input from its beginning. Throws Error(kBadInput) if the header is too long, if it differs
+  /// from the header of an earlier input, or if the input seems to have another format than the job expects.
   Taken Take(const Source& source);
 
  private:

@@ -1,4 +1,5 @@
-// Reads a regular file that is an input, and finds out if another process changes the file. Start at InputFile.
+// Reads an input that is a regular file, and finds out whether another process changes the file meanwhile. Start at
+// InputFile.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@
 
 namespace gpusort {
 
-/// A direct read bypasses the page cache and reads whole pages. Its buffer must be this many bytes larger than the
-/// data.
+/// How many bytes a buffer for reading must be larger than the data: a direct read, which bypasses the page cache,
+/// reads whole pages at both ends.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
-/// A regular file that is an input. Several threads may call const members at the same time. The FileSystem must
+/// An input that is a regular file. Several threads may call const members at the same time. The FileSystem must
 /// outlive this object.
 class InputFile {
  public:
@@ -26,34 +27,37 @@ class InputFile {
   InputFile(FileSystem& files, std::string path);
 
   const std::string& path() const { return path_; }
-  /// Returns the attributes that the file had when it was opened.
+  /// Returns the attributes (size, times, inode) that the file had when it was opened.
   const FileFacts& facts() const { return facts_; }
   std::uint64_t size() const { return facts_.size; }
-  /// Returns the last bytes of the file. RecordFormat::Ending looks at them.
+  /// Returns the last bytes of the file. RecordFormat::Ending finds out from them whether a newline is missing at the
+  /// end.
   std::span<const std::byte> tail() const { return tail_; }
   bool direct() const { return direct_; }
 
   /// Lets later reads bypass the page cache if this is faster for a job that reads `bytes` bytes of the file. It is
   /// faster if the file is large and mostly not in the cache. Does nothing if the file system refuses such reads.
   void PreferDirect(std::uint64_t bytes);
-  /// Closes the file, to save a file descriptor. Each later read opens the file again.
+  /// Closes the file, to save a file descriptor. Each later read opens the file again and closes it.
   void Close() { file_.reset(); }
 
   /// Returns the open file. Throws Error(kBadInput) if the file was closed and cannot be opened again.
   std::shared_ptr<File> Open() const;
   /// Opens the file once more, for reads through the page cache.
   std::unique_ptr<File> OpenBuffered() const { return files_.OpenInput(path_, false); }
-  /// Reads bytes of `file` from `offset` on into `out`. `file` must be open for buffered reads. Returns the number of
+  /// Reads bytes of `file` from `offset` on into `out`. `file` must come from OpenBuffered(). Returns the number of
   /// bytes, which is less than out.size() only at the end of the file. Throws Error(kBadInput) if the file has become
   /// shorter.
   std::uint64_t ReadSome(File& file, std::uint64_t offset, std::span<std::byte> out) const;
-  /// Reads the bytes [offset, offset + bytes) of the file, and returns the part of `buffer` that holds them. `buffer`
-  /// must be 4096-aligned and have `bytes` + kReadSlack bytes. Throws Error(kBadInput) if the file has become shorter.
+  /// Reads the bytes [offset, offset + bytes) of the file, and returns the part of `buffer` that holds them. The
+  /// address of `buffer` must be a multiple of 4096, and its size `bytes` + kReadSlack. Throws Error(kBadInput) if the
+  /// file has become shorter.
   std::span<std::byte> Read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> buffer) const;
 
-  /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if it has grown.
+  /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if the file has
+  /// grown, because the bytes that were read are still valid then.
   void VerifyUnchanged() const;
-  /// Call this after an operation has failed with `error`, because a changed file can cause such an error. If the file
+  /// Finds out whether a change of the file has caused `error`. Call this after an operation has failed. If the file
   /// was changed in any way since it was opened, throws Error(kBadInput) with the message of `error`.
   void BlameChange(const Error& error) const;
 
@@ -61,7 +65,8 @@ class InputFile {
   enum class Change {
     kNone,
     kContent,
-    /// The ctime of the file changed and its mtime did not: a process wrote to it, or set its attributes or times.
+    /// The ctime (change of the inode) of the file changed but its mtime did not: a process wrote to the file, or set
+    /// its attributes or times.
     kHidden,
   };
   Change FindChange(const FileFacts& now) const;

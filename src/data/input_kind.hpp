@@ -1,5 +1,5 @@
 // Recognises the format of an input by its first bytes and its name. A job refuses an input that has another format
-// than the job expects, for example an archive instead of lines, or a dump of MySQL instead of CSV. Start at KindCheck.
+// than the job expects, for example an archive instead of lines, or an SQL dump instead of CSV. Start at KindCheck.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace gpusort {
 
 class KindCheck {
  public:
-  /// The number of bytes at the beginning of an input that the caller should pass to Look.
+  /// The number of bytes at the beginning of an input that the caller should pass to Look().
   static constexpr std::uint64_t kFrontBytes = std::uint64_t{1} << 14;
 
   /// Makes an object that refuses no input.
   KindCheck() = default;
-  /// Makes an object that refuses inputs which `spec` would misread. It refuses no input if the user gave
+  /// Makes an object that refuses inputs which the job `spec` would misread. It refuses no input if the user gave
   /// --force-format, or an option which says that the inputs are lines or binary records.
   explicit KindCheck(const JobSpec& spec);
 
@@ -27,12 +27,12 @@ class KindCheck {
   /// input, `expanded` is the path without an extension such as .gz, and `front` has the first bytes after
   /// decompression. `all` is true if the input has no further bytes.
   void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
-  /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: an
-  /// unclosed quote may have made records a part of the header.
+  /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: then
+  /// an unclosed quote may have made the records a part of the header.
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
-  unsigned reads_ = 0;  ///< the format that the job reads, as a value of Reads; 0: checks nothing
+  unsigned reads_ = 0;  ///< the format that the job reads, as a value of the enum Reads; 0: nothing is checked
   std::string as_;      ///< the name of the format that the job reads, for messages
   bool raw_ = false;    ///< true: an option says that the inputs are not compressed
 };

@@ -1,7 +1,7 @@
 // Reads the inputs of a job as one sequence of records. Start at Inputs; InputReader (reader.hpp) reads ahead on
-// threads. Regular files can be read at any offset and several times, so that a job may forget a batch and read it
-// again. Compressed files, pipes and devices are streams, which are read once. The size of a file is its size when it
-// was opened, plus the newline that is added if the last line lacks one.
+// threads. Regular files can be read at any offset and several times, so that a job may drop records from memory and
+// read them again. Compressed files, pipes and devices are streams, which are read once. The size of a file is its size
+// when it was opened, plus the newline that is added if the last line lacks one.
 #pragma once
 
 #include <atomic>
@@ -28,57 +28,58 @@
 
 namespace gpusort {
 
-/// A range of the records of an input.
+/// A range of bytes of one input, which contains whole records unless the user of the range says otherwise.
 struct InputRange {
-  std::uint32_t input = 0;   ///< the number of the input
+  std::uint32_t input = 0;   ///< the number of the input: 0, 1, ...
   std::uint64_t offset = 0;  ///< the number of bytes from the input's first record to the range
   std::uint64_t bytes = 0;
 };
-/// Returns the total number of bytes of the ranges.
+/// Returns the total number of bytes of all ranges.
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges);
 
-/// The error (kBadInput) that a line of an input is longer than allowed.
+/// The error (kBadInput) that a line of an input is longer than the job allows.
 class LineTooLong : public Error {
  public:
-  /// The line begins at byte `at` of the input `path`, and is longer than `max_record` bytes.
+  /// The line begins at byte `at` of the input file `path`, and is longer than `max_record` bytes.
   LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
-  /// Returns a text with the path of the input and the byte at which the line begins.
+  /// Returns a text with the path of the input and the number of the byte at which the line begins.
   const std::string& place() const { return place_; }
 
  private:
   std::string place_;
 };
-/// Returns a text such as "line 2 (byte 5)" or "record 1 (byte 8)" for a record that is out of order.
+/// Returns a text for messages about a record that is out of order: "line 2 (byte 5)" or "record 1 (byte 8)".
 std::string PlaceOf(const OrderCheck::Disorder& disorder, const RecordLayout& layout);
-/// Returns the error message about an input that is not sorted. `place` is a text for the record that is out of order.
-/// If `unique` is true, equal records are out of order, too.
+/// Returns the error message about an input that is not sorted. `place` tells where the first record that is out of
+/// order is, such as "line 2 (byte 5)". If `unique` is true, the input must not have equal records either.
 std::string NotSorted(const std::string& path, const std::string& place, bool unique = false);
-/// Returns the end of an error message about an input of -m that is not sorted: the advice to sort without -m. For
-/// lines, adds that sorting is wrong if a record has several lines.
+/// Returns the advice at the end of the error message that an input of -m is not sorted: to sort it without -m. For
+/// lines, adds that sorting would be wrong if a record has several lines.
 std::string SortInstead(const RecordLayout& layout);
 
-/// A stream that was opened before the Inputs are made, and the bytes that were read from it to recognise its format.
+/// A stream that is already open, and the bytes that were read from it to recognise its format.
 struct StreamFront {
   std::unique_ptr<PipeReader> stream;
   std::vector<std::byte> bytes;
 };
-/// Streams that are open already, by the number of their input.
+/// The streams that are already open, by the number of their input.
 using StreamFronts = std::map<std::uint32_t, StreamFront>;
 
 struct InputOptions {
-  const RecordFormat& format;      ///< must outlive the Inputs
-  std::optional<Codec> codec{};    ///< the codec of all inputs; no value: the extension of each path decides
+  const RecordFormat& format;  ///< must outlive the Inputs
+  /// the codec of all inputs; no value: the extension of each path (such as .gz) decides
+  std::optional<Codec> codec{};
   std::uint64_t header_limit = 0;  ///< the memory limit of the job in bytes; a header may take a fixed fraction of it
   DecoderLimits limits{};          ///< the limits on memory and threads for expanding a compressed input
-  bool sorted = false;  ///< true: an error is thrown if the lines or fixed records of a stream are not in order
+  bool sorted = false;  ///< true: if the lines or fixed-size records of a stream are not in order, an error is thrown
   std::optional<FileFacts> overwritten{};  ///< the file that the output overwrites; no value: none
   bool strict = true;                      ///< true: an input that changes while it is read is an error
-  /// For each input: the range of bytes that is read, as in Source::ranges; empty: all.
+  /// For each input: the range of bytes of the file that is read. Empty: all bytes of all inputs.
   std::vector<ByteRange> ranges{};
   KindCheck kinds{};  ///< refuses inputs that seem to have another format
 };
-/// Returns the options for the inputs of a job, and reserves the memory for headers in `memory`. `overwritten` is the
-/// file that the output will overwrite, if there is one.
+/// Returns the options for the inputs of the job `spec`, and reserves the memory for headers in `memory`. `overwritten`
+/// is the file that the output will overwrite, if there is one.
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten = {});
 /// Returns how many bytes of memory it takes at most to expand inputs that are compressed with `codecs`, in a job with
@@ -94,66 +95,68 @@ class Inputs {
          const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
   ~Inputs();
 
-  /// Returns true if all inputs are regular files that are not compressed and that the output does not overwrite.
+  /// Returns true if all inputs can be read more than once: they are regular files that are not compressed, and the
+  /// output does not overwrite them.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
-  /// Returns the total size of the input files on the disk, which may be compressed. Returns 0 if an input is not a
-  /// regular file.
+  /// Returns the total size in bytes of the input files on the disk, which may be compressed. Returns 0 if an input is
+  /// not a regular file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
-  /// Returns how many bytes of the input files ReadStream() has read, counted before they are expanded. Any thread may
-  /// call this.
+  /// Returns how many bytes of the input files ReadStream() has read, counted before they are decompressed. Any thread
+  /// may call this.
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
-  /// Returns the codecs of the inputs, each once, without kNone.
+  /// Returns the codecs with which inputs are compressed. Each codec occurs once, and kNone does not occur.
   std::vector<Codec> codecs() const;
   /// Returns the total size in bytes of the records in those inputs that are regular files and not compressed.
   std::uint64_t bytes() const { return bytes_; }
   const RecordFormat& format() const { return options_.format; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
-  /// Returns the attributes that a regular file had when it was opened.
+  /// Returns the attributes (size, times, inode) that an input had when it was opened. They are empty if it is no file.
   const FileFacts& facts(std::uint32_t input) const {
     static constexpr FileFacts kNone;
     return inputs_[input].file ? inputs_[input].file->facts() : kNone;
   }
-  /// Returns the total size of the records of an input, or 0 for a stream.
+  /// Returns the total size of the records of an input in bytes, or 0 for a stream.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];
     return in.once() || in.end <= in.begin ? 0 : in.end - in.begin + in.ending.size();
   }
-  /// Returns the header that all inputs share. Call this after all streams are read.
+  /// Returns the header that all inputs share, such as a line with column names. Call this after all streams are read.
   std::span<const std::byte> header() const { return header_.bytes(); }
   /// Returns the offset in the file of an input at which the records of this job begin.
   std::uint64_t begin(std::uint32_t input) const { return inputs_[input].begin; }
-  /// Returns the state of the format's parser at begin(), as RecordFormat::SaveState returns it.
+  /// Returns the state of the format's parser at the offset begin(), as text (see RecordFormat::SaveState).
   const std::string& state(std::uint32_t input) const { return inputs_[input].state; }
-  /// Returns true if the input has records before begin(), which do not belong to this job.
+  /// Returns true if the job does not read an input from its first record on, because it sorts a range of a larger
+  /// file.
   bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
-  /// Returns true if the job reads a range of the input that ends after a record and before the end of the file.
+  /// Returns true if the job reads a range of an input that ends after a record and before the end of the file.
   bool ends_inside(std::uint32_t input) const { return inputs_[input].ends_inside; }
-  /// Returns true if the input that ReadStream reads now is compressed.
+  /// Returns true if the input that ReadStream() reads now is compressed.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
-  /// Returns true if most bytes are read without the page cache.
+  /// Returns true if most bytes of the inputs are read without the page cache.
   bool direct() const { return direct_; }
-  /// Returns one range per input, in the order of the inputs. Each range contains all records of its input.
+  /// Returns one range for each input, in the order of the inputs. Each range contains all records of its input.
   std::vector<InputRange> Ranges() const;
 
-  /// Returns the first `bytes` bytes of an input, or all if it has fewer. Returns nothing for a pipe, because its bytes
-  /// could not be read again. Throws the errors of Decoder.
+  /// Returns the first `bytes` bytes of an input after decompression, or all bytes if the input has fewer. Returns
+  /// nothing for a pipe, because its bytes could not be read again. Throws the errors of Decoder.
   std::vector<std::byte> Front(std::uint32_t input, std::uint64_t bytes) const;
-  /// Reads the records in `range`, which must not be empty. Returns the part of `buffer` that holds them. `buffer` must
-  /// be 4096-aligned and kReadSlack bytes larger than `range`. Throws Error(kBadInput) if the file has become shorter.
-  /// Any thread may call this.
+  /// Reads the records in `range`, which must not be empty. Returns the part of `buffer` that holds them. The address
+  /// of `buffer` must be a multiple of 4096, and its size kReadSlack bytes more than `range`. Throws Error(kBadInput)
+  /// if the file has become shorter. Any thread may call this.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Reads at most `limit` bytes from the current position in the inputs into `buffer`, which must have `limit` +
-  /// kReadSlack bytes. Returns the range of one input that was read, or std::nullopt after the last input. If records
-  /// have a fixed size, the range has whole records. Do not call this if rereadable() is true.
+  /// Reads the next bytes of the inputs, at most `limit` bytes, into `buffer`, which must have `limit` + kReadSlack
+  /// bytes. Returns the range that was read, which is a part of one input, or std::nullopt after the last input. If
+  /// records have a fixed size, the range has whole records. Do not call this if rereadable() is true.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Throws Error(kBadInput) if a file was truncated or rewritten since it was opened. Only warns if a file has grown.
   void VerifyUnchanged() const;
-  /// Call this after a job has failed with `error`. If an input was changed meanwhile, which may be the cause, throws
-  /// Error(kBadInput).
+  /// Finds out whether a change of an input has caused `error`. Call this after a job has failed. If an input was
+  /// changed since it was opened, throws Error(kBadInput).
   void BlameChange(const Error& error) const;
 
  private:
@@ -189,7 +192,7 @@ class Inputs {
   std::uint32_t stream_ = 0;         ///< the number of the input that ReadStream reads now
   std::uint64_t stream_offset_ = 0;  ///< how many bytes of records ReadStream() has read from the current input
   std::unique_ptr<Stream> reading_;  ///< reads the current input if it can be read only once
-  std::optional<OrderCheck> order_;  ///< checks the order of the current input if it must be sorted
+  std::optional<OrderCheck> order_;  ///< checks the order of the records of the current input if it must be sorted
 };
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Writes the files into which --split divides an output (the parts), and a file that lists the parts (the manifest). No
-// part gets its name before all parts are complete and on the disk. The caller decides which records go to which part.
-// Start at OutputParts.
+// Writes the output of --split: several files (the parts), and a file that lists the parts (the manifest). No part gets
+// its name before all parts are complete and on the disk. The caller decides which records go to which part. Start at
+// OutputParts.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,48 @@
 
 namespace gpusort {
 
-/// The maximum number of parts of --split. Each part needs two file descriptors.
+/// The maximum number of files into which --split divides an output. Each file needs two file descriptors.
 inline constexpr unsigned kMostParts = 256;
 
-/// Returns the names of all files that --split writes; the last one is the manifest. Returns {} without --split.
+/// Returns the names of all files that --split writes. The last one is the manifest, which lists the others. Returns
+/// nothing without --split.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
-/// Returns the error message for --split if OUTPUT is a folder.
+/// Returns the error message that --split cannot write to `output`, because it is a folder.
 std::string SplitIntoFolder(const std::string& output);
 
-/// The files of --split. Several threads may call Write() at the same time, but no other member.
+/// The files that --split writes. Several threads may call Write() at the same time, but no other member.
 class OutputParts {
  public:
   /// Creates the files. Throws Error(kUsage) if a file cannot be created or replaced.
   OutputParts(FileSystem& files, const JobSpec& spec);
 
-  /// Returns the file of the manifest, which the caller then owns. Call this once.
+  /// Returns the file that lists the parts (the manifest). The caller then owns the file. Call this once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }
 
-  /// Writes `header` at the beginning of every part. Forgets the bytes of an earlier attempt.
+  /// Writes `header` at the beginning of every file of --split. If an earlier attempt has failed, forgets the bytes
+  /// that it has written.
   void Begin(RecordSpan header);
-  /// Assigns a place in part `part` to the next records, which have `bytes` bytes. Returns the offset at which the
-  /// caller must write them. `sum` is their checksum, and `first` and `last` are the first and the last of them.
+  /// Assigns a place in file number `part` to the next records, which have `bytes` bytes. Returns the offset at which
+  /// the caller must write them. `sum` is the checksum of these records, and `first` and `last` are the first and the
+  /// last of them.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
-  /// Writes `trailer` at the end of every part.
+  /// Writes `trailer` at the end of every file of --split.
   void End(RecordSpan trailer);
-  /// Returns the size of all parts together, in bytes.
+  /// Returns the size of all files of --split together, in bytes.
   std::uint64_t bytes() const;
 
-  /// Returns the text of the manifest, in JSON.
+  /// Returns the text of the file that lists the parts (the manifest), in JSON.
   std::string Manifest() const;
-  /// Sets the size and the permissions of all files. If `sync` is true, waits until they are on the disk. The manifest
-  /// has `manifest_bytes` bytes.
+  /// Sets the size and the permissions of all files. If `sync` is true, waits until the files are on the disk.
+  /// `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Does what Complete() does, then gives the parts their names, and finally the manifest. If an error occurs after
-  /// some files got their names, the message of the error, or OutOfMemoryText(), says so.
+  /// Does what Complete() does, then gives the parts their names, and finally the file that lists them. If an error
+  /// occurs after some files got their names, the message of the error says so, or OutOfMemoryText() does.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
-  // The following members are used to read the parts back.
+  // The following members are used when the files are read back and checked.
   unsigned count() const { return static_cast<unsigned>(parts_.size()); }
   OutputFile& file(unsigned part) const { return *parts_[part].file; }
   std::uint64_t bytes(unsigned part) const { return parts_[part].bytes; }

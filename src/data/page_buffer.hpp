@@ -1,4 +1,4 @@
-// An array in pages of memory (mmap) that grows without copying bytes. Start at PageBuffer.
+// An array of items in pages of memory (mmap) that grows without copying its bytes. Start at PageBuffer.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 
 namespace gpusort {
 
-/// An array that grows by moving its pages of memory. Pages that were never written take no memory, so the capacity may
-/// be larger than needed.
+/// An array that grows without copying: the kernel moves its pages to other addresses. Pages that were never written
+/// take no memory, so the capacity may be larger than needed.
 template <typename T>
 class PageBuffer {
  public:
@@ -24,7 +24,7 @@ class PageBuffer {
   const T& operator[](std::uint64_t i) const { return data_[i]; }
   std::uint64_t capacity() const { return capacity_; }
 
-  /// Makes room for at least `count` items. Keeps the old items. Returns false if memory is refused.
+  /// Makes room for at least `count` items, and keeps the old items. Returns false if the system refuses the memory.
   bool Reserve(std::uint64_t count) {
     if (count <= capacity_) return true;
     constexpr std::uint64_t kPage = 4096;
@@ -34,7 +34,7 @@ class PageBuffer {
                               ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                               : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
       if (grown == MAP_FAILED) continue;
-      // Huge pages save page faults.
+      // Huge pages of 2 MiB save page faults, each of which takes time.
       if (bytes >= (std::uint64_t{4} << 20)) ::madvise(grown, bytes, MADV_HUGEPAGE);
       data_ = static_cast<T*>(grown);
       bytes_ = bytes;

@@ -1,7 +1,7 @@
-// Proves, while records are read and written, that a sort lost no record and that its output is in order. Start at
-// OutputProof. A RecordSum is a checksum of records that does not depend on their order: their number, and the sum of
-// their 128-bit hashes modulo 2^128. The checksum of the input must equal that of the output plus that of the records
-// that -u dropped. The order is proved by comparing all neighbouring records.
+// Checks, while records are read and written, that a sort lost no record and that its output is in order. A RecordSum
+// is a checksum of records that does not depend on their order: their number, and the sum of their 128-bit hashes
+// modulo 2^128. The checksum of the input must equal that of the output plus that of the records that -u dropped. The
+// order is checked by comparing all neighbouring records. Start at OutputProof.
 #pragma once
 
 #include <cstddef>
@@ -33,22 +33,22 @@ struct RecordSum {
 /// Returns the checksum of the records in `bytes`, which must be whole records of `stride` bytes. Records of up to 16
 /// bytes are hashed by SumShortRecords, and longer records by XXH3 with 128 bits.
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
-/// Returns the checksum of whole records of any layout. A line is hashed by XXH3, with its delimiter and without sort
-/// keys before it. If `longest` is not null, sets *longest to the size of the longest record.
+/// Returns the checksum of whole records of any layout. A line is hashed by XXH3, with its delimiter, but without the
+/// sort keys before it. If `longest` is not null, sets *longest to the size of the longest record.
 RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t* longest = nullptr);
 
 /// Returns the checksum of one record that has no sort key before it.
 RecordSum SumRecord(RecordSpan record);
 
-/// Computes the checksum of a record that arrives in several parts.
+/// Computes the checksum of a record whose bytes arrive in several parts.
 class PartSum {
  public:
   explicit PartSum(const RecordLayout& layout);
   ~PartSum();
   void Add(RecordSpan part);
-  /// Returns how many bytes of the current record were added.
+  /// Returns how many bytes of the current record were added so far.
   std::uint64_t bytes() const { return bytes_; }
-  /// Returns the checksum of the record. All of its parts must have been added. The next call of Add() begins another
+  /// Ends a record, all parts of which were added, and returns its checksum. The next call of Add() begins another
   /// record.
   RecordSum End();
 
@@ -75,11 +75,11 @@ class OrderCheck {
     std::vector<std::byte> bytes;  ///< the bytes of the record that is out of order
   };
 
-  /// If `strict` is true, two equal neighbouring records are out of order. The order in `layout` must outlive this
+  /// If `strict` is true, two equal neighbouring records are out of order, too. The order in `layout` must outlive this
   /// object.
   OrderCheck(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
-  /// Checks the next piece of the sequence. Returns std::nullopt if all records so far are in order. Do not call this
-  /// again after it has returned a Disorder.
+  /// Checks the next piece of the sequence of records. Returns the first record that is out of order, or std::nullopt
+  /// if all records so far are in order. After it has returned a record, do not call this again.
   std::optional<Disorder> Add(RecordSpan bytes);
 
  private:
@@ -95,7 +95,7 @@ class OrderCheck {
   std::uint64_t offset_ = 0, records_ = 0;  ///< the number of bytes and of records before `last_` in the sequence
 };
 
-/// Proves that the records of an output are complete and in order. The caller passes all records, in chunks that may
+/// Checks that the records of an output are complete and in order. The caller passes all records, in chunks that may
 /// come in any order. Any thread may call any member.
 class OutputProof {
  public:
@@ -103,46 +103,52 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about a chunk of the output that Add() needs. They do not depend on the offset of the chunk.
+  /// The facts about a chunk of the output (some whole records) that Add() needs. They do not depend on the offset of
+  /// the chunk.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
     RecordSum sum;
     std::uint64_t disorder = kInOrder;  ///< the offset in the chunk of the first record that is out of order
   };
-  /// Computes what Add() must know about a chunk of whole records.
+  /// Computes the facts that Add() needs about some whole records of the output.
   Seen Look(RecordSpan records) const;
 
-  /// Adds the chunk that begins at byte `offset` of the output. Chunks must not overlap. Throws WrongResult with the
-  /// place of a record that is out of order, in the chunk or between neighbouring chunks.
+  /// Adds a chunk of the output (some whole records), which begins at byte `offset`. Chunks must not overlap. Throws
+  /// WrongResult if a record is out of order, in the chunk or between neighbouring chunks. The message tells its place.
   void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
-  /// Adds the checksum of records that were left out of the output on purpose.
+  /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
+  /// records.
   void AddDropped(const RecordSum& sum);
-  /// Throws WrongResult if records were lost or changed, or if chunks are missing. `input` is the checksum of all
-  /// records that were read. Call this after all chunks are added.
+  /// Compares the checksum of the output with `input`, the checksum of all records that were read. Throws WrongResult
+  /// if they differ, which shows that records were lost or changed, or if chunks are missing. Call this after all
+  /// chunks are added.
   void Check(const RecordSum& input) const;
-  /// Throws WrongResult if the output does not have exactly `records` records, or if chunks are missing. Call this
-  /// instead of Check() if --top left out records, because their checksum is unknown.
+  /// Checks that the output has exactly `records` records and no chunk is missing. Throws WrongResult if not. Call this
+  /// instead of Check() if --top left out records, because the checksum of these records is unknown.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// Returns the first and the last record of the output. No chunk may be missing. If `keys` is true, the records have
-  /// their sort keys before them.
+  /// Returns the first and the last record of the output. No chunk may be missing. If `keys` is true, the records are
+  /// returned with the sort keys before them.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// The state of a proof that has seen only the beginning of an output. A later process can continue from it.
+  /// What this class knows about the beginning of an output. A later process can store it, and continue the check from
+  /// there.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;
     std::vector<std::byte> last;  ///< the last record of the beginning of the output
   };
-  /// Returns the state of this proof. Throws WrongResult if chunks are missing.
+  /// Returns what this object knows about the bytes added so far, for a later process. Throws WrongResult if chunks are
+  /// missing before the last one.
   Front front() const;
-  /// Continues the proof of an earlier process. Call this before chunks are added.
+  /// Continues the check of an earlier process, which has checked the beginning of the output. Call this before chunks
+  /// are added.
   void GoOnFrom(Front front);
 
  private:
-  /// Returns true if no chunk of the output is missing. The caller must hold mutex_.
+  /// Returns true if no chunk is missing between the chunks that were added. The caller must hold mutex_.
   bool Whole() const;
 
   struct Chunk {
@@ -155,7 +161,7 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::uint64_t bytes_ = 0;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< chunks by their offset; neighbouring chunks are joined
+  std::map<std::uint64_t, Chunk> chunks_;  ///< chunks of the output by their offset; neighbouring chunks are joined
 };
 
 }  // namespace gpusort

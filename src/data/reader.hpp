@@ -1,4 +1,4 @@
-// Reads blocks of the inputs on threads before they are needed, and returns the blocks in the order of the inputs.
+// Reads blocks of the inputs on threads before the blocks are needed. Returns the blocks in the order of the inputs.
 // Start at InputReader.
 #pragma once
 
@@ -19,36 +19,39 @@
 
 namespace gpusort {
 
-/// Reads ranges of the inputs into blocks of a pool before the blocks are needed. A block of fixed records holds whole
-/// records. A block of lines may end inside a line. A line of any length therefore needs no larger buffer. The caller
-/// joins the line, because it copies the blocks one after the other.
+/// Reads ranges of the inputs into blocks of a pool before the blocks are needed. If records have a fixed size, a block
+/// holds whole records. A block of lines may end inside a line, so a long line needs no larger buffer. The caller joins
+/// the parts of the line when it copies the blocks one after the other.
 class InputReader {
  public:
   struct Block {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    /// How many bytes of the input file were read for this block, counted before they are expanded.
+    /// How many bytes of the input file were read for this block, counted before they are decompressed.
     std::uint64_t stored = 0;
-    RecordSum sum;  ///< the checksum of the records in [head, end) of the block
-    /// The size of the block's first line; if no line ends in the block, the size of the block. 0 for fixed records.
+    RecordSum sum;  ///< the checksum of the records in the bytes [head, end) of the block
+    /// The size of the block's first line, which may begin in an earlier block. If no line ends in the block, the size
+    /// of the block. For records of fixed size, 0.
     std::uint64_t head = 0;
-    std::uint64_t end = 0;  ///< the offset after the last delimiter or fixed record; 0: no record ends here
-    /// No line in [head, end) is longer than this; the exact size of the longest one if the block was not split.
+    /// the offset after the last delimiter or the last fixed-size record; 0: no record ends in the block
+    std::uint64_t end = 0;
+    /// No line in the bytes [head, end) is longer than this. If the block was not divided by Split(), this is the size
+    /// of the longest line.
     std::uint64_t longest = 0;
-    RecordFormat::Guess guess;  ///< used if Looks is kAhead, instead of `sum`, `head`, `end` and `longest`
+    RecordFormat::Guess guess;  ///< only set if Looks is kAhead; `sum`, `head`, `end` and `longest` are not set then
 
-    /// Sets `sum`, `head`, `end` and `longest` from `bytes`.
+    /// Sets the members `sum`, `head`, `end` and `longest` from the bytes of the block.
     void Describe(const RecordLayout& layout);
-    /// Sets `head` and `end` from `bytes`.
+    /// Sets the members `head` and `end` from the bytes of the block.
     void FindEnds(const RecordLayout& layout);
     /// Returns the number of lines that end in the block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
-    /// Returns true if a line of the block is longer than `most` bytes. `open` is the number of bytes before this block
-    /// that belong to its first line.
+    /// Returns true if a line of the block is longer than `most` bytes. If the first line of the block began in earlier
+    /// blocks, `open` is the number of its bytes there.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
-    /// Throws LineTooLong for the line that is longer than `most` bytes. Call this if has_longer() returns true. `open`
-    /// has the meaning that it has there.
+    /// Throws LineTooLong about the line of the block that is longer than `most` bytes. Call this if has_longer()
+    /// returns true. If the first line of the block began in earlier blocks, `open` is the number of its bytes there.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
                                    const RecordLayout& layout) const;
     /// Divides the block after `count` bytes, where a record must end. This block keeps the first part. Returns a block
@@ -56,13 +59,14 @@ class InputReader {
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// The work of the reading threads on each block: kDescribe calls Block::Describe, and kAhead calls
-  /// RecordFormat::LookAhead.
+  /// What the reading threads do with each block after they have read it: kDescribe calls Block::Describe (checksum and
+  /// record ends), and kAhead calls RecordFormat::LookAhead (guesses of record ends, for formats such as CSV).
   enum class Looks { kDescribe, kAhead };
 
   /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
-  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread first reads
-  /// into its share of `caches`, which should fit the cache of a core, and copies the records from there.
+  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, it is divided among the
+  /// threads. Each thread first reads into its share, which should fit the cache of a core, and copies the records from
+  /// there to a block.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});

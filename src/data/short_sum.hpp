@@ -1,6 +1,6 @@
-// Computes the checksum (RecordSum) of short records. The hash of a record is three rounds of AES over its bytes,
-// padded with zeros to 16 bytes. After two rounds, every byte of the record has an effect on all bits of the hash. A
-// core with instructions for AES needs one or two cycles for a record. Start at SumShortRecords.
+// Computes the checksum (RecordSum) of records of at most 16 bytes. The hash of a record is three rounds of AES over
+// its bytes, padded with zeros to 16 bytes. After two rounds, every byte of the record has an effect on all bits of the
+// hash. A core with instructions for AES needs one or two cycles for a record. Start at SumShortRecords.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace gpusort {
 
-/// The size of the longest record that counts as short, in bytes.
+/// The size of the longest record that this file can hash, in bytes.
 inline constexpr std::uint64_t kMostShortRecord = 16;
 
-/// A function that returns the checksum of `records` records (at most 2^31), which have `stride` bytes each (1 to
+/// A function that returns the checksum of `records` records (at most 2^31), each of `stride` bytes (1 to
 /// kMostShortRecord).
 using SumShort = RecordSum (*)(const std::byte* bytes, std::uint64_t records, std::uint64_t stride);
 
-/// Returns all implementations that this machine can run, the fastest first. All of them return the same checksums.
+/// Returns all implementations of the checksum that this machine can run, the fastest first. All of them return the
+/// same checksums.
 std::vector<SumShort> SumShortWays();
 
 /// Returns the checksum of short records, from the fastest implementation. The parameters are those of SumShort.

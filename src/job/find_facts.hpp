@@ -1,4 +1,4 @@
-// Collects the facts from which the plan of a job is made. Start at FindFacts.
+// Collects the facts about a job (its options, inputs and sort keys) from which its plan is made. Start at FindFacts.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 
 namespace gpusort {
 
-/// Returns true if the inputs are merged without being sorted first (-m). Streams are always sorted.
+/// Returns true if the inputs are merged without being sorted first (-m). Inputs that are streams (pipes, compressed
+/// files) are always sorted.
 bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
 /// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the other facts about the
-/// machine. If `journal` is not null, it tells about runs that an earlier process has made.
+/// machine. If `journal` is not null, it lists the sorted runs that an earlier process has made.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
 /// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
-/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` and `facts.sorted` to sizes of records
-/// with keys.
+/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` and `facts.sorted` to the sizes of
+/// records with their keys.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

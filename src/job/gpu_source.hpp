@@ -1,4 +1,4 @@
-// Finds and opens the GPUs of a job. Start at OpenGpus.
+// Finds and opens the GPUs that a job uses. Start at OpenGpus.
 #pragma once
 
 #include <chrono>
@@ -15,30 +15,31 @@ namespace gpusort {
 
 /// The functions that find and open GPUs, and limits for their use. Tests replace the functions to get GPUs that fail.
 struct GpuSource {
-  /// With --device auto, the CPU sorts inputs smaller than this, because opening a CUDA context takes longer.
+  /// With --device auto, inputs smaller than this number of bytes are sorted on the CPU, because opening a CUDA context
+  /// takes longer.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
-  bool lines = true;  ///< true if the GPU backends can sort lines
+  bool lines = true;  ///< true: the GPU backends can sort lines
   std::function<int(std::chrono::seconds)> count = CountGpus;
   std::function<unsigned()> present = PresentGpus;
-  /// Inputs of this size or larger are sorted faster by several GPUs, although opening them takes longer.
-  /// data/bench/NOTES.md has the times.
+  /// Inputs of at least this number of bytes are sorted faster by several GPUs than by one, although opening several
+  /// GPUs takes longer. data/bench/NOTES.md has the times.
   std::uint64_t many_bytes = std::uint64_t{48} << 30;
 };
 
-/// Returns how many of `present` GPUs sort `bytes` bytes of input faster than fewer GPUs. `gpu_memory` is the limit on
-/// the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is GpuSource::many_bytes. This is a pure
-/// function.
+/// Returns how many GPUs sort an input of `bytes` bytes fastest: one or all of the `present` GPUs. `gpu_memory` is the
+/// limit on the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is GpuSource::many_bytes. This is a
+/// pure function.
 unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
 
-/// Returns the number of GPUs that a job should use: those that --device names, or as many as are useful. `bytes` is
-/// the size of the input files; 0 for a stream, which one GPU sorts. Opens no driver.
+/// Returns the number of GPUs that a job should use: the number that --device names, or as many as are useful. `bytes`
+/// is the size of the input files; 0 for a stream, which one GPU sorts. Opens no driver.
 unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes);
 
-/// Opens several GPUs at the same time: those that --device names, or the first `number` GPUs.
-/// If --device names the GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out,
-/// and `note` is called on this thread. Throws the first failure if no GPU is left, and the error of a GPU that hangs.
+/// Opens several GPUs at the same time: the GPUs that --device names, or the first `number` GPUs. If --device names the
+/// GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and `note` is called on
+/// this thread. Throws the first failure if no GPU is left. Always throws the error of a GPU that hangs.
 std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
                                   const std::function<void(const std::string&)>& note);
 

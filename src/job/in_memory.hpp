@@ -1,5 +1,6 @@
-// The fast path for small inputs of lines. The inputs are read completely, sorted by one lane, and written. This avoids
-// the threads and buffers of the main path, whose creation takes milliseconds. Start at InputFront.
+// The fast path for small inputs of lines. The inputs are read completely, sorted in memory by one CPU thread, and
+// written. This avoids the threads and buffers of the main path, whose creation takes milliseconds. Start at
+// InputFront.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@ namespace gpusort {
 /// The lines of all inputs, one input after the other. If the inputs are large, only the first bytes of them.
 class InputFront {
  public:
-  /// Reads the inputs to their ends. Stops earlier if more than `limit` bytes were read and stops() returns true. Adds
-  /// a missing delimiter to the last line of an input. Throws the errors of PipeReader.
+  /// Reads the inputs to their ends. Stops earlier if more than `limit` bytes were read and the function `stops`
+  /// returns true. Adds a missing delimiter to the last line of an input. Throws the errors of PipeReader.
   InputFront(const std::vector<std::string>& inputs, char delimiter, std::uint64_t limit,
              const std::function<bool()>& stops, const CancelFlag& cancel);
 
   /// Returns true if all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// For each input that cannot be read again: returns the bytes that were read, and the stream with the remaining
-  /// bytes.
+  /// Returns the streams among the inputs, such as pipes. Each comes with the bytes that were read from it, because
+  /// these cannot be read again.
   StreamFronts TakeFronts();
 
  private:
@@ -48,7 +49,7 @@ class InputFront {
   bool whole_ = true;
 };
 
-/// Sorts `lines` into `output` by the options in `spec`. Returns when the output has its final name.
+/// Sorts `lines` into `output`, as the options in `spec` say. Returns when the output has its final name.
 SortResult SortInMemory(const JobSpec& spec, std::span<const std::byte> lines, Output output);
 
 }  // namespace gpusort

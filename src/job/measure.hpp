@@ -1,6 +1,6 @@
-// Implements --explain=full: estimates the time of a job from the speed of its folders and of the backend, which sorts
-// a sample of the input. Reading, sorting and writing overlap in a phase, so the most used resource decides the time of
-// the phase. Start at MeasureJob.
+// Implements --explain=full: estimates the time of a job. Measures the speed of the folders, and of sorting and merging
+// a sample of the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the
+// resource that is used longest decides the time of the phase. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace gpusort {
 
-/// The speed of a folder in bytes per second, or 0 if the speed is unknown.
+/// The speed of the disk of a folder, in bytes per second. 0: the speed is unknown.
 struct FolderSpeed {
   double read = 0, write = 0;
-  std::uint64_t device = 0;  ///< the number of the disk (st_dev); folders with the same number share its speed
-  bool memory = false;       ///< true: the folder is in memory (tmpfs), so that cores copy its bytes
+  /// the number of the disk (st_dev); folders with the same number share the speed of one disk
+  std::uint64_t device = 0;
+  bool memory = false;  ///< true: the folder is in memory (tmpfs), and the speed of the cores already includes it
 };
 
-/// How many bytes a job will move, and measured speeds in bytes per second.
+/// The numbers of bytes that a job will read and write, and the measured speeds in bytes per second.
 struct ExpectFacts {
-  /// Numbers of bytes: of the input, of the temp files of sorted runs, of the temp files that merges before the last
-  /// one write, and of the output.
+  /// Numbers of bytes: of the input, of the temp files of sorted runs, of the temp files of merges before the last
+  /// merge, and of the output.
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
-  double open = 0;  ///< seconds that opening a GPU takes
-  /// Speeds of sorting and of merging in bytes per second, as if disks were infinitely fast.
+  double open = 0;  ///< the seconds that opening a GPU takes
+  /// The speed of sorting and of merging in bytes per second, without the time for disks.
   double form = 0, merge = 0;
   bool gpu = false, verifies = false;
 };
@@ -36,19 +37,20 @@ struct ExpectedPhase {
   double seconds = 0;
   std::string limit;  ///< the resource that takes the longest: "disk read", "disk write", "cores" or "GPU"
 };
-/// Estimates the time of each phase. This is a pure function.
+/// Estimates the time of each phase of the job. This is a pure function.
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
-/// Returns a row for the output of --explain: the time of all phases, and then the time of each phase with the resource
-/// that limits it.
+/// Returns a row for the output of --explain: the expected time of all phases together, and then the time of each phase
+/// with the resource that limits it.
 std::string Describe(const std::vector<ExpectedPhase>& phases);
 
-/// Measures the speed of a folder: writes a file without a name and reads it back, for about a sixth of a second. If
-/// `direct` is true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
+/// Measures the speed of the disk of a folder: writes a file without a name and reads it back, for about a sixth of a
+/// second. If `direct` is true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is
+/// 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
-/// Sorts a sample of the input in memory with the job's backend, and measures the speed of the folders. Returns rows
-/// for the output of --explain: the expected times and the measured speeds, or the reason why there are none. Call this
-/// after the plan is made. Throws no error except Error(kCancelled).
+/// Sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed of the folders.
+/// Returns rows for the output of --explain: the expected times and the measured speeds, or the reason why there are
+/// none. Call this after the plan is made. Throws no error except Error(kCancelled).
 std::string MeasureJob(SortContext& context);
 
 }  // namespace gpusort

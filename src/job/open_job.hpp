@@ -1,5 +1,5 @@
-// Opens the inputs of a job, and finds the order and the layouts of its records. Sorting, --check and the tasks of
-// gpusort_task all begin with OpenJob. Start there.
+// Opens the inputs of a job, and finds out how its records are ordered and stored. Sorting, --check and the tasks of
+// gpusort_task all begin with this. Start at OpenJob.
 #pragma once
 
 #include <memory>
@@ -15,32 +15,35 @@
 
 namespace gpusort {
 
-/// The order of a job's records. Keyed records are compared by their keys. The JobSpec must outlive this object.
+/// The order in which a job sorts its records, and what is needed to compare records. Some orders need a sort key
+/// before each record. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
-  KeyScheme* keyed = nullptr;  ///< makes the keys; null: records are sorted without keys
+  KeyScheme* keyed = nullptr;  ///< makes the sort keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
-  bool table = false;          ///< records have columns, and only their keys are compared
-  bool optional = false;       ///< true: keys only save time, because the layout `plain` gives the same order
-  /// For --split: a layout in which two neighbouring records compare equal if and only if their keys are equal. For
-  /// records with columns it is the layout with keys. For all other records it is `plain` without the comparison of
-  /// whole lines.
+  bool table = false;          ///< true: records have columns, and only their sort keys are compared
+  /// true: sort keys only save time, because comparing records in the layout `plain` gives the same order
+  bool optional = false;
+  /// Used by --split: a layout in which two neighbouring records compare as equal if and only if their keys are equal.
+  /// For records with columns, this layout includes sort keys. For all other records, it is `plain` without the
+  /// comparison of whole lines that decides between equal keys.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// Returns the object that makes the keys of records with columns. Returns null for other records, which can be
+  /// Returns the object that makes the sort keys of records with columns. Returns null for other records, which can be
   /// compared in the layout `plain`.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
-  /// Returns the layout in which two records can be compared: with keys if records have columns, otherwise `plain`.
+  /// Returns the layout in which two records can be compared: with sort keys if records have columns, otherwise
+  /// `plain`.
   RecordLayout comparable() const { return table ? keyed->layout() : plain; }
-  /// Finds the key columns by their names in `header`, which is the header of all inputs. Does nothing if records have
-  /// no columns or `header` is empty. Throws Error if a key names a column that does not exist.
+  /// Finds the key columns by their names in `header`, the header of all inputs. Does nothing if records have no
+  /// columns or `header` is empty. Throws Error if a key names a column that does not exist.
   void ReadHeader(RecordSpan header) const {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu` is true if a GPU may compare the records. Then no keys are made for orders in which records can be compared
-  /// without them.
+  /// `gpu` is true if a GPU may compare the records. If records can be compared without sort keys, no keys are made
+  /// then.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:
@@ -53,10 +56,10 @@ struct Ordered {
   std::unique_ptr<KeyedOrder> group_lines_;
 };
 
-/// A job with its memory limit chosen and its inputs open.
+/// A job whose inputs are open and whose memory limit is chosen.
 struct OpenJob {
-  /// Opens the inputs. Throws the errors of Inputs. Passes `gpu` to Ordered, `overwritten` to InputOptions, and
-  /// `fronts` to Inputs. `spec`, `cancel` and `files` must outlive this object.
+  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. Passes `gpu` to Ordered, `overwritten` to
+  /// InputOptions, and `fronts` to Inputs. `spec`, `cancel` and `files` must outlive this object.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 
@@ -70,11 +73,11 @@ struct OpenJob {
   Inputs inputs;
 };
 
-/// Returns the number of cores that --threads allows, by default all cores of the process.
+/// Returns the number of cores that the job may use: as many as --threads says, by default all cores of the process.
 CoreFacts CoresFor(const Limits& limits);
 
-/// Returns a job that sorts `source` into `target`, with the order and the limits of `spec`. It has no --resume-dir,
-/// because it is only a part of the job `spec`.
+/// Returns a job that sorts `source` into `target`, with the order and the limits of the job `spec`. The new job
+/// ignores --resume-dir, because it is only a part of `spec`.
 JobSpec SubJob(const JobSpec& spec, Source source, Target target);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Decides how a sort continues after an attempt has failed. Start at Recover.
+// Decides how a sort continues after it has failed, for example because a GPU was lost. Start at Recover.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace gpusort {
 
-/// The decision about the next attempt at a sort: what it does differently, and the facts for its plan.
+/// The decision about the next attempt at a sort after one has failed: what it does differently, and the facts for its
+/// plan.
 struct Recovery {
   enum class Way {
     kSmaller,  ///< try again with half of the device memory
@@ -19,27 +20,29 @@ struct Recovery {
   };
   Way way;
   PlanFacts facts;   ///< the facts from which the next attempt is planned
-  std::string note;  ///< the text about the failure for the log and --stats
+  std::string note;  ///< the text about the failure, for the log and for --stats
 };
 
-/// The earlier attempts of a sort, and other facts on which the next attempt depends.
+/// Facts about the earlier attempts of a sort that have failed, and other facts on which the next attempt depends.
 struct Past {
-  unsigned smaller = 0;   ///< number of attempts so far that had a smaller plan because GPU memory was refused
-  bool only_gpu = false;  ///< true if the options do not allow a sort on the CPU
-  /// The name of the device that may have made wrong runs. Empty: only the cores of this process made runs.
+  unsigned smaller = 0;   ///< the number of attempts so far with a smaller plan, because GPU memory was refused
+  bool only_gpu = false;  ///< true: the options do not allow a sort on the CPU
+  /// The name of the device that may have sorted some data wrongly. Empty: only the cores of this process have sorted
+  /// data.
   std::string suspect;
   bool of_gpu = false;    ///< true if `suspect` is a GPU
   std::string only_once;  ///< the reason why the job cannot begin again; empty: it can
 };
 
-/// The number of times that GPU memory may be refused before the CPU takes over.
+/// How many times the job tries again with less GPU memory after an allocation was refused. Then the CPU takes over.
 inline constexpr unsigned kSmallerPlans = 2;
 
-/// Decides what to do after `error`. Returns std::nullopt if no further attempt would help. `facts` are those from
-/// which the failed attempt was planned. This is a pure function.
+/// Decides what to do after a sort has failed with `error`. Returns std::nullopt if trying again would not help.
+/// `facts` are those from which the failed attempt was planned. This is a pure function.
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past);
 
-/// Returns the message about a wrong result of a sort: which device may be the cause, and what the user should do.
+/// Returns the message that a sort has given a wrong result: which device may be the cause, and what the user should
+/// do.
 std::string Blame(const Error& error, const Past& past);
 
 }  // namespace gpusort

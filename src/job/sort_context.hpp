@@ -1,4 +1,4 @@
-// SortContext owns the parts of one sort: open inputs, memory, plan facts, output and temp space.
+// SortContext owns the parts of one sort: open inputs, memory, facts for the plan, output and temp space.
 #pragma once
 
 #include <mutex>
@@ -19,8 +19,8 @@ namespace gpusort {
 /// The parts of one sort. Members are constructed in the order of their declarations.
 struct SortContext {
   /// Opens the inputs and collects the facts for the plan. Throws Error if the job cannot be done with the given
-  /// options. `output` is empty if the sort is only explained. `record` may be null. All references must outlive this
-  /// object.
+  /// options. `output` is empty if the plan is only printed (--explain). `record` may be null. All references must
+  /// outlive this object.
   SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
               const GpuSource& gpus, JobRecord* record);
   /// Passes the statistics of the job so far to `record`.
@@ -28,19 +28,19 @@ struct SortContext {
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;
 
-  /// Returns the plan in the form that --explain prints.
+  /// Returns the plan as text, as --explain prints it.
   std::string PlanText() const;
-  /// Returns a description of the first inputs for --explain, if inputs of this format can differ. Reads the beginnings
-  /// of the inputs again, except those of pipes.
+  /// Returns a description of the first inputs for --explain, such as the form of the times in a log. Empty if inputs
+  /// of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
   std::string FormatsText() const;
-  /// Updates those statistics of the job that are known at any time while it runs.
+  /// Updates the statistics of the job with numbers that are known at any time while it runs.
   void FillStats();
 
   OpenJob open;
   const CoreFacts cores;
   JobSurvival survival;
   PlanFacts facts;
-  const RecordLayout layout;  ///< how records are stored in runs
+  const RecordLayout layout;  ///< how records are stored in sorted runs, with or without sort keys
   StageClock clock;
   Progress progress;
   Job job;
@@ -48,8 +48,8 @@ struct SortContext {
   Past past;
   Output output;
   RunStore store;
-  std::mutex store_mutex;  ///< locked while `store` is opened or closed, because the thread of a Recorder reads it
-  Ring ring;               ///< the sizes of the buffers for reading in the first attempt
+  std::mutex store_mutex;  ///< locked while `store` is opened or closed, because a Recorder reads it on another thread
+  Ring ring;               ///< the sizes of the buffers for reading the input in the first attempt
   JobRecord* const record;
   std::optional<Attempt> attempt;
 

@@ -1,4 +1,5 @@
-// The main path of a sort. "The main path" in src/DESIGN.md describes its steps. Start at SortJob.
+// The main path of a sort, from opening the inputs to renaming the output. src/DESIGN.md describes its steps. Start at
+// SortJob.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ namespace gpusort {
 /// final name. Throws Error if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
-/// Sorts into `output`, which the caller has opened with `files`. `fronts` are streams of which the caller has already
-/// read the first bytes. Returns after the output was checked and has its final name.
+/// Runs a sort into `output`, which the caller has opened with `files`. `fronts` are streams of which the caller has
+/// already read the first bytes. Returns after the output was checked and has its final name.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
                    const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
@@ -27,7 +28,7 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
 /// name.
 SortResult SortJob(SortContext& context);
 
-/// Returns the plan that SortJob would follow, as text. Opens the inputs and the backend, and writes nothing.
+/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), and writes nothing.
 std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// The result of a sort whose output is complete and has its final name. The program gpusort and gpusort_task, which
-// sorts a piece of a larger job, use it.
+// The result of a sort whose output is complete and has its final name. It is used by the program gpusort, and by
+// gpusort_task, which sorts a piece of a larger job.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ struct SortResult {
   std::uint64_t bytes = 0;  ///< size of the output, after compression
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};  ///< the checksum of the records of the output
-  /// The checksum of the records that were sorted or merged; with --top, some records may not be read.
+  /// The checksum of the records that were sorted or merged. With --top, some records may not be read and do not count.
   RecordSum read{};
-  /// The first and the last record of the output. If records have columns, their sort keys precede them. Empty if the
-  /// output has no record, or if an earlier process has sorted it.
+  /// The first and the last record of the output. If records have columns, the sort key is before each of them. Empty
+  /// if the output has no record, or if an earlier process has made the output.
   std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};  ///< the bytes after the last record of the inputs
   std::vector<std::byte> header{};   ///< the header of the output
-  KeyTally tally{};                  ///< counts of the values in key columns; empty after a merge
+  KeyTally tally{};                  ///< counts of unusual values in key columns; empty after a merge
 };
 
 }  // namespace gpusort

@@ -170,7 +170,7 @@ class FrontCounter {
   /// Takes the next records of the sorted sequence. Returns how many bytes at the beginning of `bytes` belong to the
   /// records that are searched for.
   std::uint64_t Take(RecordSpan bytes);
-  /// Returns true if no later record can be a wanted one.
+  /// Returns true if all records that are searched for were found.
   bool done() const { return done_; }
   /// Returns how many of the records that are searched for were found so far.
   std::uint64_t records() const { return records_; }
