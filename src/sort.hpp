@@ -1,12 +1,12 @@
-// The program `sort`: gpusort acts as GNU sort if it is called by that name.
+// The program under the name `sort`: gpusort takes the options of GNU sort and gives its output if it is called `sort`.
 #pragma once
 
 namespace gpusort {
 
-/// Returns true if `program` (argv[0]) is called `sort`.
+/// Returns true if the last part of the path `program` (argv[0]) is `sort`.
 bool IsNamedSort(const char* program);
 
-/// Runs the program as `sort` and returns the exit code. Call it before any other function.
+/// Runs the program as GNU sort and returns the exit code. Call this first in main().
 int SortMain(int argc, char** argv);
 
 }  // namespace gpusort

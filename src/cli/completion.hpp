@@ -1,5 +1,6 @@
-// Completes command lines of gpusort: options and their values from the table of options, and keys of CSV from the
-// header of the typed input file. Reads only the beginning of regular files. cli/shell_words.hpp talks to the shells.
+// Completes command lines of gpusort in a shell: options and their values from the table of options, and column names
+// from the header of the CSV file that the user has typed. Reads only the beginning of regular files.
+// cli/shell_words.hpp talks to the shells.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace gpusort {
 
-/// Returns the possible completions of words[current]. words[0] is the name of the program.
+/// Returns the words that the user may want to type instead of the unfinished word words[current]. words[0] is the name
+/// of the program.
 Completions Complete(const std::vector<std::string>& words, std::size_t current);
 
 }  // namespace gpusort

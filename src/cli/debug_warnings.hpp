@@ -1,4 +1,5 @@
-// Makes the warnings of sort --debug about doubtful options, in the words of GNU sort.
+// Makes the warnings that `sort --debug` prints about options that probably do not do what the user wants. The words
+// are those of GNU sort.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace gpusort {
 
-/// The options about the order of lines, as typed.
+/// The options of `sort` that decide the order of lines, as the user typed them.
 struct TypedOrder {
   const std::vector<KeyDef>& keys;
   const KeyOptions& ordering;

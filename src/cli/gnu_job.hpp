@@ -1,5 +1,5 @@
-// Runs a job of the program under the name `sort`: turns the options into a JobSpec, and sorts small inputs in memory
-// and all other inputs as gpusort does. Start at RunGnuJob.
+// Runs a job if the program runs under the name `sort`: turns the options of GNU sort into a JobSpec. Sorts small
+// inputs in memory, and all other inputs as gpusort does. Start at RunGnuJob.
 #pragma once
 
 #include <string>

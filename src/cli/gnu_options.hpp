@@ -1,5 +1,5 @@
-// Parses the command line of the program under the name `sort`, with the options and messages of GNU sort. Opens no
-// file. Throws GnuUsageError if the command line has a mistake. Start at ParseGnuOptions.
+// Parses the command line if the program runs under the name `sort`, with the options and messages of GNU sort. Opens
+// no file. Throws GnuUsageError if the command line has a mistake. Start at ParseGnuOptions.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ GnuOptions ParseGnuOptions(int argc, char** argv);
 std::string GnuHelpText();
 std::string GnuVersionText();
 
-/// Returns true if keys in the old form +F are allowed, which depends on the environment variable _POSIX2_VERSION.
-/// `has_end` is true if -F follows.
+/// Returns true if the environment variable _POSIX2_VERSION allows sort keys in the old form of GNU sort (+1 -2).
+/// `has_end` is true if the key has an end, such as -2.
 bool TakesObsolescentKey(bool has_end);
 
 }  // namespace gpusort

@@ -1,5 +1,6 @@
-// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. The
-// sources are option_table.hpp, and gpusort.1.in, gpusort-keys.7.in and examples.txt, which the build embeds.
+// Makes the texts of `gpusort --help`: the short help, all options, the keys, the examples and the manual page. It
+// makes them from the table in option_table.hpp, and from gpusort.1.in, gpusort-keys.7.in and examples.txt, which the
+// build puts into the program.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace gpusort {
 
-/// Returns the text of a topic of --help, with a newline at the end. kManual is roff with the macros of man(7), and
-/// kJson is a JSON array. All other topics are wrapped to 80 columns, except commands in kExamples.
+/// Returns the text that --help prints for `topic`, with a newline at the end. The text for kManual is roff with the
+/// macros of man(7), and the text for kJson is a JSON array. All other texts are wrapped to 80 columns, except for the
+/// commands in kExamples.
 std::string HelpText(HelpTopic topic);
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// Finds the codec, the type and the format of an input by its name. Opens no file. Start at TypeOfName.
+// Finds the compression, the type of numbers and the format of an input by the extension of its name. Opens no file.
+// Start at TypeOfName.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ inline constexpr const char* kTypeHelp =
     ".f64 name a type by themselves";
 
 /// Throws Error(kUsage) if `path` seems to be a compressed file, but gpusort does not know the extension, for example
-/// .GZ or .tgz. The message advises to use `option`.
+/// .GZ or .tgz. The message tells the user to name the compression with the option `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
 /// A type of numbers, and the extension of a file name that means this type.
@@ -28,10 +29,10 @@ std::optional<NamedType> TypeOfName(const std::string& path);
 /// Returns the type of numbers that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the
 /// same type.
 NamedType TypeOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extension of an input is that of a type, but in upper case, such as .I32.
+/// Throws Error(kUsage) if the extension of `input` is that of a type of numbers, but in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
-/// Returns the format that the extensions of all inputs mean, or null if that is no format with columns.
+/// Returns the format with columns that the extensions of all inputs mean, such as CSV. Returns null if they mean none.
 const FormatRow* TableOfInputs(const Source& source);
 /// Throws Error(kUsage) if the extensions of the inputs mean different formats, at least one of them with columns.
 void RefuseMixedFormats(const Source& source);

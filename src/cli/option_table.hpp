@@ -1,5 +1,6 @@
-// The table of all options of gpusort. The parser (parse_options.cpp), `--help` and the manual page (help.cpp),
-// completion (completion.cpp) and tasks read its rows. The options of `sort` are in gnu_options.cpp.
+// The table of all options of gpusort. The parser (parse_options.cpp), `--help` and the manual page (help.cpp), the
+// completion in a shell (completion.cpp) and the program gpusort_task read its rows. The options of the program `sort`
+// are in gnu_options.cpp.
 #pragma once
 
 #include <span>
@@ -13,7 +14,7 @@ struct Typed;
 
 enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, kOutput, kReports, kTuning };
 
-/// Properties of an option, as bits.
+/// Properties of an option of the command line, as bits.
 enum OptionMark : unsigned {
   kRepeats = 1,      ///< the option may be given several times
   kWithCheck = 2,    ///< the option has a meaning with --check
@@ -29,20 +30,22 @@ enum OptionMark : unsigned {
   kSaysFormat = 2048  ///< the option helps to decide which format the inputs have, so completion must know it
 };
 
-/// An option. Texts are plain, with `\n` at the end of each line; help.cpp wraps and escapes the texts.
+/// An option of the command line. Its texts are plain text, with `\n` at the end of each line. help.cpp wraps and
+/// escapes the texts.
 struct OptionRow {
   Section section;
   const char* name = "";      ///< the long name without hyphens; empty: the option has only a letter
   char letter = 0;            ///< the short name; 0: the option has only a long name
   const char* argument = "";  ///< the name of the value in help texts; empty: the option is a flag
   unsigned marks = 0;         ///< bits of OptionMark
-  /// Stores the value of the option in `Typed`. The value of a flag is the word after its "=", or "". Other values are
-  /// never empty. Throws Error(kUsage); the message does not name the option.
+  /// A function that stores the value of the option in `typed`. If the option is a flag, `value` is the word after its
+  /// "=", or "". Otherwise `value` is not empty. Throws Error(kUsage); the message does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  /// The bit of FormatOption that a format with columns needs to accept this option; 0: every format accepts it.
+  /// A format with columns accepts this option only if FormatRow::takes has this bit. 0: every format accepts the
+  /// option.
   unsigned takes = 0;
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
-  /// The values that may be given, or for a flag the words after "=", with blanks between them.
+  /// The values that the user may give, with blanks between them. For a flag: the words that may follow its "=".
   const char* words = "";
   const char* help = "";   ///< the text for --help=all and the manual page
   const char* more = "";   ///< sentences that the manual page adds to `help`

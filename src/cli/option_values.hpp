@@ -1,4 +1,5 @@
-// Parses single values of options. All parsers throw Error(kUsage) that quotes the value and does not name the option.
+// Parses single values of options. All parsers throw Error(kUsage) if a value is wrong. The message quotes the value
+// and does not name the option.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 namespace gpusort {
 
 [[noreturn]] void FailUsage(const std::string& why);
-/// Calls parse() and returns its result. If it throws an Error, adds `option` and a colon before the message.
+/// Calls parse() and returns its result. If parse() throws an Error, puts the name of the option, `option`, before the
+/// message.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {
   try {
@@ -32,7 +34,7 @@ auto Named(const std::string& option, Parse parse) {
 /// Throws Error(kUsage) unless `text` is one of `words`.
 void RequireWord(const std::string& text, const std::vector<std::string>& words);
 
-/// Returns the value that `choices` has for the word `text`. Throws Error(kUsage) if there is no such word.
+/// Returns the value that belongs to the word `text` in `choices`. Throws Error(kUsage) if `choices` has no such word.
 template <typename T>
 T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
   std::vector<std::string> names;
@@ -45,11 +47,12 @@ T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T
 }
 
 std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64_t most);
-/// Parses the number of runs that one merge reads, which is at least 2.
+/// Parses the number of sorted pieces that one merge reads at a time. It must be at least 2.
 unsigned ParseFanIn(std::string_view text);
-/// Parses a size in bytes above 0. Refuses a percentage.
+/// Parses a size such as 64M, and returns it in bytes. Refuses 0 and a percentage.
 std::uint64_t ParseBytes(std::string_view text);
-/// Parses a size above 0 or a percentage. `bare_unit` is the unit, in bytes, of a number without a unit.
+/// Parses an amount of memory: a size above 0 such as 2G, or a percentage. `bare_unit` is the unit, in bytes, of a
+/// number without a letter.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
 /// Parses one character, or the text \0, which means a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
@@ -60,16 +63,17 @@ std::optional<Codec> ParseCodec(const std::string& text);
 /// Parses "auto", "cpu", "gpu" or a list of GPUs such as "gpu:0,2", and sets the device and the GPUs in `limits`.
 void ParseDevice(const std::string& text, Limits& limits);
 
-/// Parses the type of a key: bytesN, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each with le, be or no suffix for the
-/// byte order. Sets no offset and no direction.
+/// Parses the type of a key in binary records: bytesN, such as bytes10, or i8 i16 i32 i64 u8 u16 u32 u64 f32 f64, each
+/// with le, be or no suffix for the byte order. Sets no offset and no direction.
 KeyField ParseType(std::string_view text);
 
-/// Parses OFFSET:TYPE, OFFSET:TYPE:asc or OFFSET:TYPE:desc. TYPE is a text for ParseType.
+/// Parses a key in binary records: OFFSET:TYPE, OFFSET:TYPE:asc or OFFSET:TYPE:desc, such as 8:i64:desc. ParseType()
+/// parses TYPE.
 KeyField ParseKey(std::string_view text);
 
-/// Returns the text from which ParseType() makes `field`. Ignores the offset and the direction.
+/// Returns the type of `field` as a text that ParseType() parses, such as i64be.
 std::string FormatType(const KeyField& field);
-/// Returns the text from which ParseKey() makes `field`.
+/// Returns `field` as a text that ParseKey() parses, such as 8:i64:desc.
 std::string FormatKey(const KeyField& field);
 
 }  // namespace gpusort

@@ -1,5 +1,6 @@
-// Turns the command line of gpusort into a checked JobSpec. Opens no file. The setters in option_table.hpp store the
-// values of options, and resolve.hpp chooses the format and the order of the records. Start at ParseOptions.
+// Turns the command line of gpusort into a checked description of the job, a JobSpec. Opens no file. The functions in
+// the table of options (option_table.hpp) store the values of options. Then the functions in resolve.hpp choose the
+// format and the order of the records. Start at ParseOptions.
 #pragma once
 
 #include <functional>
@@ -12,11 +13,13 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. If the action is kHelp, kVersion or kCompletion, sets nothing else and checks nothing. Calls
-/// `look` with each input before it refuses a format or a key, so that `look` can throw a better error about the input.
+/// option and the value. If the job is only to print help, the version or a completion script, sets nothing else and
+/// checks nothing. Before it refuses a format or a key, calls `look` with the name of each input. `look` may read the
+/// input and throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
-/// Returns the options that may change the bytes of the output, each as a word "--NAME=VALUE". Throws Error(kUsage).
+/// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". Throws
+/// Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
 /// Returns the error message for a command line that names no output while standard output is a terminal.
@@ -26,7 +29,8 @@ std::string NoOutput(const JobSpec& spec);
 /// Otherwise returns "".
 std::string TakenForLines(const JobSpec& spec);
 
-/// Returns the text of --version. `backends` has a line for each backend, as ListBackends() returns them.
+/// Returns the text that --version prints. `backends` has a line for each backend (the code for the CPU and for a kind
+/// of GPU), as ListBackends() returns them.
 std::string VersionText(const std::vector<std::string>& backends);
 
 }  // namespace gpusort

@@ -15,7 +15,7 @@
 
 namespace gpusort {
 
-/// The state of a running program.
+/// The state of the running program: gpusort, gpusort_task or sort.
 struct Process {
   CancelFlag cancel;                ///< is set by signals that ask the process to stop
   bool ignores_sigpipe = false;     ///< SIGPIPE was ignored when the process started
@@ -25,7 +25,7 @@ struct Process {
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// How a program starts, and how it reports errors. gpusort and sort differ in this.
+/// How the programs gpusort and sort differ in starting and in reporting errors.
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
   const char* out_of_memory;  ///< the message if std::bad_alloc is thrown where it cannot be caught
@@ -34,20 +34,23 @@ struct ProcessDialect {
   int (*report)(Process&);    ///< reports the exception that is being handled, and returns the exit code
 };
 
-/// Runs `body`, which returns an exit code, and returns the exit code of the process. Reports exceptions of `body`. If
-/// a GPU hangs, ends the process here, because the driver would wait for the GPU.
+/// Runs `body`, the main part of a program, and returns the exit code of the process. Reports exceptions that `body`
+/// throws. If a GPU hangs, this function ends the process itself, because at a normal exit the driver would wait for
+/// the GPU.
 int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body);
 
-/// The dialect of gpusort and gpusort_task.
+/// How gpusort and gpusort_task start and report errors.
 extern const ProcessDialect kJobDialect;
 
-/// Parses the command line of a job into process.spec, and calls ReadNamedFiles. Throws Error(kUsage).
+/// Parses the command line `words` into process.spec. Reads the files that contain the names of inputs or the salt of
+/// random keys (ReadNamedFiles). Throws Error(kUsage).
 void ParseJob(Process& process, std::span<const std::string> words);
-/// Begins the job of process.spec: opens the log and logs the first event, which names `program`. After this call, a
-/// watchdog ends the process with exit code 7 if a driver hangs. Throws Error(kUsage) if a report or the log cannot be
-/// written.
+/// Begins the job that process.spec describes: opens the log and logs the first event, which names `program`. After
+/// this call, a watchdog thread ends the process with exit code 7 if the driver of a GPU hangs. Throws Error(kUsage) if
+/// a report or the log cannot be written.
 void BeginJob(Process& process, const std::string& program);
-/// Ends a job that succeeded: writes its reports and logs the last event. `result` has no value if nothing was sorted.
+/// Ends a job that succeeded: writes its reports, such as the statistics, and logs the last event. `result` has no
+/// value if nothing was sorted.
 void EndJob(Process& process, const std::optional<SortResult>& result);
 
 /// Writes `text` to standard output. Throws BrokenPipe or Error(kIo).

@@ -1,6 +1,6 @@
-// Chooses the format and the order of the records. This depends on several options together, and on the names of the
-// inputs. The functions with a parameter `typed` fill in typed.spec, and throw Error(kUsage) if options contradict each
-// other.
+// Chooses the format and the order of the records from all options together and from the names of the inputs. The
+// functions with a parameter `typed` read the options that the user typed, and set typed.spec, the description of the
+// job. They throw Error(kUsage) if options contradict each other.
 #pragma once
 
 #include <string>
@@ -9,23 +9,24 @@
 
 namespace gpusort {
 
-/// Sets the format, the layout and the keys of the records. Start here.
+/// Sets the format, the layout and the keys of the records in typed.spec. Start at this function.
 void ResolveRecords(Typed& typed);
 
 /// Finds the format of the records: from the options, otherwise from the keys, otherwise from the names of the inputs.
-/// Sets Source::lines_because.
+/// If the records are lines because of an option or key, stores its name in Source::lines_because, for messages.
 Format ResolveFormat(Typed& typed);
-/// Each of these functions sets the layout and the keys of the records for one format.
+/// ResolveLines() and the three functions after it set the layout and the sort keys of the records, each for one
+/// format.
 void ResolveLines(Typed& typed);
 void ResolveTypedLines(Typed& typed);
 void ResolveTable(Typed& typed);
 void ResolveFixed(Typed& typed);
 
-/// Returns true if the key `text` begins with the number of a field, as the keys of GNU sort do.
+/// Returns true if the sort key `text` begins with the number of a field, as the keys of GNU sort do: "2,2n".
 bool IsFieldKey(const std::string& text);
-/// Returns true if one of the keys is a regular expression or typed fields, so that lines have typed keys.
+/// Returns true if one of the keys is a regular expression, or a field with a type such as 3:int.
 bool HasTextKey(const Typed& typed);
-/// Returns true if the key `text` names a column and cannot be a key of lines: "id:int", "#3", "user.id".
+/// Returns true if the sort key `text` can only name a column and cannot be a key of lines: "id:int", "#3", "user.id".
 bool IsColumnKey(const std::string& text);
 
 }  // namespace gpusort

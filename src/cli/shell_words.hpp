@@ -1,6 +1,6 @@
-// Completes command lines in bash, zsh and fish, for all programs of this project. A script of the shell asks the
-// program, which answers with possible words. If the line has a mistake, the answer is empty. The tools use this file,
-// too, so it includes no other header of gpusort. Start at AnswerCompletions.
+// Completes command lines in bash, zsh and fish, for all programs of this project. When the user presses Tab, a script
+// in the shell runs the program, which prints the possible words. If the command line has a mistake, it prints no
+// words. The project's tools use this file, too, so it includes no other header of gpusort. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpusort {
 
-/// The possible completions of a word of a command line.
+/// The possible completions of a word that the user has begun to type in a shell.
 struct Completions {
   enum class Names { kNone, kFiles, kFolders };
   struct Word {
@@ -22,24 +22,27 @@ struct Completions {
   Names names = Names::kNone;  ///< the kind of names, such as files, that the shell offers for the word
 };
 
-/// A function that returns the possible completions of words[current]. words[0] is the name of the program. Options
-/// after words[current] also matter.
+/// A function that returns the possible completions of the unfinished word words[current]. words[0] is the name of the
+/// program. The words after words[current] are also part of the command line, because their options can decide which
+/// words are possible.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// Completes a command line of bash: `before` is the text before the cursor, and `behind` the text after it. Each
-/// completion is quoted, and contains only what readline replaces: the part of the word after the last byte that is in
-/// `breaks` (COMP_WORDBREAKS).
+/// Completes a command line of bash. `before` is the text before the cursor, and `behind` is the text after the cursor.
+/// Each completion is quoted for the shell. It contains only the part of the word that bash replaces: the text after
+/// the last byte that is in `breaks`, the value of COMP_WORDBREAKS.
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 
-/// Returns the completion script for "bash", "zsh" or "fish". The script completes all programs.
+/// Returns the completion script for `shell`: "bash", "zsh" or "fish". The script completes the command lines of all
+/// programs of this project.
 std::string CompletionScript(std::string_view shell);
 
 /// Returns true if a completion script called the program, as `PROGRAM --completion=words CURRENT WORD...` or
 /// `PROGRAM --completion=line BEFORE BEHIND BREAKS`.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Answers a completion script. Prints a line "words", "files" or "folders", and for each possible word a line with the
-/// word, a tab and its meaning. Returns the exit code. Prints no error message, because the user only pressed Tab.
+/// Prints the possible completions for a completion script that has called the program. The first line is "words",
+/// "files" or "folders". Then there is a line for each possible word: the word, a tab and its meaning. Returns the exit
+/// code. Prints no error message, because the user only pressed Tab.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 
 }  // namespace gpusort

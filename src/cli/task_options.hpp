@@ -1,4 +1,5 @@
-// Parses the command line of gpusort_task: a command, its options, and options of gpusort. Start at ParseTask.
+// Parses the command line of gpusort_task, the program that does one piece of a sort: a command, its options, and
+// options of gpusort. Start at ParseTask.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,11 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) with the message `why` and a hint to the help of gpusort_task.
+/// Throws Error(kUsage) with the message `why`. The message also says how to see the help of gpusort_task.
 [[noreturn]] void FailTask(const std::string& why);
 
-/// A command line of gpusort_task. The value of an option that is not given is empty.
+/// A command line of gpusort_task, the program that does one piece of a sort. The value of an option that was not given
+/// is empty.
 struct TaskArguments {
   std::string command;
   std::string slice{}, into{}, parts{}, run{}, part{}, pieces{}, offset{};
@@ -21,11 +23,12 @@ struct TaskArguments {
   std::vector<std::string> options{}, names{};  ///< the options of gpusort with their values, and the names of files
 };
 
-/// Parses `words`, which begin with the command. Throws Error(kUsage) if the command is unknown, or if it does not take
-/// an option that was given.
+/// Parses a command line of gpusort_task. `words[0]` is the command. Throws Error(kUsage) if the command is unknown, or
+/// if it does not accept an option that was given.
 TaskArguments ParseTask(std::span<const std::string> words);
 
-/// Returns the possible completions of words[current] in a command line of gpusort_task.
+/// Returns the words that the user may want to type instead of the unfinished word words[current], in a command line of
+/// gpusort_task.
 Completions CompleteTask(const std::vector<std::string>& words, std::size_t current);
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// The values of the options of a command line, as the setters of the option table store them. Plain data.
+// The values of the options that the user typed. The functions in the table of options (OptionRow::set) store them
+// here. Plain data.
 #pragma once
 
 #include <map>
@@ -11,7 +12,8 @@
 
 namespace gpusort {
 
-/// The options for records with columns, as typed. An int is a byte, or -1 if the user gave the word "none".
+/// The options for records with columns, as the user typed them. An int is a byte, or -1 if the user gave the word
+/// "none".
 struct TypedTable {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   std::vector<std::string> nulls, times, time_patterns;
@@ -24,10 +26,10 @@ struct TypedTable {
   bool strict = false;
 };
 
-/// All options as typed. The text of an option that was not given is empty.
+/// All options of gpusort, as the user typed them. The text of an option that was not given is empty.
 struct Typed {
-  /// The values of each option that was given, in the order of the table. A flag has the value "", or the word after
-  /// its "=".
+  /// The values of each option that was given, in the order of the table of options. A flag has the value "", or the
+  /// word after its "=".
   std::map<const OptionRow*, std::vector<std::string>> given;
   std::vector<std::string> names;
 

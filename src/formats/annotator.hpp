@@ -8,7 +8,8 @@
 
 namespace gpusort {
 
-/// Appends `line` without its delimiter to `out`. For each key, appends a line that underlines the compared bytes.
+/// Appends `line` without its delimiter to `out`. Then appends one line for each sort key, which underlines the bytes
+/// that the key compares.
 void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

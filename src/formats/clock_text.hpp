@@ -10,19 +10,20 @@ namespace gpusort {
 
 __extension__ using WideNanos = __int128;
 
-/// A time of day, or a number of hours, and its time zone.
+/// A time of day such as 14:30, or a count of hours such as 100:30, with its time zone.
 struct ClockTime {
   WideNanos time = 0;     ///< nanoseconds since midnight in UTC; with a zone it can be negative or more than a day
   std::int64_t east = 0;  ///< the zone's distance from UTC in seconds, positive in the east; 0 if the text has no zone
 };
 
-/// Parses a time of day or a number of hours: h:mm[:ss[.fraction]] with any number of hours and an optional sign, as
-/// MySQL's TIME has them. AM or PM may follow, and then a zone that TakeZone() reads. A second 60 is the next second.
-/// The fraction has at most nine digits. Returns std::nullopt for any other text.
+/// Parses a time of day or a count of hours: h:mm[:ss[.fraction]], such as 14:30 or -100:30:15.5. As in MySQL's TIME,
+/// the hours can be any number, with an optional sign. AM or PM may follow, and then a zone that TakeZone() reads.
+/// Second 60, a leap second, counts as the second after 59. The fraction has at most nine digits. Returns std::nullopt
+/// for any other text.
 std::optional<ClockTime> ParseClock(std::string_view text);
 
-/// Parses a length of time. A year has 12 months, a month 30 days, and a day 24 hours, as in PostgreSQL's order.
-/// Returns std::nullopt unless `text` has one of these forms:
+/// Parses a length of time. A year has 12 months, a month 30 days, and a day 24 hours, as in PostgreSQL's comparison of
+/// intervals. Returns std::nullopt unless `text` has one of these forms:
 /// * Numbers with units, and h:mm[:ss[.fraction]], each with its own sign: 1 year -2 mons 3 days 04:05:06, 1h30m,
 ///   250ms, @ 1 day 2 hours ago. A comma may follow a unit. The units are years, months, weeks, days, hours, minutes,
 ///   seconds, milliseconds, microseconds and nanoseconds, with the usual abbreviations; m is a minute.

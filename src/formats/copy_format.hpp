@@ -1,8 +1,9 @@
-// The format of tables that databases write as text: PostgreSQL's COPY (pgcopy), and SELECT INTO OUTFILE and mysqldump
-// --tab of MySQL and MariaDB (mysql). A backslash changes the meaning of the next byte, so that a newline after a
-// backslash ends no record. A field \N is null, and an empty field is an empty text. In pgcopy a line \. ends the data
-// and becomes the output's trailer. In mysql fields may be quoted. With --header the first records name the columns. A
-// CR before the newline of a record belongs to no field. Start at Scan and PutKeys.
+// The format of tables that databases write as text. In gpusort's options, PostgreSQL's COPY is called pgcopy. SELECT
+// INTO OUTFILE and mysqldump --tab of MySQL and MariaDB are called mysql. A backslash changes the meaning of the next
+// byte, so that a newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. In
+// pgcopy a line \. ends the data, and is the last line of the output again. In mysql fields may be quoted. With
+// --header the first records name the columns. A CR before the newline of a record belongs to no field. Start at Scan
+// and PutKeys.
 #pragma once
 
 #include <string>
@@ -28,8 +29,8 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
 
-  /// The place of the scan in a record, after a byte was read. kStart is the beginning of a record. If fields may be
-  /// quoted, kStart is also the beginning of any other field.
+  /// The position of the search for record ends, after each byte of a record. kStart is the beginning of a record. If
+  /// fields may be quoted, kStart is also the beginning of any other field.
   enum Mode : unsigned {
     kStart,
     kPlain,
@@ -43,9 +44,9 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Scans the bytes [p, end) for the ends of records. `mode` is the state at `p`, and is replaced by the state after
-  /// the scanned bytes. Adds the ends, as offsets from `begin`, to `ends`. Returns `end`, or the end of the line that
-  /// ends the data.
+  /// Scans the bytes [p, end) for the ends of records. `mode` is the parser's state at `p`, and is replaced by the
+  /// state after the scanned bytes. Adds the ends of the records, as offsets from `begin`, to `ends`. Returns `end`, or
+  /// the end of a line \. that ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Writes the sort keys of the record that begins at `begin`, and returns the end of the record. `wanted` lists the
   /// key columns. If `wanted` is empty, every column is a key and is written by PutWhole().
@@ -60,13 +61,13 @@ class CopyFormat : public TableFormat {
   /// sequence.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
   /// ReadField and ReadQuoted set `field` to the value of the field that begins at `p`, and return the end of the
-  /// field. The text of `field` can lie in `scratch`.
+  /// field. If the field has escapes, its decoded text lies in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Appends the byte or bytes that an escape sequence stands for to `text`. `p` is the place after the backslash, and
-  /// is moved to the place after the sequence.
+  /// Decodes one escape sequence, such as \t, and appends the result to `text`. `p` points to the byte after the
+  /// backslash, and is moved to the byte after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

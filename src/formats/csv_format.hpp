@@ -1,6 +1,6 @@
 // The format of CSV and TSV: RFC 4180 with any one-byte delimiter and quote. TSV has no quotes unless --quote names
-// one. A quote opens quotes only at the beginning of a field. Text after a closing quote belongs to the field. Comment
-// lines before a record move with the record. Comments after the last record stay at the end of the output.
+// one. A quote character in the middle of a field is ordinary text. Text after a closing quote belongs to the field.
+// Comment lines before a record move with the record. Comments after the last record stay at the end of the output.
 #pragma once
 
 #include "formats/table_format.hpp"
@@ -15,7 +15,8 @@ class CsvFormat : public TableFormat {
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
-  /// Returns the line end that the last line lacks: CR LF if the header ends with CR LF, otherwise a newline.
+  /// Returns the line end that must be added to an input whose last line has none: CR LF if the header ends with CR LF,
+  /// otherwise a newline. Returns an empty text if the last line is complete.
   std::string Ending(RecordSpan header, RecordSpan tail) const override;
   /// Returns the column names: the fields of the last record in `header`, or none if `header` is empty.
   std::vector<std::string> NamesOf(RecordSpan header) const;
@@ -34,12 +35,12 @@ class CsvFormat : public TableFormat {
  private:
   enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
 
-  /// Finds the end of the record that contains the byte at `p`. `mode` is the state at `p`, and is replaced by the
-  /// state at the returned place. If the record ends in [p, end), sets `ended` to true and returns the end of the
+  /// Finds the end of the record that contains the byte at `p`. `mode` is the parser's state at `p`, and is replaced by
+  /// the state at the returned place. If the record ends in [p, end), sets `ended` to true and returns the end of the
   /// record. Otherwise returns `end`.
   const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const;
-  /// Returns true if CsvMarks can find the ends of fields and records, which is fast. It cannot if the format has an
-  /// escape byte.
+  /// Returns true if the fast search by vector instructions (CsvMarks) can find the ends of fields and records. It
+  /// cannot do this if the format has an escape byte.
   bool marks() const { return escape_ < 0; }
   /// Returns a pointer to the next quote or escape byte, or `end`.
   const Byte* FindQuote(const Byte* p, const Byte* end) const;
@@ -50,7 +51,8 @@ class CsvFormat : public TableFormat {
     const Byte* text = nullptr;  ///< null: there is no text after the closing quote
     bool newlines = false;       ///< true: the quoted part of the field contains newlines
   };
-  /// Returns the end of the field that begins at `p`: a pointer to the delimiter, or to the end of the line.
+  /// Returns the end of the field that begins at `p`: a pointer to the delimiter, or to the end of the line. Sets
+  /// `trailing` to the text after the closing quote of the field.
   const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const;
   /// Checks the number of columns of a record. If the record has more or fewer columns than the header, counts the
   /// record in `tally`; with --strict, throws BadRecord.
@@ -58,10 +60,12 @@ class CsvFormat : public TableFormat {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
-  /// Sets `field` to the bytes [p, stop), which contain no quotes. `begin` is the beginning of the record.
+  /// Sets `field` to the text [p, stop), which is not quoted. The record begins at `begin`, and the buffer ends at
+  /// `end`.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
   /// Sets `field` to the value of the field that begins at `p`, in the record that begins at `begin`. Returns the end
-  /// of the field: a pointer to the delimiter, or to the end of the line. The text of `field` can lie in `scratch`.
+  /// of the field: a pointer to the delimiter, or to the end of the line. If the text must be decoded, for example
+  /// "a""b", `field` refers to the decoded text in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
                         Trailing& trailing) const;
 

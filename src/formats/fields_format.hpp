@@ -1,4 +1,5 @@
-// Lines whose keys are typed fields and matches of regular expressions. Start at FieldsFormat.
+// Lines that are sorted by keys with a type. Such a key is a field (-k 3:int) or the match of a regular expression (-k
+// ~RE:decimal). Start at FieldsFormat.
 #pragma once
 
 #include <memory>
@@ -34,8 +35,8 @@ class FieldsFormat : public TableFormat {
   const PlainFormat lines_;
 };
 
-/// Returns a text that is appended to the error message about a key for which no record has a value. `key` is
-/// ColumnKey::column: the text of the key. `record` is one of the records.
+/// Returns advice that is appended to the error "no record has a value for this key". `key` is the key as the user
+/// typed it, without its type. `record` is an example of a record.
 std::string LineHint(const std::string& key, const std::string& record);
 
 }  // namespace gpusort

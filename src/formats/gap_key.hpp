@@ -1,5 +1,6 @@
-// The sort key of a gap, which is text between two rows of a dump that belongs to its place among the rows. The format
-// writes the key, and runs/gap_filler.hpp reads it.
+// The sort key of a gap. A gap is text between two rows of a database dump, such as the SQL between two INSERT
+// statements. The rows are sorted, but a gap keeps its place: after the same number of rows as in the input. The key of
+// a gap tells this place. formats/sql_dump_format.cpp writes the key, and runs/gap_filler.hpp reads it.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,19 @@
 namespace gpusort {
 
 struct GapKey {
-  bool odd = false;         ///< see kOddPart; only set by ReadGapKey()
-  std::uint64_t place = 0;  ///< the number of rows of its part of the dump before the gap, minus one
-  std::string separator;    ///< the text after most rows of the part
-  /// The number of statements with one row at the beginning of the part, and the text before and after their rows. Only
-  /// the first gap of a part has them; otherwise 0.
+  bool odd = false;  ///< see kOddPart; only set by ReadGapKey()
+  /// the number of the row before the gap: 0 for the first row of those that are sorted together
+  std::uint64_t place = 0;
+  std::string separator;  ///< the text after most rows, such as a comma and a newline
+  /// If the rows that are sorted together begin with INSERT statements of one row each: the number of these statements,
+  /// and the text before and after each of these rows. Only the first gap among the rows stores this. In every other
+  /// gap, `singles` is 0 and the texts are empty.
   std::uint64_t singles = 0;
   std::string head, tail;
 };
 
-/// Writes the key. The caller must have written the number of the part with PutCount().
+/// Writes the key of a gap to `out`. Before this, the caller must write the number of the gap's part of the dump by
+/// out.PutCount(). A part is a range of rows that are sorted together, or the SQL before or after such a range.
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
@@ -36,8 +40,8 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads a key without escapes (FieldWriter::Unescape), with the number of the part. Throws std::out_of_range if the
-/// key is damaged.
+/// Reads a key that PutGapKey() has written. FieldWriter::Unescape() must have removed the escapes from `key`. `key`
+/// begins with the number that the caller of PutGapKey() wrote. Throws std::out_of_range if the key is damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {

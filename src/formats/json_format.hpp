@@ -23,8 +23,8 @@ class JsonFormat : public TableFormat {
   std::vector<JsonPath> paths_;
 };
 
-/// Returns a text that is appended to the error message about the path of a key that no record has. The text lists the
-/// paths in `record`, the most similar to `path` first.
+/// Returns advice that is appended to the error "no record has the path of this key". The advice lists the paths that
+/// `record`, an example of a record, has. The paths most similar to `path` come first.
 std::string PathHint(const std::string& path, const std::string& record);
 
 }  // namespace gpusort

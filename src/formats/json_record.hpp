@@ -1,6 +1,6 @@
 // A parser that finds the values of given paths in lines of JSON (RFC 8259). It checks the whole line, and keeps
-// numbers as text, so that they can have any length. It allocates no memory for a line unless the line is the longest
-// so far. Start at JsonRecords.
+// numbers as text, so that they can have any length. The buffers are reused, so only a line that is longer than all
+// lines before can allocate memory. Start at JsonRecords.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,8 @@ struct JsonValue {
   std::string_view text;
 };
 
-/// Thrown for a line that is not one JSON value. The caller knows the file and the line.
+/// Thrown for a line that is not one JSON value. The exception knows only an offset in the line. The caller adds the
+/// name of the file and the number of the line to the message.
 class JsonError : public std::runtime_error {
  public:
   JsonError(const char* what, std::size_t byte) : std::runtime_error(what), byte_(byte) {}
@@ -69,7 +70,8 @@ class JsonRecords {
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// A set of paths, as a range of order_: order_[begin] to order_[end - 1].
+  /// A set of the paths that are searched. It is stored as a range of the array order_: order_[begin] to order_[end -
+  /// 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;

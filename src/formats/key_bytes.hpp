@@ -16,14 +16,16 @@
 
 namespace gpusort::keys {
 
-// The first bytes of a key. The bytes 3..8, 11..244 and 247..252 and their complements need no escape. Keys of values
-// begin with 16..239, so that keys of nulls can come before or after all of them, in both directions.
+// The first byte of the key of a null value, which comes before or after all other values. Keys of other values begin
+// with a byte from 16 to 239. None of these bytes needs an escape (see FieldWriter::Escape), also when a descending
+// order complements it.
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
-/// The first bytes of -infinity, infinity and NaN.
+/// The first bytes of the keys of -infinity, infinity and NaN.
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
 inline constexpr unsigned kText = 128;  ///< the first byte of keys of texts and bytes
 
-/// A buffer for the bytes of a key, which are passed to a FieldWriter in larger pieces.
+/// A buffer for the bytes of a key. It passes them to a FieldWriter in larger pieces, which is faster than single
+/// bytes.
 class KeyBytes {
  public:
   KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
@@ -48,13 +50,14 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Passes the buffered bytes on without escapes. The caller must know that none of the bytes needs an escape.
+  /// Passes the buffered bytes to the FieldWriter, which copies them as they are. The caller must know that none of the
+  /// bytes needs an escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
-  /// Lets later calls write the complement of each byte, which reverses the order of keys.
+  /// If `reverse` is true, later calls write the complement of each byte, which reverses the order of keys.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
 
-  // The following members exist because detail::PutVersionPart calls them.
+  // The following members exist only because the template detail::PutVersionPart calls them.
   static bool full() { return false; }
   void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
@@ -68,8 +71,8 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// While this object exists, the bytes of the key are complemented, which reverses their order. In a key whose order
-/// was reversed before, this restores the normal order.
+/// If `reverse` is true, complements the bytes that are written to a key while this object exists. This reverses their
+/// order. In a key of descending order, whose bytes are complemented already, it restores the plain bytes.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -82,7 +85,7 @@ class Reversed {
   const bool before_;
 };
 
-// --- Numbers of a fixed range, as digits of base 224. The digit 0 is the byte 16. -------------------------------
+// --- Numbers of a fixed range, as digits of base 224: the byte 16 is the digit 0, and the byte 239 the digit 223 ---
 
 inline constexpr std::uint32_t kBase = 224;
 inline constexpr unsigned kFirstDigit = 16;
@@ -90,7 +93,7 @@ constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase 
 
 template <unsigned kDigits>
 void PutFixed(std::uint64_t value, KeyBytes& out) {
-  // Four digits at a time, because they fit into 32 bits.
+  // Splits off four digits at a time, because a number of four digits fits into 32 bits.
   constexpr unsigned kPart = 4;
   if constexpr (kDigits > kPart) {
     PutFixed<kDigits - kPart>(value / Power(kPart), out);
@@ -104,8 +107,8 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends `value`, whose magnitude must be less than 2^54. Takes kDigits bytes if the value is in [0, 200 *
-/// 224^(kDigits - 1)), otherwise 9 bytes.
+/// Appends the key of `value`, which is short for the usual values: kDigits bytes for 0 <= value < 200 * 224^(kDigits -
+/// 1), and 9 bytes for any other value. The absolute value must be less than 2^54.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
@@ -120,8 +123,7 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
 // --- Decimal digits ---------------------------------------------------------------------------------------------
 
 /// Writes decimal digits in pairs, one byte for each pair: 20 + 2 * pair, plus 1 if another pair follows. Because of
-/// this bit, no byte has to mark the end of the digits, and a number comes after the numbers whose digits begin its
-/// own. The last digit must not be 0.
+/// the 1, the digits need no end mark, and 0.1234 sorts after 0.12. The last digit must not be 0.
 class DigitPairs {
  public:
   explicit DigitPairs(KeyBytes& out) : out_(out) {}
@@ -147,8 +149,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Reads up to 16 bytes of text as digits, without a loop. Most numbers are not longer. The branches of a loop would
-/// often be predicted wrongly, because numbers differ in their count of digits and in the place of the point.
+/// Reads up to 16 bytes of text as digits, without a loop. Most numbers are not longer. A loop would be slower: the CPU
+/// would often predict its branches wrongly, because numbers differ in length and in the place of the decimal point.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -162,20 +164,21 @@ class ShortDigits {
     others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
     Set(_mm_and_si128(values, digits));
   }
-  /// Returns a number in which bit i is set if byte i is not a digit.
+  /// Returns a bit mask, in which bit i is set if byte i of the text is not a digit.
   unsigned others() const { return others_; }
-  /// Returns the number of digits. Bytes that are not digits are counted too, as zeros, until they are removed.
+  /// Returns the number of digits. A byte that is not a digit, such as the decimal point, counts as a digit 0 until
+  /// Remove() is called for it.
   unsigned count() const { return count_; }
   void Remove(unsigned at) {
     const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
     digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
     --count_;
   }
-  /// Returns a number in which bit i is set if digit i is not 0.
+  /// Returns a bit mask, in which bit i is set if digit i is not 0.
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// Appends the bytes that DigitPairs would append for the digits from `first` to `last`.
+  /// Appends the digits with the indexes `first` to `last`, in the form that DigitPairs writes.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
@@ -203,7 +206,8 @@ class ShortDigits {
 
 // --- Texts ------------------------------------------------------------------------------------------------------
 
-/// Appends one byte of a text. The byte 3 ends a text, so the bytes 0 to 4 are written as 4 and one more byte.
+/// Appends one byte of a text. In a key, the byte 3 marks the end of a text. The bytes 0 to 4 of a text are therefore
+/// written as two bytes: 4, and the byte plus 16.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);

@@ -1,5 +1,6 @@
-// The interfaces that make keyed records (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share,
-// and makes a KeyEncoder with separate buffers for each thread.
+// The interfaces that compute sort keys and put each key in front of its record. The result is called a keyed record
+// (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share, and makes a KeyEncoder with separate
+// buffers for each thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class KeyEncoder {
   /// `state` is the state of the format's parser before the record, and is replaced by the state after it. Throws
   /// BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
-  /// Returns the text that the last Append() has put before the record (--prefix-name). The output contains this text.
+  /// Returns the text that the last Append() has put between the key and the record: with --prefix-name, the name of
+  /// the input. The text is part of the output.
   virtual RecordSpan prefix() const { return {}; }
 };
 
@@ -37,12 +39,12 @@ class KeyScheme {
   virtual ~KeyScheme() = default;
 
   virtual RecordLayout layout() const = 0;
-  /// Returns the largest number of bytes that the keys and escapes can add to a record of `bytes` bytes.
+  /// Returns the largest number of bytes that the sort key and the escapes can add to a record of `bytes` bytes.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
   /// Sets the limit on the total size of a record's keys in bytes. An encoder cuts off keys at the limit, and its
   /// caller then reports the record as an error.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses how many bytes of a value become part of a key. `records` is a sample of whole records of the input.
+  /// Chooses how long keys may be, from a sample of the input. The argument is the sample: whole records.
   virtual void Tune(RecordSpan) {}
   /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}

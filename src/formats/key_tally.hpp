@@ -1,4 +1,5 @@
-// KeyTally counts irregular values in key columns. The warnings at the end of a job report the counts.
+// KeyTally counts irregular values in the columns that a job sorts by, such as a text in a column of numbers. The
+// warnings at the end of a job report the counts.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace gpusort {
 
-/// Counts of the records inside and outside of the time window that --since and --until give. All counts are 0 if there
-/// is no window.
+/// Counts of the log records inside and outside of the time window that the options --since and --until give. All
+/// counts are 0 if there is no window.
 struct WindowTally {
   std::uint64_t inside = 0, outside = 0;
   std::uint64_t timeless = 0;  ///< how many of the `outside` records have no time at all
@@ -21,7 +22,7 @@ struct WindowTally {
 };
 
 struct KeyTally {
-  /// Counts records with one kind of irregularity, and remembers the place of the first such record.
+  /// Counts the records with one kind of irregularity, and remembers where the first of them is.
   struct Seen {
     std::uint64_t count = 0;
     std::uint32_t input = 0;
@@ -33,18 +34,20 @@ struct KeyTally {
       input = tally.input;
       record = tally.record;
     }
-    /// Adds the counts of a later part of the same input. `before` is the number of records of the input before that
-    /// part.
+    /// Adds the counts of a later part of the same input file. `before` is the number of records in the file before
+    /// that part.
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
     Seen bad;   ///< values that the column's type cannot read
     Seen days;  ///< values such as 20260101, which look like a date but were read as seconds since 1970
-    /// The number of null values, including the columns that a record lacks. `missing` counts only the lacking columns.
+    /// `nulls` is the number of records without a value in this column: the field is null, or the record has no such
+    /// column. `missing` counts only the records without the column.
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
     bool any = false;  ///< at least one value is of the column's type
-    /// Some of the bad values; for a key without a type, some of the values from which a type is guessed.
+    /// Examples for messages: some of the bad values. If the user gave no type for the key: some of the values from
+    /// which a type is guessed.
     std::vector<std::string> samples;
     std::string day;            ///< the first value that `days` counts
     std::uint64_t values = 0;   ///< the number of values from which the type is guessed
@@ -55,11 +58,12 @@ struct KeyTally {
   bool lacks_zone = false;          ///< some timestamp had no zone and was read as UTC, or in a log as local time
   bool lacks_year = false;          ///< some time of a log had no year
   WindowTally window;
-  /// Lines of a log: `timed_lines` have a time. `untimed_lines` have no time and do not begin with a blank, and
-  /// `untimed_line` is the first of them.
+  /// `timed_lines` counts the lines of a log that have a time. `untimed_lines` counts the lines that have no time and
+  /// do not begin with a blank. `untimed_line` is the first of the lines without a time.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// The number of lines of a log, or of statements or tables of a dump, of one kind, and the beginning of the first.
+  /// Counts lines of one kind in a log (in a dump: statements or tables), and keeps the beginning of the first for a
+  /// message.
   struct Lines {
     std::uint64_t count = 0;
     std::string first;
@@ -76,28 +80,33 @@ struct KeyTally {
   Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
   Lines parted_inserts;    ///< the beginnings of INSERT statements that follow other SQL after rows of the same table
-  /// Tables of a dump with a foreign key to themselves, while the dump does not turn the checks of foreign keys off.
+  /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
+  /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;
-  /// Tables of a dump with REPLACE or INSERT IGNORE that are not ordered by their primary keys.
+  /// Tables of a dump that REPLACE or INSERT IGNORE fills, and that are not sorted by their primary keys. If two rows
+  /// have the same primary key, the server may keep another one of them after sorting.
   Lines replacing_inserts;
-  /// Lines of a dump that begin an INSERT statement without rows to sort, such as INSERT ... SELECT.
+  /// INSERT statements of a dump that stay where they are, because they have no rows to sort, such as INSERT ...
+  /// SELECT.
   Lines left_inserts;
-  /// The name of an input and the order of day and month that its lines show; empty: no such input.
+  /// For a message: the name of an input whose dates could be read as day/month or month/day, and which of the two its
+  /// other lines show. Empty: there is no such input.
   std::string log_note;
   Seen other_width;               ///< records whose number of columns differs from the header's
   std::uint64_t first_width = 0;  ///< the number of columns of the first record that `other_width` counts
-  /// Records that are probably several records in one, because of a mistake in the input. FormatRow::glued says for
-  /// each format how that is noticed.
+  /// Records that are probably several records in one, because of a mistake in the input such as a missing quote.
+  /// FormatRow::glued says for each format how this is noticed.
   Seen glued;
   std::string example;  ///< an example of a record without the column of a key, for messages
-  /// The delimiter that the file probably uses, if the chosen one does not occur in the header. 0: no such guess.
+  /// The delimiter that the file probably uses, if the chosen delimiter does not occur in the header. 0: there is no
+  /// reason for such a guess.
   unsigned char delimiter = 0;
-  /// The place of the current record: the number of its input, its number in the input, and its offset in bytes. After
-  /// Add(), `record` is the number of records counted in the last input.
+  /// The position of the current record: the number of its input file, the number of the record in the file, and its
+  /// offset in bytes. After Add(), `record` is the number of records that were counted in the last file.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Adds the counts of the next part of the input. The parts must be added in their order in the input.
+  /// Adds the counts of the next part of the input. The caller must add the parts in their order in the input.
   void Add(const KeyTally& later);
 };
 

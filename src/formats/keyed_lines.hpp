@@ -1,7 +1,8 @@
-// Sort keys for lines whose order must be computed (a locale's collation, floats in text, versions). A keyed line is a
-// keyed record (formats/keyed_record.hpp). The key fields are compared as bytes, and are cut off at a limit. The first
-// byte of the line says which fields are exact (LineOrderView::keyed). If two lines have equal bytes in a field that is
-// not exact, KeyMaker::ties compares the lines before the next field is compared. Start at KeyedOrder.
+// Sort keys for lines whose order must be computed: a locale's collation, floats in text, versions. The key is written
+// in front of the line. The result is called a keyed line, and is a keyed record (formats/keyed_record.hpp). A key has
+// one field for each -k option. The fields are compared as bytes, and are cut off at a limit. The first byte of a keyed
+// line says which fields are exact: equal bytes in such a field mean equal values. If two lines have equal bytes in a
+// field that is not exact, KeyMaker::ties compares the lines themselves. Start at KeyedOrder.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@
 
 namespace gpusort {
 
-/// An order of lines for which keys are computed, field by field. Compare() compares two whole lines without keys.
+/// Computes the sort keys of lines, field by field. It is also an order of lines: Compare(), which HostOrder declares,
+/// compares two lines that have no computed key.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
@@ -25,40 +27,41 @@ class KeyMaker : public HostOrder {
   /// Writes key field number `field` of `line` to `out`. If the bytes written for two lines differ, the order of the
   /// bytes must be the order in which ties(field) puts the two lines. Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns an order that compares lines by key field number `field` alone. Compare() compares by all fields, one
-  /// after the other.
+  /// Returns an order that compares two lines by key field number `field` alone. It is needed if the computed bytes of
+  /// that field are equal, but the values may differ.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 
   static constexpr std::size_t kMaxFields = 65;
 };
 
-/// Puts a computed sort key before each line, and provides the order of the resulting keyed lines. A KeyMaker computes
+/// Puts a computed sort key in front of each line, and provides the order of lines with such keys. A KeyMaker computes
 /// the fields of the key.
 class KeyedOrder : public KeyScheme {
  public:
   /// The lines end with `delimiter`, and `maker` computes their keys. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// Returns the order of lines without keys, which is KeyMaker::Compare.
+  /// Returns the order of lines that have no computed key in front, which is KeyMaker::Compare.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses how many bytes the first key field may have, from a sample of the lines.
+  /// Chooses how many bytes the first key field may have. `lines` is a sample of the input.
   void Tune(RecordSpan lines) override;
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 
  private:
   class Encoder;
 
-  /// A key field is exact if equal bytes mean equal values. FieldBit() returns the bit in the first byte of a keyed
-  /// line that tells that key field number `field` is exact, or 0 if the field has no bit.
+  /// A key field is exact if equal bytes mean equal values. The first byte of a line with a key has a bit for each of
+  /// the first kFieldBits fields, which is set if the field is exact. FieldBit() returns the bit of field number
+  /// `field`, or 0 if the field has none.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares two lines that have equal bytes in one key field, by KeyMaker::ties of that field. Settled() returns true
-  /// if the field is exact, so that the values are equal and need no comparison.
+  /// Compares two lines whose computed keys have equal bytes in one field. Settled() returns true if the field is
+  /// exact: equal bytes then mean equal values, and the lines need not be compared.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -71,9 +74,9 @@ class KeyedOrder : public KeyScheme {
     const unsigned bit_;
   };
 
-  /// The greatest sizes of key fields in bytes. The first field ends kBehindCommon bytes after the prefix that all
-  /// sampled lines have in common, so that the field differs between nearly all lines. Longer keys take more memory;
-  /// with shorter keys, more lines must be compared in full.
+  /// The limits on the sizes of key fields, in bytes. The first field ends kBehindCommon bytes after the prefix that
+  /// all sampled lines have in common, so that it differs between nearly all lines. Longer keys would take more memory.
+  /// With shorter keys, more lines would have equal keys and would have to be compared in full.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

@@ -1,7 +1,8 @@
 // A keyed record is a record with its sort key in front, for orders that must be computed (a locale, floats in text,
 // columns of CSV or JSON). It consists of one byte of flags, one or more key fields that each end with kKeyEnd, and the
-// record. Every later step (sort, cut, merge, check of order) treats it as a line and compares bytes. A record with
-// newlines inside is stored with escapes (StoreBody). The checksum and the output use the record alone (OwnBytes).
+// record as it was read. Sorting, merging and the check of the order treat a keyed record as a line and compare its
+// bytes. If the record itself contains newlines, they are escaped (StoreBody). The checksum and the output use the
+// record without its key (OwnBytes).
 #pragma once
 
 #include <algorithm>
@@ -17,15 +18,16 @@
 
 namespace gpusort {
 
-/// A bit that is always set in the first byte of a keyed record. The bit kEscapedBody has its own meaning. Each
-/// KeyScheme uses the other bits for its purposes.
+/// A bit that is always set in the first byte of a keyed record, which is a record with its sort key in front. The byte
+/// is therefore never a newline, a NUL or kKeyEnd. kEscapedBody is another bit of that byte. Each kind of keys
+/// (KeyScheme) gives its own meaning to the remaining bits.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Marks in the lowest bits of the first byte of a keyed record. They are used by formats in which the text between two
-/// rows may belong to a place and not to a row (runs/gap_filler.hpp). Such text is a separate record, a gap. A row
-/// ends with the text that most rows have after them (kRowMark), or does not (kBareRowMark). A record with
-/// kStatementMark is a statement with one row. It also has kOddPart if the number of its part of the dump, divided by
-/// two, is odd.
+/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key in front). Only database
+/// dumps have them. kGapMark: the record is text between two rows, which must keep its place while the rows are sorted
+/// (runs/gap_filler.hpp). kRowMark: a row with the text that follows most rows, such as a comma and a newline.
+/// kBareRowMark: a row without that text. kStatementMark: an INSERT with one row. kOddPart is added to kStatementMark
+/// in every second range of rows that are sorted together, and so separates one range from the next.
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
@@ -38,7 +40,8 @@ class FieldWriter {
     flip_ = 0;
     exact_ = false;
   }
-  /// Marks the field as exact: if two exact fields have equal bytes, their values are equal.
+  /// Marks the field as exact. If two exact fields have equal bytes, the values are equal too, so nothing else must be
+  /// compared.
   void SetExact() { exact_ = true; }
   /// Makes later Put() calls write the complement of each byte, which reverses the order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
@@ -50,7 +53,7 @@ class FieldWriter {
     PutRaw(escaped.bytes[0]);
     if (escaped.size > 1) PutRaw(escaped.bytes[1]);
   }
-  /// Does the same as Put() for each of `size` bytes, but faster.
+  /// Appends `size` bytes as Put() would do one by one, but faster.
   void PutBytes(const unsigned char* bytes, std::size_t size) {
     constexpr std::size_t kChunk = 128;
     std::byte made[2 * kChunk];
@@ -68,7 +71,8 @@ class FieldWriter {
       size -= chunk;
     }
   }
-  /// Appends bytes of which none needs an escape. The bytes are not complemented, even if reverse() is true.
+  /// Appends bytes as they are. None of them may need an escape. If the order is reversed, the caller must have
+  /// complemented them already.
   void PutPlain(const unsigned char* bytes, std::size_t size) {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
@@ -79,21 +83,21 @@ class FieldWriter {
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    // The escapes of NUL, kKeyEnd and kLow begin with kLow. The escapes of kNearNewline and newline begin with
-    // kNearNewline.
+    // The bytes 0, 1 (kKeyEnd) and 2 (kLow) become kLow and a second byte. The bytes 9 (kNearNewline) and 10 (newline)
+    // become kNearNewline and a second byte. This keeps the order of the bytes.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns the key of `record`, a keyed record that begins with a byte of flags and kKeyEnd, without escapes.
+  /// Returns the sort key in front of `record`, without escapes. `record` must begin with a byte of flags and kKeyEnd.
   static std::string Unescape(RecordSpan record);
-  /// The bytes that PutWords() writes for one byte of a text: already escaped, and complemented if the order is
+  /// The bytes of a key that stand for one byte of a text. They are escaped already, and complemented if the order is
   /// reversed.
   struct Word {
     unsigned char bytes[15];
     unsigned char size;
   };
-  /// Appends words[c] for each byte c of [text, text + size).
+  /// Appends the bytes words[c] for each byte c of `text`, which has `size` bytes. `words` has 256 elements.
   void PutWords(const Byte* text, std::uint64_t size, const Word* words) {
     const std::size_t begin = out_.size();
     const std::size_t room = end_ - begin;
@@ -115,8 +119,8 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing: a key field does not contain the bytes of the last-resort comparison, which detail::PutKeys passes
-  /// here.
+  /// Does nothing. detail::PutKeys, a template, calls it with the bytes of the line for the comparison of lines with
+  /// equal keys. A key does not contain these bytes.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Writes the byte that ends the field. Returns true if the field is exact and was not cut off at the limit.
   bool End() {
@@ -138,26 +142,27 @@ class FieldWriter {
   bool exact_ = false;
 };
 
-/// A bit of the first byte of a keyed record. It is set if the record after the key is stored with escapes.
+/// A bit of the first byte of a keyed record (a record with its sort key in front). It is set if newlines in the record
+/// are escaped.
 inline constexpr unsigned kEscapedBody = 0x80;
 
-/// Completes a keyed record: appends `record` to its key, which begins at offset `begin` of `out`. Escapes newlines
-/// inside `record`, so that the only newline of the keyed record is its last byte.
+/// Appends `record` to its sort key, which begins at offset `begin` of `out`. Escapes newlines inside `record`, so that
+/// the only newline of key and record together is the last byte.
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
 
-/// Returns the original bytes of `record`, a whole record of `layout`: without the key and without escapes. If `record`
-/// has escapes, the result lies in `scratch`.
+/// Returns `record` without the sort key in front of it, and without escapes. `layout` says how many keys there are. If
+/// `record` has escapes, the result lies in `scratch`.
 RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
 
-/// Removes the escapes from the body of a keyed record, which may arrive in several parts. Calls put(bytes) with the
-/// decoded bytes.
+/// Removes the escapes from a record that StoreBody() has stored. Add() gets the record in one or more parts, and calls
+/// put(bytes) with the decoded bytes.
 class BodyUnescaper {
  public:
   static constexpr std::byte kEscape{0x1D};
-  /// The byte after kEscape tells what the escape stands for: a newline, kEscape itself, or the end of a body that has
-  /// no newline at its end.
+  /// The byte after kEscape tells what the escape stands for: a newline, kEscape itself, or the end of a record that
+  /// had no newline at its end.
   static constexpr std::byte kNewlineCode{'n'}, kEscapeCode{'e'}, kNoNewlineCode{'.'};
 
   template <typename Put>
@@ -184,8 +189,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Replaces each keyed record in `records` by the record without its key. `records` must contain whole records. Works
-/// in place: the result is at the beginning or inside of `records`, and is returned.
+/// Removes the sort key in front of each record in `records`, which must contain whole records. Works in place: the
+/// returned result lies inside of `records`.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 }  // namespace gpusort

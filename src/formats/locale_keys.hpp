@@ -1,6 +1,8 @@
-// Sort keys of lines in a locale other than C, and for -g, -V and -R in any locale. Text is ordered by strcoll, and its
-// key is the first level of strxfrm's weights. Numbers, months and classes of characters are those of the locale.
-// Versions and the division into fields are as in C. Start at MakeLocaleKeys.
+// Sort keys of lines in a locale other than C, and for sort's options -g, -V and -R in any locale. Text is ordered by
+// strcoll. The key of a text is only the first part of what strxfrm returns, which usually tells letters apart, but not
+// accents or upper and lower case. Lines whose keys are equal are then compared by strcoll. Numbers, months and classes
+// of characters are those of the locale. Versions and the division into fields are as in the C locale. Start at
+// MakeLocaleKeys.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -45,11 +47,12 @@ inline TextBuffer EndedText(std::string_view text) {
 /// does not begin with a month name.
 std::size_t MonthBytes(std::string_view text);
 
-/// Returns an object that makes the sort keys of lines in the current locale. Returns null if the locale orders lines
-/// as C does. `order` must outlive the result.
+/// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders
+/// lines as the C locale does, so that no keys are needed. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Returns an object that makes the sort keys of lines in the C locale. Returns null if keys would not make comparisons
-/// faster. `gpu` is true if a GPU may compare lines. The data that `order` refers to must outlive the result.
+/// Returns an object that computes the sort keys of lines in the C locale. Returns null if comparing computed keys
+/// would not be faster than comparing the lines. `gpu` is true if a GPU may compare lines. The data that `order` refers
+/// to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

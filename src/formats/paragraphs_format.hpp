@@ -1,8 +1,8 @@
 // The format of records with several lines, separated by blank lines, as in Debian's control files (deb822: Packages,
 // /var/lib/dpkg/status) and the history of apt. A line "Name: value" is a field. Lines that begin with a blank or a tab
-// continue the value. Names match in any case. Lines that begin with # are comments. A blank line is empty or a single
-// CR. Comments before a record and blank lines after it belong to the record. If an input does not end with a blank
-// line, one is added, so that records of two inputs stay apart. Start at Scan and PutKeys.
+// continue the value. Upper and lower case letters of a name are equal. Lines that begin with # are comments. A blank
+// line is empty or a single CR. Comments before a record and blank lines after it belong to the record. If an input
+// does not end with a blank line, one is added, so that records of two inputs stay apart. Start at Scan and PutKeys.
 #pragma once
 
 #include <string>
@@ -31,7 +31,8 @@ class ParagraphsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no blank line ends this record"; }
 
  private:
-  /// The place of the scan in a paragraph. In the first three modes, the record has no line yet.
+  /// The position of the search for record ends, after each byte of a record. A record is a paragraph. In the first
+  /// three modes, no line of the record was read yet except comments.
   enum Mode : unsigned {
     kFront,         ///< at the beginning of a line
     kFrontReturn,   ///< after a CR at the beginning of a line
@@ -39,26 +40,27 @@ class ParagraphsFormat : public TableFormat {
     kLine,          ///< in a line of the record
     kStart,         ///< at the beginning of a line after a line of the record
     kReturn,        ///< after a CR in the mode kStart
-    /// At the beginning of a line after a blank line. The record ends here, unless this line is blank too.
+    /// At the beginning of a line after a blank line. The record ends before this line, unless this line is blank too.
     kBlank,
     kBlankReturn,  ///< after a CR in the mode kBlank
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
-  /// Finds the end of the record that contains the byte at `p`. `mode` is the state at `p`, and is replaced by the
-  /// state at the returned place. Returns the end of the record, and sets `mode` to kFront. If the record does not end
-  /// in [p, end), returns `end`. Throws BadRecord.
+  /// Finds the end of the record that contains the byte at `p`. `mode` is the parser's state at `p`, and is replaced by
+  /// the state at the returned place. Returns the end of the record, and sets `mode` to kFront. If the record does not
+  /// end in [p, end), returns `end`. Throws BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);
   /// Finds the values of the key fields, which fields_ lists, in the record [begin, end), and stores them in `scratch`.
-  /// Counts a record in which a field name occurs twice as KeyTally::glued.
+  /// If a field name occurs twice, counts the record in KeyTally::glued, because an empty line between two records may
+  /// be missing.
   void FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const;
 
   std::vector<std::string> fields_;        ///< the names of all fields that are keys, in lower case, without repetition
   std::vector<std::size_t> field_of_key_;  ///< for each key: the index of its name in fields_
 };
 
-/// Returns a text that is appended to the error message about the field of a key that no record has. The text lists the
-/// field names in `record`, the most similar to `name` first.
+/// Returns advice that is appended to the error "no record has the field of this key". The advice lists the field names
+/// in `record`, an example of a record. The names most similar to `name` come first.
 std::string FieldHint(const std::string& name, const std::string& record);
 
 }  // namespace gpusort

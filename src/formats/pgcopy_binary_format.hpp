@@ -1,8 +1,9 @@
 // The format of PostgreSQL's COPY ... BINARY: a header, tuples, and a trailer of two bytes. A tuple is the number of
-// its fields, and the length and bytes of each field. Values sort as in the text formats. The type of a key must
-// match the column: int for int2, int4 and int8, float for float4 and float8, decimal for numeric. bytes-hex and the
-// text types read any column. An int8 may look like a numeric, so it needs the type int. All tuples of all inputs must
-// have the same number of fields. Start at Scan.
+// its fields, and the length and bytes of each field. Values sort as in the text formats. The type of a key must match
+// the column's type: int for int2, int4 and int8, float for float4 and float8, decimal for numeric. A key of type
+// bytes-hex or of a text type can read any column. The file does not name the columns' types, and an int8 can look like
+// a numeric. A key of an int8 column therefore needs the type int. All tuples of all inputs must have the same number
+// of fields. Start at Scan.
 #pragma once
 
 #include <string>

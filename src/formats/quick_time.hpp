@@ -1,5 +1,5 @@
-// Reads the most frequent forms of log times fast. Such a time is a date that was read before, a clock HH:MM:SS,
-// perhaps a fraction, and perhaps a zone. Start at QuickTime.
+// Reads times in the lines of logs fast. Such a time is a date that was read before, a clock HH:MM:SS, perhaps a
+// fraction, and perhaps a time zone. A slower parser must read all other times. Start at QuickTime.
 #pragma once
 
 #include <array>
@@ -9,18 +9,19 @@
 
 namespace gpusort {
 
-/// A fast reader for times of one form of KnownForms(). It only knows dates that KeepDate() was called with. One thread
-/// at a time may use an object.
+/// A fast reader for log times that are written in one form, which must be one of KnownForms(). It knows only the dates
+/// that KeepDate() was called with. One thread at a time may use an object.
 class QuickTime {
  public:
-  /// `format` is TimeForm::format. If it is empty, or not a date with a clock and perhaps a zone, Take() always returns
-  /// false.
+  /// `format` is a TimeForm::format. If `format` is not a date with a clock and perhaps a time zone, or is empty,
+  /// Take() always returns false.
   explicit QuickTime(std::string_view format);
 
   /// Returns false if no time of the form begins with `first`.
   bool can_begin(char first) const { return can_begin_[static_cast<unsigned char>(first)]; }
 
-  /// A time, with the same meaning as a time that TakeWholeTime() reads.
+  /// A time that Take() has read. It is the same time that the slower parser, TakeWholeTime(), would read from this
+  /// text.
   struct Found {
     std::int64_t seconds = 0;          ///< seconds since 1970-01-01 00:00:00 in the zone of the text
     std::optional<std::int64_t> east;  ///< local time minus UTC in seconds; no value: the text has no zone
@@ -29,7 +30,7 @@ class QuickTime {
     std::size_t size = 0;  ///< the size of the text of the time, in bytes
   };
   /// Reads a time at the front of `text`, which must be the rest of a line. Returns false if the text has another form,
-  /// or if its date was not passed to KeepDate(). In this case the text may still be a time.
+  /// or if its date was not passed to KeepDate(). The text may then still be a time that TakeWholeTime() can read.
   bool Take(std::string_view text, Found& found);
 
   /// Remembers a date for later calls of Take(). `date` is its text, up to the clock. `midnight` is the beginning of
@@ -37,8 +38,8 @@ class QuickTime {
   void KeepDate(std::string_view date, std::int64_t midnight, bool lacks_year);
 
  private:
-  /// The text of a date of at most 24 bytes: its first eight bytes, the next eight, and its last eight, which can
-  /// overlap.
+  /// The text of a date of at most 24 bytes as three numbers, which are faster to compare: its first eight bytes, the
+  /// next eight, and its last eight. The three pieces can overlap.
   struct Words {
     std::uint64_t front = 0, middle = 0, back = 0;
     bool operator==(const Words&) const = default;

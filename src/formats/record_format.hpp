@@ -18,7 +18,8 @@ namespace gpusort {
 struct DumpPlace;
 struct LogTimes;
 
-/// The state of reading a log between two records: what the earlier records tell about the time of the next one.
+/// The state of a log's parser between two records. It has all that earlier records tell about the time of the next
+/// record, such as its year or day.
 struct LogPlace {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
   bool alone = false;  ///< true: no earlier record is used to complete the time of a record (see RecordFormat::Alone)
@@ -27,29 +28,31 @@ struct LogPlace {
   std::int64_t at = 0;       ///< the time of the last record: seconds since 1970-01-01 00:00:00 local time
   std::int64_t year = 0;     ///< with --year: the year of the last time without a year
   std::int64_t day = 0;      ///< with --date: the day of the last time without a day, days since 1970
-  // With --multiline: the time of the last record that has a time. A record without a time gets this time. If no record
-  // had a time yet, `seconds` is kNoTime.
+  // With --multiline: the time of the last record that has a time, as seconds since 1970 and the digits of a fraction.
+  // A record without a time gets this time. If no record had a time yet, `seconds` is kNoTime.
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
   std::string fraction;
-  /// The beginning of the next record, if its first line was read to find the end of the last record; otherwise null.
+  /// The beginning of the next record in memory, if its first line was already read to find the end of the last record.
+  /// Otherwise null.
   const void* next = nullptr;
 };
 
-/// The state of the search for record ends at one byte of an input. ScanState{} is the state at the beginning of an
-/// input.
+/// The state of the parser that finds the ends of records, at one byte of an input. ScanState{} is the state at the
+/// beginning of an input.
 struct ScanState {
   unsigned mode = 0;  ///< the meaning of `mode` and `count` differs between the formats
   std::uint64_t count = 0;
   std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
   std::shared_ptr<const DumpPlace> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
-  /// Only for dumps: the number of rows so far in this part of the dump, and the state inside a row.
+  /// Only for SQL dumps: `row` is the number of rows so far among those that are sorted together, and `lexer` is the
+  /// parser's state inside a row.
   std::uint64_t row = 0, lexer = 0;
   LogPlace log{};  ///< only for logs
 };
 
-/// Thrown for a record that cannot be read. It knows only an offset. The caller therefore throws an Error with the name
-/// of the input and the number of the record instead.
+/// Thrown for a record that cannot be read. The exception knows only an offset in bytes. The caller catches it and
+/// throws an Error with the name of the input and the number of the record instead.
 class BadRecord : public Error {
  public:
   BadRecord(std::uint64_t at, const std::string& why) : Error(ErrorCode::kBadInput, why), at_(at) {}
@@ -77,8 +80,8 @@ class RecordFormat {
 
   /// Returns true if an input may begin with a header, which is bytes before the first record.
   virtual bool has_header() const { return false; }
-  /// Returns the size of the header in bytes, or std::nullopt if more bytes are needed to tell. `front` is the
-  /// beginning of an input, or the whole input if the second argument is true. Throws BadRecord.
+  /// Returns the size of the header in bytes, or std::nullopt if more bytes are needed to tell. The first argument is
+  /// the beginning of an input, or the whole input if the second argument is true. Throws BadRecord.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
   /// Returns the number of lines of every header, if it is always the same. Returns 0 if the number can vary, because a
   /// field of a header can contain newlines.
@@ -101,11 +104,12 @@ class RecordFormat {
   virtual std::string Ending(RecordSpan header, RecordSpan tail) const = 0;
 
   struct Ends {
-    /// Offsets of the ends of the first and of the last record that end in the scanned bytes; 0: no record ends there.
+    /// The offset of the end of the first record that ends in the scanned bytes, and of the last one. 0: no record ends
+    /// there.
     std::uint64_t first = 0, last = 0;
     ScanState state{};  ///< the state at offset `last`; if no record ends in the bytes, the state before the bytes
-    /// True if the bytes show that a record ended directly before the first of them. The state at that place is
-    /// ScanState{}.
+    /// True if the scanned bytes show that a record ended directly before them, as a line with a time does in a log.
+    /// The parser's state at that place is ScanState{}.
     bool at_front = false;
     /// Adds the end of the next record.
     void Add(std::ptrdiff_t end) {
@@ -114,56 +118,61 @@ class RecordFormat {
     }
     bool none() const { return last == 0 && !at_front; }
   };
-  /// Finds the ends of records in `bytes`. `state` is the state before the bytes, and is replaced by the state after
-  /// them. Throws BadRecord.
+  /// Finds the ends of records in `bytes`. `state` is the parser's state before the bytes, and is replaced by the state
+  /// after them. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
-  /// Learns how the records of input number `input` are written, and stores that in `state`, the state at the beginning
-  /// of the input. `front` is the first bytes of the input: at least kFrontBytes, unless the input is shorter. Throws
-  /// Error(kBadInput).
+  /// Finds out how the records of an input are written, such as the form of the times in a log. The first argument is
+  /// the beginning of the input: at least kFrontBytes bytes, unless the input is shorter. The second argument is the
+  /// number of the input. The result becomes part of the third argument, the parser's state at the beginning of the
+  /// input. Throws Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
-  /// The smallest number of bytes that the stage of keys reads at a time. With a larger number, a job would need more
-  /// memory, or BeginInput() would learn other things with another --memory. LearnLog() looks at 400 lines, which most
-  /// logs have in these bytes.
+  /// How many bytes at the beginning of an input BeginInput() looks at. In most logs, these bytes contain the 400 lines
+  /// that LearnLog() examines. Threads that compute keys always read at least as many bytes at a time, so BeginInput()
+  /// finds the same form of times with any --memory.
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
-  /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are those
-  /// of BeginInput(), which must have been called. Returns an empty text if there is nothing to say.
+  /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are the
+  /// first bytes of the input and the state that BeginInput() has set. Returns an empty text if there is nothing to
+  /// say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
-  /// Returns the state at the beginning of an input. The argument is the state at the end of the input before it.
+  /// Returns the parser's state at the beginning of an input. The argument is the state at the end of the input before
+  /// it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// Returns true if the bytes after the last complete record are a complete record too if the input ends after them.
-  /// Returns false for formats in which every record has a byte that ends it.
+  /// Returns true if an input that ends in the given state has a complete last record, as in a log, whose records end
+  /// where the next one begins. Returns false for formats in which a certain byte, such as a newline, ends every
+  /// record.
   virtual bool ends_in(const ScanState&) const { return false; }
   /// Handles the end of an input. `open` is the bytes after the last complete record, and the second argument is the
-  /// state after `open`. If `open` begins with one more record, returns the size of that record, otherwise 0. The bytes
-  /// after that record are the trailer of the output. Throws BadRecord.
+  /// state after `open`. If `open` begins with one more record, returns the size of that record, otherwise 0. The
+  /// remaining bytes are the trailer: the output gets them after its last record. Throws BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
-  /// Returns true if an input can have a trailer.
+  /// Returns true if an input can have a trailer: bytes after the last record, which the output gets at its end.
   virtual bool has_trailer() const { return false; }
-  /// Returns true if the trailers of all inputs are written at the end of the output. Returns false if all inputs must
-  /// have the same trailer, which is written once.
+  /// A trailer is the bytes after the last record of an input. Returns true if the output ends with the trailers of all
+  /// inputs. Returns false if all inputs must have the same trailer, which the output gets once.
   virtual bool joins_trailers() const { return false; }
-  /// Returns the number of values that ScanState::mode can have. 1: every delimiter ends a record. 0: `mode` alone does
-  /// not describe the state, so records can only be found by a scan from the beginning of the input.
+  /// Returns the number of values that ScanState::mode can have. 1: every delimiter ends a record. 0: the parser's
+  /// state is more than `mode`, so records can be found only by a scan from the beginning of the input.
   virtual unsigned modes() const { return 1; }
-  /// SaveState() returns a state between two records as text, for another process. LoadState() turns the text into the
-  /// state again. An empty text stands for ScanState{}.
+  /// SaveState() returns the parser's state between two records as text, for another process of the same job.
+  /// LoadState() turns the text into the state again. An empty text stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns a state with which a single record can be read without the records before it. Returns ScanState{} for
-  /// formats that cannot do this. `fronts` are the states at the beginnings of all inputs.
+  /// Returns a state with which the key of any single record can be computed without the records before it. Returns
+  /// ScanState{} for formats that cannot do this. The argument has the states at the beginnings of all inputs.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
-  /// Returns true if some keyed records are gaps: text between rows that must get back to its place
-  /// (runs/gap_filler.hpp).
+  /// Returns true if a file can have text between two rows that keeps its place while the rows are sorted. In a dump,
+  /// this can be the SQL between two INSERT statements (runs/gap_filler.hpp).
   virtual bool has_gaps() const { return false; }
-  /// Returns why a record has not ended yet in the given state, for the error "record too long". Returns an empty text
-  /// if there is nothing to add to that error.
+  /// Returns why a record has not ended yet in the given state, for example "the quotes are not closed". The text is
+  /// added to the error "record too long". It is empty if there is nothing to add.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 
-  /// The result of a scan of one block that does not know the bytes before the block. The scan begins at the block's
-  /// first newline and assumes that a record ends there. Several threads can therefore scan blocks at the same time.
+  /// The result of a scan of one block of bytes that does not know the bytes before the block. The scan begins at the
+  /// first newline and assumes that a record ends there, which is checked later. Several threads can therefore scan
+  /// blocks at the same time.
   struct Guess {
     std::uint64_t from = 0;  ///< offset of the byte after the newline; 0: no guess is possible
     std::uint64_t last = 0;  ///< offset of the end of the last record in the block; 0: no record ends after `from`

@@ -38,7 +38,8 @@ enum FormatOption : unsigned {
   kTakesDump = 2048,   ///< the option --strip-volatile
 };
 
-/// How the user names a column in a key: by its name in the header, by a number, by a JSON path, and so on.
+/// How a sort key names a column: by its name in the header, by a number, by a JSON path, by a table and a column, or
+/// by a field name.
 enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
 /// The kind of input that a job expects. A job ends with an error if its input seems to be of another kind (KindCheck).
@@ -72,18 +73,19 @@ struct FormatRow {
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// Returns a text that is appended to the error about a column that no record has. `record` is an example of a
-  /// record. Null: the format adds no text.
+  /// A function that returns advice for the error "no record has the column of this key". `column` is the column of the
+  /// key, and `record` an example of a record. Null: the format has no advice.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// Parts of the warning about a record that is probably several records: what was found in the record, and what the
-  /// user can do.
+  /// Two parts of the warning about a record that is probably several records in one: what was found in the record, and
+  /// what the user can do.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
   /// The column that is the key of a job without -k, read as a timestamp; empty: such a job uses all columns as text.
   const char* key = "";
-  /// True if --verify-output is possible, because the keys of the records can be computed from the output alone.
+  /// True if --verify-output is possible, because the sort keys of the records can be computed from the output alone.
+  /// False for logs, because the form of the times is found out for each input.
   bool again = true;
-  /// True if records usually have a value for each key. A warning then counts the records without one.
+  /// True if records usually have a value for each key. A warning then says how many records have none.
   bool warns_missing = false;
 };
 
@@ -137,13 +139,13 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .hint = LineHint,
                                           .warns_missing = true};
 
-/// Returns the format with the name `name`, or null if there is no such format. kTypedLines has no name here and is
-/// never returned.
+/// Returns the format with the name `name`, or null if there is no such format. Searches only kFormatRows, so it never
+/// returns kTypedLines.
 const FormatRow* FindFormat(std::string_view name);
 /// Returns the format of a file by the extension of its name `path`, in upper or lower case. Returns null if no format
 /// has the extension.
 const FormatRow* FormatOfFile(std::string_view path);
-/// Returns the format that `table` names. Throws Error(kInternal) if there is none.
+/// Returns the format with the name TableOptions::name. Throws Error(kInternal) if there is no such format.
 const FormatRow& RowOf(const TableOptions& table);
 /// Returns the word that messages use for a column of this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
@@ -157,7 +159,7 @@ struct StaticText {
     for (const char c : more) text[size++] = c;
     return *this;
   }
-  /// Appends one member of every row of kFormatRows, each after a blank. Leaves out empty members.
+  /// Appends a text of each row of kFormatRows, for example its name, with a blank before it. Leaves out empty texts.
   constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
       if (*(row.*member) != '\0') Add(" ").Add(row.*member);

@@ -1,6 +1,6 @@
-// The base of all formats of records with columns (CSV, JSON Lines, COPY, ...). A keyed record of such a format has one
-// key field: the normalized keys of all key columns, one after the other. Comparing this field as bytes gives the
-// order. Start at TableFormat.
+// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). The sort key in front of a record
+// (formats/keyed_record.hpp) has one field: the keys of all columns that the job sorts by, one after the other.
+// Comparing this field as bytes gives the order. Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -20,7 +20,7 @@
 
 namespace gpusort {
 
-/// The key columns of a record, sorted by their position in the record.
+/// The columns of a record that the job sorts by. `by_column` is sorted by their position in the record.
 struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< counted from 0
@@ -33,7 +33,8 @@ struct KeyColumns {
   void Add(std::uint64_t column, std::size_t key);
 };
 
-/// The base class of formats with columns. A derived class finds the ends of records and implements PutKeys().
+/// The base class of formats with columns. A derived class implements Scan(), which finds the ends of records, and
+/// PutKeys(), which makes their sort keys.
 class TableFormat : public RecordFormat, public KeyScheme {
  public:
   /// `spec.source.table` must be set, and `spec` must outlive this object.
@@ -58,7 +59,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
     std::uint64_t at = 0;  ///< offset of the field in the record
   };
-  /// Buffers of one thread for reading a record: its fields, and the texts that Field::text refers to.
+  /// The buffers that one thread uses to read a record: its fields, and the decoded texts that Field::text refers to.
   struct Scratch {
     virtual ~Scratch() = default;
     std::vector<Field> fields;
@@ -73,25 +74,25 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   /// Returns the buffers that one thread passes to PutKeys().
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
-  /// Writes the keys of the first record of `records` to `out`, or sets Scratch::left_out. Returns the size of that
-  /// record. `state` and errors are as for KeyEncoder::Append. Any number of threads may call this at once, each with
-  /// its own `scratch`.
+  /// Writes the sort keys of the first record in `records` to `out`, or sets Scratch::left_out if the output shall not
+  /// have the record. Returns the size of the record. `state` is the parser's state before the record, and is replaced
+  /// by the state after it. Throws BadRecord. Any number of threads may call this at once, each with its own `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
-  /// counts it in `tally`. With --strict, throws BadRecord if the field is missing or invalid. `by` is null unless the
-  /// input itself gives the type of the column and the user gives none. Then `by` makes keys of that type.
+  /// counts it in `tally`. With --strict, throws BadRecord if the field is missing or invalid. `by` is null, unless the
+  /// user gives no type for the column and the input does, as a dump with CREATE TABLE. Then `by` makes keys of that
+  /// type.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
-  /// Writes key number `key` with the value `value`, or a null if `value` is the text of a null value. std::nullopt
-  /// means that the record lacks the value. If `value` lies in `record`, its offset there is reported in error
-  /// messages.
+  /// Writes key number `key` with the value `value`, or a null if `value` is a text that means null. std::nullopt means
+  /// that the record has no such value. Error messages give the offset of `value` in `record`, if it lies there.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
   /// Writes the value of `field` by the type of key number `key`. Returns false and writes nothing if the field is not
   /// a value of that type. The default reads the field as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes a column as text. A job without keys calls this for every column.
+  /// Writes the value of a column as text. A job without keys sorts by all columns in this way.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.
@@ -108,16 +109,16 @@ class TableFormat : public RecordFormat, public KeyScheme {
   KeyColumns wanted_;
 
  private:
-  /// For a key without a type: notes in `seen` which types could read the value `text`. A message suggests one of them
-  /// later.
+  /// For a key without a type: notes in `seen` which types can read the value `text`. At the end of the job, a message
+  /// may suggest one of these types.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 
-  /// The delimiter that the file probably uses, if the chosen one does not occur in the header. 0: no such guess.
+  /// The delimiter that the file probably uses, if the chosen delimiter does not occur in the header. 0: there is no
+  /// reason for such a guess.
   unsigned char delimiter_ = 0;
 
-  /// The text that is written before each record of an input, one per input (--prefix-name); no texts without that
-  /// option.
+  /// With --prefix-name: for each input, the text that is written before each of its records. Otherwise empty.
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 

@@ -1,4 +1,4 @@
-// Finds the values of keys of text: fields of a line, and matches of regular expressions. Start at TextKeys.
+// Finds the values of keys that are parts of a line: fields, or matches of regular expressions. Start at TextKeys.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gpusort {
 
 /// Compiles a regular expression in the syntax of RE2. An expression of ASCII characters alone matches bytes, so that
 /// `.` is any byte but a newline. Any other expression, and one with \p, \P or \x{, matches characters of UTF-8. Throws
-/// Error(kUsage) if `pattern` is invalid; the message begins with `of`.
+/// Error(kUsage) if `pattern` is invalid. The message begins with `of`, the option or key that has the expression.
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of);
 
 /// Finds the values of keys that are fields of a line or matches of a regular expression. One thread at a time may use

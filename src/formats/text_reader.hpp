@@ -39,7 +39,7 @@ inline std::string LowerText(std::string_view text) {
   std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
   return lower;
 }
-/// Returns true if `text` is the word `lower` in any case. `lower` must be in lower case.
+/// Returns true if `text` is the word `lower`, in upper or lower case letters. `lower` must be in lower case.
 inline bool IsWord(std::string_view text, std::string_view lower) {
   return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) { return Lower(a) == b; });
 }
@@ -79,8 +79,8 @@ struct TextReader {
     while (c != end && IsDigit(*c)) ++c;
     return static_cast<std::size_t>(c - at);
   }
-  /// Skips the next `count` digits and returns their number. The caller has made sure that the digits are there.
-  /// `count` is at most 18.
+  /// Skips the next `count` digits and returns the number that they form. The caller must know that the digits are
+  /// there. `count` must be at most 18, so that the number fits into 64 bits.
   std::int64_t TakeNumber(std::size_t count) {
     std::int64_t number = 0;
     for (; count > 0; --count) number = number * 10 + (*at++ - '0');

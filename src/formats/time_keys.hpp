@@ -9,8 +9,8 @@
 
 namespace gpusort::keys {
 
-/// Returns -1 for the smallest value of the type, which stands for -infinity, 1 for the greatest, which stands for
-/// infinity, and 0 for any other value.
+/// Returns -1 for the smallest value of the type, which PostgreSQL uses for -infinity, 1 for the greatest, which
+/// PostgreSQL uses for infinity, and 0 for any other value.
 template <typename Number>
 int InfinityOf(Number number) {
   return number == std::numeric_limits<Number>::max() ? 1 : number == std::numeric_limits<Number>::min() ? -1 : 0;

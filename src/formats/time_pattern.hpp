@@ -20,13 +20,14 @@ namespace gpusort {
 class TimePattern {
  public:
   /// Throws Error(kUsage) if `pattern` is no regular expression, has no group, or lacks a part that a time needs. A
-  /// time needs the hour and, unless `dated` is true, the month and the day.
+  /// time needs the hour. It also needs the month and the day, unless `dated` says that the user gives the date by
+  /// --date.
   explicit TimePattern(const std::string& pattern, bool dated = true);
   ~TimePattern();
   TimePattern(TimePattern&&) noexcept;
 
-  /// True: the expression has named groups for the parts of a time; use Take(). False: the first group is a time; use
-  /// Find().
+  /// Returns true if the expression has named groups for the parts of a time. Call Take() then. Otherwise the first
+  /// group is the whole time; call Find().
   bool named() const { return !parts_.empty(); }
   /// Returns the text of the first group where the expression matches `line` first. If there is no match, the result is
   /// a text whose data() is null.

@@ -1,7 +1,7 @@
 // Parsers of days and instants: ISO 8601 and RFC 3339, the forms that PostgreSQL, MySQL and Apache write, seconds since
 // 1970, and formats in strptime's letters. The calendar is always the Gregorian one, as in ISO 8601 and PostgreSQL. A
-// day that does not exist is no value. No function depends on the locale, and only names of
-// zones with a slash or in brackets need memory. Start at ParseInstant.
+// day that does not exist, such as February 30, is refused. No function depends on the locale. None allocates memory,
+// except for zone names with a slash or in brackets. Start at ParseInstant.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gpusort {
 
-/// Skips a name of a month or weekday at the front of `reader`, written in full or with its first three letters, in any
-/// case. Returns the index of the name in `names`, or -1 if `reader` begins with none of them.
+/// Skips a name of a month or weekday at the front of `reader`, written in full or with its first three letters, in
+/// upper or lower case. Returns the index of the name in `names`, or -1 if `reader` begins with none of them.
 template <std::size_t kNames>
 int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
   for (std::size_t i = 0; i < kNames; ++i) {
@@ -29,12 +29,12 @@ inline constexpr std::string_view kMonths[] = {"january", "february", "march",  
                                                "july",    "august",   "september", "october", "november", "december"};
 inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
                                                  "thursday", "friday", "saturday"};
-/// Skips the name of a time zone at the front of `reader`, in any case. Returns its distance from UTC in seconds,
-/// positive in the east, or std::nullopt if the letters there are no such name.
+/// Skips the name of a time zone, such as CET, at the front of `reader`, in upper or lower case. Returns its distance
+/// from UTC in seconds, positive in the east, or std::nullopt if the letters there are no such name.
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
 /// Skips a time zone at the front of `reader`, if there is one: a name, Z, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets
-/// `offset` to its distance from UTC in seconds, positive in the east. Returns false if a zone begins there but is not
-/// valid.
+/// `offset` to its distance from UTC in seconds, positive in the east. Returns false if the text begins like a zone but
+/// is not a valid one.
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset);
 
 /// A day of the calendar, or one of the values -infinity and infinity, which are before and after all days.
@@ -48,9 +48,10 @@ struct Instant {
   int infinite = 0;           ///< 0: a point in time; -1: before all points in time; 1: after all of them
   std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
   std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
-  /// True: the fraction is subtracted from `seconds` + 1 instead of added to `seconds`. Used for times before 1970.
+  /// Used for times before 1970. True: the fraction is subtracted from `seconds` + 1 instead of added to `seconds`. For
+  /// example, -0.25 has `seconds` -1 and `fraction` "25".
   bool from_next = false;
-  bool zoned = true;          ///< true: the text had a time zone; false: it was read as UTC
+  bool zoned = true;  ///< true: the text had a time zone; false: it was read as UTC
 };
 
 /// Parses YYYY-MM-DD (years of 4 to 7 digits, with a sign or " BC"; year 0 is 1 BC), YYYY/MM/DD, YYYYMMDD, infinity and
@@ -59,10 +60,10 @@ std::optional<Day> ParseDay(std::string_view text);
 
 /// Parses an instant. Returns std::nullopt unless `text` has one of these forms:
 /// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss]. A
-///   zone may follow: Z, a name of a zone in any case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
+///   zone may follow: Z, a name of a zone in upper or lower case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
 ///   midnight, and a second 60 is the next second. A zone may also be a name of the IANA database: after a blank if the
-///   name has a slash, and any name in brackets. An offset before the brackets counts instead of the name. Of a local
-///   time that occurs twice, the second one counts.
+///   name has a slash, and any name in brackets. An offset before the brackets counts instead of the name. If a local
+///   time occurs twice, because clocks are set back, it is taken for its second occurrence.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
 ///   (15 to 17) or nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
@@ -86,14 +87,14 @@ struct TimeParts {
   std::string_view fraction;           ///< the digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
   std::string_view zone;  ///< the name of an existing zone of the IANA database, such as "Europe/Berlin"; empty: none
-  std::optional<std::int64_t> count;   ///< seconds since 1970; if set, all other parts but the fraction are ignored
-  const char* clock = nullptr;         ///< the beginning of the clock HH:MM in the text of a log; null: there is none
-  bool minus = false;                  ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
+  std::optional<std::int64_t> count;  ///< seconds since 1970; if set, all other parts but the fraction are ignored
+  const char* clock = nullptr;        ///< the beginning of the clock HH:MM in the text of a log; null: there is none
+  bool minus = false;                 ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
   bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && week == 0 && !count; }
-  /// Returns the point in time, or std::nullopt if the date does not exist. Without `offset` it is in UTC. A missing
-  /// year is 1972, which is a leap year, and a missing month or day is 1.
+  /// Returns the point in time that the parts describe, or std::nullopt if the date does not exist. Without `offset`
+  /// the time is in UTC. A missing year is 1972, which is a leap year, and a missing month or day is 1.
   std::optional<Instant> instant() const;
 };
 

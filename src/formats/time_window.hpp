@@ -1,4 +1,5 @@
-// The window of time of --since and --until, outside of which the records of a log are left out. Start at TimeWindow.
+// The window of time that the options --since and --until give. Records of a log outside of it are left out of the
+// output. Start at TimeWindow.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 
 namespace gpusort {
 
-/// Checks the operand of --since or --until and returns it. It must be @ and a count of seconds since 1970, or a day or
-/// time that ParseInstant() reads. Throws Error(kUsage) for any other text. Digits alone are refused, because they
-/// could be a day or a count of seconds.
+/// Checks `text`, the value of --since or --until, and returns it. It must be @ and a count of seconds since 1970, or a
+/// day or time that ParseInstant() reads. Throws Error(kUsage) for any other text. Digits alone are refused, because
+/// 20260101 could be a day or a count of seconds.
 std::string CheckedWindowTime(const std::string& text);
 
 class TimeWindow {

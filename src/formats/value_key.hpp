@@ -1,7 +1,7 @@
-// ValueKey makes normalized keys of typed values: bytes whose memcmp order is the order of the values. A record has one
-// key per key column, one after the other. Equal values have equal keys, and no key is a proper prefix of another key
-// of the same rule. The first byte tells null from a value. Keys of numbers and times need no escapes by FieldWriter.
-// Start at ValueKey.
+// ValueKey makes sort keys of typed values: bytes whose memcmp order is the order of the values. A record has one key
+// for each column that the job sorts by, one after the other. Equal values have equal keys, and no key of a column is a
+// proper prefix of another one. The first byte tells null from a value. Keys of numbers and times contain no byte that
+// FieldWriter would have to escape. Start at ValueKey.
 #pragma once
 
 #include <cstdint>
@@ -63,25 +63,25 @@ class ValueKey {
 
   // The following functions take values that need no parsing. Each writes the key that Put() would write if the value
   // were text of the named type. All values of a column must be written with the same type.
-  void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key that an int or a decimal gets
-  /// Writes the key that a decimal gets, or an int if the value is whole. The value is given as PostgreSQL stores a
-  /// numeric, in the byte order of this machine: `digits` are in base 10000, and the first one is multiplied by
-  /// 10000^weight. Returns false if the numeric is invalid.
+  void PutInt(std::int64_t value, FieldWriter& out) const;  ///< writes the key of a value of type int or decimal
+  /// Writes the key of a decimal, which for a whole value is also the key of an int. The arguments are the parts of a
+  /// numeric as PostgreSQL stores it, in the byte order of this machine: `digits` are in base 10000, and the first one
+  /// is multiplied by 10000^weight. Returns false if the numeric is invalid.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
-  /// Writes the key that a float gets. Every NaN is written as a positive one, as PostgreSQL does.
+  /// Writes the key of a value of type float. Every NaN counts as a positive NaN, as in PostgreSQL.
   void PutFloat(double value, FieldWriter& out) const;
   void PutBool(bool value, FieldWriter& out) const;
-  /// Writes the key that a timestamp gets. `micros` is a count of microseconds from `epoch`, and `epoch` is given in
-  /// seconds since 1970 (946684800 for PostgreSQL). The smallest number stands for -infinity, and the largest one for
-  /// infinity.
+  /// Writes the key of a value of type timestamp. `micros` is a count of microseconds from `epoch`, and `epoch` is
+  /// given in seconds since 1970 (946684800 for PostgreSQL). The smallest number stands for -infinity, and the largest
+  /// one for infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
-  /// Writes the key that a timestamp gets.
+  /// Writes the key of a value of type timestamp.
   void PutInstant(const Instant& instant, FieldWriter& out) const;
-  /// Writes the key that a date gets, given in days since 1970-01-01. The smallest number stands for -infinity, and the
-  /// largest one for infinity.
+  /// Writes the key of a value of type date: the day `days` days after 1970-01-01. The smallest number stands for
+  /// -infinity, and the largest one for infinity.
   void PutDays(std::int32_t days, FieldWriter& out) const;
-  /// Writes the key of a text that is `bytes`. If the rule's type is nocase, natural or locale, the key follows that
-  /// type's rules. For any other type, the order is that of unsigned bytes.
+  /// Writes the key of the text `bytes`. If the user chose the type nocase, natural or locale for the column, the key
+  /// follows that type's rules. For any other type, the order is that of unsigned bytes.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }

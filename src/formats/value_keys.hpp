@@ -1,6 +1,6 @@
-// Sort keys of numbers, texts, words, bytes and network addresses. ValueKey::Put describes the types. A function that
-// returns bool returns false and appends nothing if the text is no value of its type. A TextReader must hold the whole
-// text of the value, without white space around it.
+// Functions that append the sort keys of numbers, texts, words, bytes and network addresses. ValueKey::Put describes
+// the types. A function that returns bool returns false and appends nothing if the text is no value of its type. A
+// parameter of type TextReader must hold the whole text of the value, without white space around it.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace gpusort::keys {
 /// Returns true if the text is a finite decimal number. The decimal point must be '.', and there are no separators of
 /// thousands.
 bool IsDecimal(TextReader reader);
-/// Appends the key of an int or a finite decimal. If `whole` is true, only digits and a sign are allowed.
+/// Appends the key of a whole or decimal number. If `whole` is true, only digits and a sign are allowed.
 bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out);
-/// Appends the key of an infinity or NaN, as it sorts among decimals.
+/// Appends the key of an infinity or NaN, for a column of decimal numbers.
 bool PutSpecial(TextReader reader, KeyBytes& out);
 /// Appends the key of a finite decimal number that is written as people and reports write it:
 /// * A currency sign before or after the number, and a % after it, are ignored. $2, 2% and 2 are equal.
@@ -45,17 +45,18 @@ bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
 /// Appends the key of a string of the digits 0 and 1. The digits may be written as b'0101'.
 bool PutBits(std::string_view text, KeyBytes& out);
-/// Appends the key of a level of logs, in any case: trace < debug < info < notice < warn < error < crit < alert <
-/// emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms each count
-/// as one of these levels: fatal counts as crit, and panic as emerg. The word may be in brackets or before a colon.
+/// Appends the key of a log level, in upper or lower case letters: trace < debug < info < notice < warn < error < crit
+/// < alert < emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms
+/// each count as one of these levels: fatal counts as crit, and panic as emerg. The word may be in brackets or before a
+/// colon.
 bool PutSeverity(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
-/// Appends the key of a text that is ordered as sort -V orders versions. As in detail::PutVersion, the key has two
-/// parts: the text without its suffix, and then the suffix.
+/// Appends the key of a text that is ordered as sort -V orders versions. The key has two parts: the text without its
+/// suffix, such as .tar.gz, and then the suffix.
 void PutNatural(std::string_view text, KeyBytes& out);
-/// Appends the weights of strxfrm. NULs divide `text` into parts. The weights of two parts are separated by a byte that
-/// is smaller than all weights.
+/// Appends the key of a text in the order of the locale: the bytes that strxfrm returns. If `text` contains NULs, each
+/// part between them gets its own bytes, with a smaller byte between two parts.
 void PutCollated(std::string_view text, KeyBytes& out);
 
 // --- Network addresses (network_keys.cpp) ------------------------------------------------------------------------

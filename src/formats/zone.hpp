@@ -17,19 +17,19 @@ class Zone {
 
   /// A range of local times in which the distance to UTC does not change.
   struct Span {
-    /// The first local time of the range, and the one after its last, in seconds since 1970-01-01 00:00:00 local time.
-    /// If they are equal, the range is empty.
+    /// The first local time of the range, and the second after its last one, both in seconds since 1970-01-01 00:00:00
+    /// local time. If they are equal, the range is empty.
     std::int64_t begin = 0, end = 0;
     std::int64_t east = 0;  ///< local time minus UTC, in seconds
 
     bool has(std::int64_t local) const { return local >= begin && local < end; }
   };
   /// Converts a local time to UTC. `local` is the seconds since 1970-01-01 00:00:00 local time; the result is the
-  /// seconds since 1970 in UTC. An hour that occurs twice, in autumn, is taken for its first occurrence, or for its
-  /// second one if `second` is true. A time in the hour that is left out in spring is moved forward by an hour. Throws
-  /// Error(kUsage) if TZ names no zone.
+  /// seconds since 1970 in UTC. A local time that occurs twice, because clocks are set back, is taken for its first
+  /// occurrence, or for its second one if `second` is true. A time in the hour that is left out when clocks are set
+  /// forward is moved forward by an hour. Throws Error(kUsage) if TZ names no zone.
   std::int64_t ToUtc(std::int64_t local, bool second = false) const;
-  /// Returns true if the local time occurs twice, because clocks are set back in autumn.
+  /// Returns true if the local time `local` occurs twice, because clocks are set back.
   bool IsTwice(std::int64_t local) const;
   /// Returns the longest range around `local` in which the distance to UTC does not change. The range is empty if the
   /// time `local` occurs twice or is left out. Throws Error(kUsage) if TZ names no zone.

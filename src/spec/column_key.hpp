@@ -1,5 +1,5 @@
 // A sort key of records with columns, as the user typed it (ColumnKey), and the syntax of such records (TableOptions).
-// Plain data: cli/column_key.hpp parses the text of a key, and formats/ compares records by the key.
+// Plain data: cli/column_key.hpp parses the text of a key, and the classes in formats/ sort by it.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,11 @@ struct ValueRule {
   ValueType type = ValueType::kText;
   bool typed = false;  ///< true: the user gave `type`; false: it is the default
   bool descending = false;
-  /// True: null values come first. False: they come last. No value: they come last in ascending order, and first in
-  /// descending order.
+  /// True: null values come first. False: null values come last. No value: null values come last in ascending order,
+  /// and first in descending order, as in PostgreSQL.
   std::optional<bool> nulls_first;
-  /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime; empty: all known formats.
+  /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime, such as %d/%m/%Y. Empty:
+  /// all known formats.
   std::string time_format;
   std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
   char decimal_point = '.';
@@ -51,12 +52,12 @@ struct ValueRule {
   friend bool operator==(const ValueRule&, const ValueRule&) = default;
 };
 
-/// A sort key: a column, or a part of the text of a line, which is a range of fields or the match of a regular
-/// expression.
+/// A sort key, which is the operand of -k. It names a column. For lines and logs, it can also be a range of fields or
+/// the match of a regular expression.
 struct ColumnKey {
   std::string text;  ///< the whole operand of -k, for messages
-  /// The column, as the user names it: its name without quotes, its path, or the digits after '#'; for a key of text:
-  /// ~RE, N or N,M.
+  /// The column, as the user names it: its name without quotes, its JSON path, or the digits after '#'. For parts of a
+  /// line: a regular expression (~RE), a field (3), or a range of fields (3,4).
   std::string column;
   std::uint64_t number = 0;       ///< the number of the column, from 1, if the user gave #N; otherwise 0
   std::string pattern;            ///< the regular expression, if the user gave ~RE; otherwise empty
@@ -69,7 +70,7 @@ struct ColumnKey {
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
 
-/// Tells which lines of a log begin records.
+/// The rule by which lines of a log begin a record (--multiline). The other lines belong to the record before them.
 enum class Multiline : std::uint8_t {
   kAuto,    ///< a line with a time begins a record
   kIndent,  ///< a line that does not begin with a blank begins a record
@@ -81,25 +82,28 @@ struct TableOptions {
   unsigned char delimiter = ',';
   int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
   int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
-  int comment = -1;  ///< the first byte of lines that are skipped; -1: no line is skipped
-  std::uint64_t header = 1;  ///< number of records at the top that stay there; the last one has the column names
-  std::vector<std::string> nulls{};  ///< texts without quotes that mean null; an empty text always does
-  bool strict = false;               ///< true: wrong values and records are errors instead of warnings
-  std::vector<ColumnKey> keys{};     ///< the sort keys, already reversed by --reverse; empty: all columns as text
-  /// The formats of the times of a log (--time), for TakeTime(); empty: all known formats.
+  int comment = -1;  ///< the first byte of comment lines; -1: there are no comment lines
+  /// number of records at the top that are not sorted; the last of them has the column names
+  std::uint64_t header = 1;
+  /// field texts that mean null if they are not in quotes; an empty text always means null
+  std::vector<std::string> nulls{};
+  bool strict = false;            ///< true: wrong values and records are errors instead of warnings
+  std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
+  /// The formats of the times in a log (--time), in the letters of strptime. Empty: all known formats.
   std::vector<std::string> times{};
-  /// Regular expressions that find the times in a log (--time-regex), for TimePattern.
+  /// Regular expressions that find the times in a log (--time-regex). Empty: gpusort finds the place of the times.
   std::vector<std::string> time_patterns{};
   std::string zone{};  ///< the time zone of times in a log that have no zone; empty: the zone of TZ or of the machine
   unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
-  /// Only records of a log with times from `since` up to `until` are kept; empty: no bound.
+  /// The output keeps only records of a log with times from `since` up to `until`. Empty: no bound.
   std::string since{}, until{};
   bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
   bool prefix_name = false;     ///< true: the output has the name of the input before each record
-  /// Only for tasks: a state from RecordFormat::Alone(), as SaveState() returns it. If a record would have another key
-  /// in that state, the job ends with an error. Empty: no record is checked.
+  /// Only if several processes share the sort of a log: the parser's state with which any process can compute the key
+  /// of a single record, as RecordFormat::SaveState returns it. If a record would have another key in that state, the
+  /// job ends with an error. Empty: no record is checked.
   std::string alone{};
   bool reverse = false;  ///< true: without keys, the order is descending
   int separator = -1;    ///< the byte between the fields of a line; -1: runs of blanks

@@ -1,5 +1,6 @@
-// A job as plain data: which records are read and written, in which order, within which limits. The programs make a
-// JobSpec from their command lines, and each stage of a sort takes the part that it needs. Start at JobSpec.
+// A job as plain data: which records are read and written, in which order, within which limits on memory and threads.
+// The programs make a JobSpec from their command lines. Each stage of a sort takes the part that it needs. Start at
+// JobSpec.
 #pragma once
 
 #include <chrono>
@@ -21,21 +22,23 @@
 
 namespace gpusort {
 
-/// The action of the program. If the options ask for several actions, the last of them in this list counts.
+/// The action of the program. If the options ask for several actions, the program does only the one that comes last in
+/// this list.
 enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kVersion, kHelp };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
 enum class When { kAuto, kAlways, kNever };
 
-/// Bytes [begin, end) of a file.
+/// The part of an input that a process sorts: the bytes [begin, end).
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
   bool inside = false;  ///< true: the range ends after a record, and the bytes after it do not belong to the job
   std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };
 
-/// Owns an order of lines and its view. Record layouts have pointers to the view, so this object must outlive them.
+/// Owns an order of lines, and the view of it that comparisons on CPU and GPU use. A RecordLayout has a pointer to the
+/// view, so this object must outlive the layout.
 struct LineOrdered {
   explicit LineOrdered(LineOrder given) : order(std::move(given)), view(order.view()) {}
   LineOrdered(const LineOrdered&) = delete;
@@ -82,9 +85,9 @@ struct Target {
   bool verify = false;  ///< true: the output is read back before it gets its name
 };
 
-/// The order of the records, and which records the output keeps.
+/// The order of the records, and which records the output keeps. Option names such as -R are those of GNU sort.
 struct Order {
-  RecordLayout layout;                       ///< the fields and their directions; --reverse is already applied
+  RecordLayout layout;                       ///< how records are divided and compared; --reverse is already applied
   std::shared_ptr<const LineOrdered> lines;  ///< owns the order of lines to which `layout` points
   bool locale = false;                       ///< true: lines are compared by the collation of the environment's locale
   bool random = false;        ///< true: a key of `lines` orders by a random hash (-R); ReadNamedFiles() sets its salt
@@ -116,16 +119,17 @@ struct Limits {
   unsigned max_fan_in = 0;               ///< maximum number of runs in one merge, at least 2; 0: the planner decides
 };
 
-/// How a job continues in a new process after its process was killed (--resume-dir).
+/// How a new process continues a job whose process was killed (--resume-dir).
 struct Survival {
   std::string dir;    ///< the folder with the finished part of the job; empty: the job cannot continue
   bool keep = false;  ///< true: the folder is kept when the job is done
   std::uint64_t checkpoint_bytes = std::uint64_t{32} << 30;  ///< output bytes between two checkpoints
-  /// The options that must be the same when the job continues: names and values as typed.
+  /// The options that must have the same values when a new process continues the job: their names and values as typed.
   std::vector<std::pair<std::string, std::string>> typed;
 };
 
-/// The reports about a job. An empty file name means no report.
+/// The files of statistics, trace and report page, the progress display and the log of a job. An empty file name means
+/// that the file is not written.
 struct Reports {
   std::string stats, trace, page;
   When progress = When::kAuto;
@@ -135,12 +139,13 @@ struct Reports {
   bool quiet = false;  ///< Action::kCheck prints no message
 };
 
-/// How the behaviour differs between the program names `gpusort` and `sort`.
+/// How a job behaves differently if the program runs under the name `sort`, as GNU sort. The defaults are for
+/// `gpusort`.
 struct Dialect {
   bool strict = true;           ///< true: unusable temp folders, and inputs that change while they are read, are errors
   bool grows = false;           ///< true: a line that is longer than planned takes more memory; false: it is an error
   bool ignore_sigpipe = false;  ///< true: compression programs ignore SIGPIPE, as the caller of this process does
-  /// Gets the message if a compression program cannot be run; empty: a warning is logged.
+  /// A function that prints the message if a compression program cannot be run. Empty: the log gets a warning.
   std::function<void(const std::string&)> say;
 };
 

@@ -1,4 +1,5 @@
-// Sort keys of lines as the user typed them; key_def.hpp turns them into an order. Plain data. Start at KeyDef.
+// Sort keys of lines as the user typed them, in the syntax of GNU sort (-k 2,2nr). Plain data; cli/key_def.hpp makes an
+// order of lines from the keys. Start at KeyDef.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace gpusort {
 
-/// The letters of GNU sort that say how to compare, such as n and r, of a key or of the command line.
+/// The letters of GNU sort that say how to compare, such as n (numeric) and r (reverse). They belong to one key (-k
+/// 2n), or to all keys without letters (-n).
 struct KeyOptions {
   bool skip_start_blanks = false;
   bool skip_end_blanks = false;
@@ -26,8 +28,8 @@ struct KeyOptions {
 
   /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in the order that GNU sort's messages use. Has b if either end of the key has b. Has no i if d
-  /// is set.
+  /// Returns the letters in the order that GNU sort's messages use. The result has the letter b if b was given for
+  /// either end of the key. It has no i if d was given, because d implies i.
   std::string letters() const {
     const std::pair<bool, char> letters[] = {{skip_start_blanks || skip_end_blanks, 'b'},
                                              {dictionary_order, 'd'},
@@ -50,7 +52,8 @@ struct KeyOptions {
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
 
-/// A key of lines as typed. Fields and characters are counted as in LineKey.
+/// A sort key of lines: from one character of a field to another one. LineKey says how fields and characters are
+/// counted.
 struct KeyDef {
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
