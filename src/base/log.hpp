@@ -1,7 +1,7 @@
-// Writes log lines to standard error and to a log file, and the status line that shows progress. Start at InitLog.
-// Log lines and the status line share one lock: a log line erases the status line, and the status line is drawn again
-// below the log line. In the JSON format each line is an object; the manual page lists the events and their fields.
-// Only InitLog throws. Before InitLog is called, warnings and errors go to standard error as text.
+// Writes log lines to standard error and to a log file, and the status line that shows progress on a terminal. Log
+// lines and the status line share one lock: a log line erases the status line, and the status line is drawn again below
+// the log line. In the JSON format each line is an object; the manual page lists the events and their fields. Only
+// InitLog throws. Before InitLog is called, warnings and errors go to standard error as text. Start at InitLog.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ using LogFields = std::vector<LogField>;
 void InitLog(const std::string& level, const std::string& file, LogFormat format = LogFormat::kText);
 LogFormat CurrentLogFormat() noexcept;
 
-/// Each of these functions logs `message` as one line, escaped by EscapeName(). A name that is already escaped does not
-/// change. In the JSON format the line is an event `note`.
+/// Each of these functions logs `message` as one line, escaped by EscapeName(). A name in `message` that is already
+/// escaped does not change. In the JSON format, the line is an event `note`.
 void LogDebug(const std::string& message) noexcept;
 void LogInfo(const std::string& message) noexcept;
 void LogWarn(const std::string& message) noexcept;
 void LogError(const std::string& message) noexcept;
-/// Logs `message`. If memory for the log line is refused, writes the message directly to standard error.
+/// Logs `message`. If the system refuses memory for the log line, writes the message directly to standard error.
 void LogError(const char* message) noexcept;
 /// Logs `message` in the text format. Does nothing in the JSON format, where the caller logs an event by Log() instead.
-/// Returns false if memory was refused.
+/// Returns false if the system refused memory.
 bool LogText(LogLevel level, const std::string& message) noexcept;
-/// While this object exists, no thread logs anything. Used for trial work that is not part of the job.
+/// While this object exists, no thread logs anything. Used while a sample of the input is sorted to estimate times.
 class QuietLog {
  public:
   QuietLog() noexcept;
@@ -48,9 +48,10 @@ class QuietLog {
   QuietLog& operator=(const QuietLog&) = delete;
 };
 
-/// Logs an event in the JSON format, and does nothing in the text format. Returns false if memory was refused.
+/// Logs an event in the JSON format, and does nothing in the text format. Returns false if the system refused memory.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints a warning of --debug to standard error, at every log level. A text line begins with "gpusort: ".
+/// Prints a warning of --debug to standard error, at every log level. In the text format, the line begins with
+/// "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
@@ -58,11 +59,12 @@ std::string SignalName(int signal);
 /// `message` is null. `signal` is the signal that ends the process, or 0. Signal handlers may call this.
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
-/// Returns how many characters a status line may have: the width of the terminal minus 1, or 79 if the width is
+/// Returns how many characters the status line may have: the width of the terminal minus 1, or 79 if the width is
 /// unknown.
 std::size_t StatusColumns() noexcept;
-/// Replaces the status line by the first StatusColumns() characters of `line`, which must be printable ASCII. Does
-/// nothing while the terminal accepts no output, for example after Ctrl-S: the job must not wait for the terminal.
+/// Replaces the status line on the terminal by the first StatusColumns() characters of `line`, which must be printable
+/// ASCII. Does nothing while the terminal accepts no output, for example after Ctrl-S, because the job must not wait
+/// for the terminal.
 void ShowStatusLine(const std::string& line) noexcept;
 void ClearStatusLine() noexcept;
 /// Prints `line`, or in the JSON format the event `progress` with `fields`. Does nothing if printing would block.

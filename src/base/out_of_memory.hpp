@@ -1,11 +1,11 @@
 // Ends the process with a message if std::bad_alloc is thrown where `main` cannot catch it: in a destructor, or while
-// another std::bad_alloc is handled. (The destructor of nlohmann's JSON allocates memory.)
+// another std::bad_alloc is handled. For example, the destructor of a JSON value (nlohmann) allocates memory.
 #pragma once
 
 namespace gpusort {
 
-/// Installs a handler that runs if std::bad_alloc ends the process. It allocates no memory, prints `front` and `text`,
-/// and ends the process with `exit_code`. The strings must be literals. Call this once.
+/// Installs a handler that runs if std::bad_alloc ends the process. The handler allocates no memory, prints `front` and
+/// `text`, and ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
 /// Replaces the `text` that the handler prints by another literal, for example when the output is complete.
 void SetOutOfMemoryText(const char* text) noexcept;

@@ -1,4 +1,4 @@
-// Opens and checks folders that several processes of one user share: those of --resume-dir and of tasks. Refuses
+// Opens and checks folders that several processes of one user share: those of --resume-dir and of gpusort_task. Refuses
 // folders and files in which another user can write, and does not follow links. Start at OpenOwnFolder.
 #pragma once
 
@@ -16,8 +16,8 @@ std::string WithoutSlashes(std::string path);
 /// user or is writable by others. The message of the error begins with `name` and the path.
 detail::Fd OpenOwnFolder(const std::string& name, const std::string& path);
 
-/// Throws Error(kUsage) if `path` exists and is not a regular file of this user, for example a link that another user
-/// planted. Unless `others_may_write` is true, also throws if the file is writable by others.
+/// Throws Error(kUsage) if `path` exists and is not a regular file of this user, for example if it is a link that
+/// another user has made. Unless `others_may_write` is true, also throws if other users can write to the file.
 void RequireOwnFile(const std::string& path, bool others_may_write = false);
 
 }  // namespace gpusort

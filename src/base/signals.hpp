@@ -1,11 +1,13 @@
-// Handles the signals that end a process, and SIGUSR1. Start at HandleSignals.
-// The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...) sets the CancelFlag, which asks the job to stop. If
-// the job has not ended 0.35 s later, for example because a system call hangs, the process ends by that signal. A
-// second signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. Temporary files have no names, so they
-// vanish with the process; an unfinished output that has a name is removed here. A job with --resume-dir has more time
-// and ends with exit code 75. SIGUSR1 stops a job with --resume-dir; any other job then prints a line of progress. Only
-// the main thread receives these signals (kernels/thread.hpp), and it blocks them while it renames the output. A job on
-// a GPU takes up to 1 s to end, because the driver has to release the device.
+// Handles the signals that end a process, and SIGUSR1. The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...)
+// sets the CancelFlag, which asks the job to stop. If the job has not ended 0.35 s later, for example because a system
+// call hangs, the process ends by that signal. A second signal or a fault (SIGSEGV, SIGABRT...) ends the process at
+// once. Temporary files have no names, so they vanish with the process; an unfinished output that has a name is removed
+// here.
+//
+// A job with --resume-dir has more time and ends with exit code 75. SIGUSR1 stops a job with --resume-dir; any other
+// job then prints a line of progress. Only the main thread receives these signals (kernels/thread.hpp), and it blocks
+// them while it renames the output. A job on a GPU takes up to 1 s to end, because the driver has to release the
+// device. Start at HandleSignals.
 #pragma once
 
 #include <vector>
@@ -14,32 +16,34 @@
 
 namespace gpusort {
 
-/// Returns the signals that a process can catch and that would otherwise end it, without faults (kFaultSignals).
+/// Returns the signals that a process can catch and that would otherwise end it. Signals of faults (kFaultSignals),
+/// such as SIGSEGV, are not among them.
 std::vector<int> EndingSignals();
 /// Blocks SIGUSR1, which would end a process that has no handler yet. ReleaseUserSignal() unblocks it. May be called
 /// before the constructors of global objects have run.
 void HoldUserSignal();
-/// Unblocks SIGUSR1, so that a pending SIGUSR1 is delivered. Does nothing if HoldUserSignal was not called, or if
+/// Unblocks SIGUSR1, so that a pending SIGUSR1 is delivered. Does nothing if HoldUserSignal() was not called, or if
 /// SIGUSR1 was blocked already when the process started.
 void ReleaseUserSignal();
-/// Installs all signal handlers. They set `cancel`. SIGPIPE and SIGXFSZ are ignored; system calls then return an error.
-/// Returns true if SIGPIPE was ignored already when the process started. Call this once, before any other thread
+/// Installs all signal handlers, which set `cancel`. SIGPIPE and SIGXFSZ are ignored; system calls then return an
+/// error. Returns true if SIGPIPE was ignored already when the process started. Call this once, before any other thread
 /// starts.
 bool HandleSignals(CancelFlag& cancel);
 /// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// Call this if a later process can continue the job. After a signal, the job then has 9 s to stop, and the process
-/// ends with exit code 75.
+/// Gives the job more time to stop after a signal: 9 s. The process then ends with exit code 75. Call this if a later
+/// process can continue the job.
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();
-/// Returns how many SIGUSR1 signals arrived. The handler only counts them, because it cannot format a line of progress.
+/// Returns how many SIGUSR1 signals have arrived. The signal handler only counts them, because it cannot format a line
+/// of progress.
 unsigned ReportsAsked();
-/// If a standard stream is closed, opens /dev/null in its place. Otherwise a data file would get the number of the
-/// stream, and messages would be written into the file. Bit i of the result is set if descriptor i was closed. Call
+/// Opens /dev/null in place of each standard stream that is closed. Otherwise a data file would get the number of the
+/// stream, and messages would be written into the data. Bit i of the result is set if descriptor i was closed. Call
 /// this before opening files.
 unsigned OpenStandardStreams();
-/// Ends the process by `signal`.
+/// Ends the process by `signal`, so that its parent sees this signal as the cause.
 [[noreturn]] void EndBySignal(int signal);
 
 }  // namespace gpusort

@@ -30,7 +30,7 @@ struct Size {
 std::optional<std::uint64_t> ParseDigits(std::string_view text);
 
 /// Parses a size such as 4096, 64K, 1.5g, 2GiB or 50%. Units are powers of 1024. `bare_unit` is the unit, in bytes, of
-/// a number without a unit. Throws Error(kUsage) that quotes `text`.
+/// a number without a unit. Throws Error(kUsage) with a message that quotes `text`.
 Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 
 /// Returns `text` as one line for a message or a log. Control characters, line separators, marks of text direction, and
@@ -43,24 +43,24 @@ std::string EncodeName(std::string_view text);
 /// `most` bytes and "..." in quotes.
 std::string InQuotes(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// Returns a text such as "512 B", "1.5 KiB" or "8.0 GiB".
+/// Returns a text for people such as "512 B", "1.5 KiB" or "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
 /// Returns a size as options such as --memory accept it, rounded up: "15.4M".
 std::string SizeArgument(std::uint64_t bytes);
 /// Returns the number as 16 hexadecimal digits.
 std::string Hex(std::uint64_t number);
-/// Returns two hexadecimal digits for each byte.
+/// Returns the bytes as text, two hexadecimal digits for each byte.
 std::string HexOf(std::span<const std::byte> bytes);
 /// Returns the bytes from which HexOf() made `text`, or std::nullopt if `text` is not a result of HexOf().
 std::optional<std::vector<std::byte>> BytesOfHex(std::string_view text);
-/// Returns the current time in UTC. `format` is a format of strftime.
+/// Returns the current time in UTC as text. `format` is a format of strftime().
 std::string UtcText(const char* format);
 inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-/// Returns a text such as "1 run" or "2 runs".
+/// Returns `count` and `noun`, in the plural if necessary: "1 run", "2 runs".
 std::string Counted(std::uint64_t count, std::string_view noun);
 /// Returns a line of a table: `name` in a column of 20 characters, then `value`.
 std::string TableRow(std::string_view name, std::string_view value);
-/// Returns a text such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
+/// Returns a text for people such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
 std::string FormatDuration(double seconds);
 
 }  // namespace gpusort

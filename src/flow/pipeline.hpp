@@ -1,7 +1,7 @@
-// The threads of a job, and the queues and pools of buffers between them. Start at Pipeline. A Pipeline starts threads;
-// if one of them fails, it keeps the first error and stops all threads. A waiting thread looks at the stop flag now and
-// then, so that no thread lives on after a failure or a signal. BoundedQueue and OrderedQueue pass work from thread to
-// thread. BlockPool lends buffers, and WorkerPool runs short I/O tasks.
+// The threads of a job, and the queues and pools of buffers between them. A Pipeline starts threads; if one of them
+// fails, it keeps the first error and stops all threads. A waiting thread looks at the stop flag now and then, so that
+// no thread lives on after a failure or a signal. BoundedQueue and OrderedQueue pass work from thread to thread.
+// BlockPool lends buffers, and WorkerPool runs short I/O tasks. Start at Pipeline.
 #pragma once
 
 #include <fmt/core.h>
@@ -43,7 +43,8 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { StopAndJoin(); }
 
-  /// Ends the threads of a pipeline at the end of a scope. Declare a Guard after all objects that the threads use.
+  /// Ends the threads of a pipeline at the end of a scope. Declare a Guard after all objects that the threads use, so
+  /// that it is destroyed before these objects.
   class Guard {
    public:
     explicit Guard(Pipeline& pipeline) : pipeline_(pipeline) {}
@@ -55,9 +56,9 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts the other threads
-  /// later, so that every kind of work has one thread before any has two. Throws Error(kOutOfMemory) if the system
-  /// refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
+  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts `count` - 1 more such
+  /// threads later, so that every kind of work has one thread before any kind has two. Throws Error(kOutOfMemory) if
+  /// the system refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {
@@ -72,7 +73,7 @@ class Pipeline {
   }
 
   /// Starts the threads that Start() has left for later. If the system refuses a thread, logs a warning and starts no
-  /// more.
+  /// further thread.
   void StartRest() {
     for (Rest& rest : rest_) {
       const std::string refused = TryStart(std::move(rest.body), rest.role);
@@ -83,15 +84,15 @@ class Pipeline {
     rest_.clear();
   }
 
-  /// Stores `error` and stops all threads. Only the first error is stored, because the stop may cause further errors.
+  /// Stores `error` and stops all threads. Only the first error is stored, because stopping may cause further errors.
   void Fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
     stop_ = true;
   }
 
-  /// Runs `action`. If it throws, calls Fail() with the exception before objects that `action` has captured are
-  /// destroyed, and throws the exception again.
+  /// Runs `action`. If it throws, stores the exception by Fail() and throws it again. Fail() is called before the
+  /// objects that `action` has captured are destroyed.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -118,7 +119,8 @@ class Pipeline {
     if (stopped()) throw Error(ErrorCode::kCancelled, "stopped");
   }
 
-  /// Waits until all threads end. Throws the first error of a thread, and Error(kCancelled) after a cancel request.
+  /// Waits until all threads end. Throws the first error of a thread. Throws Error(kCancelled) if the job was
+  /// cancelled.
   void Join() {
     StartRest();
     threads_.clear();
@@ -165,7 +167,7 @@ class Pipeline {
 };
 
 /// A first-in first-out queue between threads. Push() waits while the queue holds `capacity` items. Pop() waits for an
-/// item. After Finish(), Pop() returns std::nullopt when the queue is empty.
+/// item. Finish() means that no item follows: then Pop() returns std::nullopt as soon as the queue is empty.
 template <typename T>
 class BoundedQueue {
  public:
@@ -181,7 +183,8 @@ class BoundedQueue {
   std::optional<T> Pop() {
     return Pop([](const T&) { return true; });
   }
-  /// Removes and returns the first item for which `suits` returns true. If there is none, takes the first item.
+  /// Waits for an item. Then removes and returns the first item for which `suits` returns true. If there is none, takes
+  /// the first item of the queue.
   template <typename Suits>
   std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);
@@ -216,7 +219,7 @@ class BoundedQueue {
 };
 
 /// A queue that takes items with the numbers 0, 1, 2... in any order and returns them in the order of their numbers.
-/// Push() never waits, so the code that numbers the items must limit how many exist at a time.
+/// Push() never waits, so the code that numbers the items must limit how many items exist at a time.
 template <typename T>
 class OrderedQueue {
  public:
@@ -228,15 +231,15 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// Call this when all items are numbered: the last one has the number `end` - 1.
+  /// Tells the queue that the last item has the number `end` - 1. Call this when all items have their numbers.
   void Finish(std::uint64_t end) {
     const std::lock_guard lock(mutex_);
     end_ = end;
     changed_.notify_all();
   }
 
-  /// Waits for the item with the next number. Returns std::nullopt after the last one. `waiter` is the pipeline of the
-  /// calling thread. Without an argument, it is the pipeline of the threads that push.
+  /// Waits for the item with the next number and returns it. Returns std::nullopt after the last one. `waiter` is the
+  /// pipeline of the calling thread. Without an argument, it is the pipeline of the threads that push.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -261,8 +264,8 @@ class OrderedQueue {
   std::uint64_t end_ = ~std::uint64_t{0};
 };
 
-/// A page-aligned buffer in host memory. A backend can pin it, which makes transfers to the GPU faster. The backend
-/// must outlive the buffer.
+/// A page-aligned buffer in host memory. It can be pinned (fixed in RAM) for a GPU, which makes transfers to the GPU
+/// faster. The backend of that GPU must outlive the buffer.
 class PinnedBuffer {
  public:
   PinnedBuffer(HostMemory& memory, std::uint64_t bytes) : buffer_(memory, bytes) {}
@@ -273,7 +276,8 @@ class PinnedBuffer {
   std::byte* data() const { return buffer_.data(); }
   std::uint64_t size() const { return buffer_.size(); }
 
-  /// Pins the buffer for `backend`, until Unpin(), the destruction of the buffer, or a Pin() for another backend.
+  /// Pins the buffer (fixes it in RAM) for transfers to the GPUs of `backend`. It stays pinned until Unpin(), the
+  /// destruction of the buffer, or a Pin() for another backend.
   void Pin(Backend& backend) {
     if (pinned_by_ == &backend || buffer_.size() == 0) return;
     Unpin();
@@ -293,7 +297,7 @@ class PinnedBuffer {
 /// callback of OnReturn() takes. This includes destruction by an exception.
 class BlockPool {
  public:
-  /// A buffer of a BlockPool. The destructor of a Block gives the buffer back to the pool.
+  /// A buffer that a BlockPool lends. The destructor of a Block gives the buffer back to the pool.
   class Block {
    public:
     Block() = default;
@@ -319,8 +323,8 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Divides a part of `memory` into buffers, of which the first is buffer number `first` of `memory`. No other code
-  /// may use this part while the pool exists.
+  /// Divides a part of `memory` into buffers. If all of `memory` is divided into buffers of this size, the part begins
+  /// at buffer number `first`. No other code may use this part while the pool exists.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks,
             std::uint64_t first = 0)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {
@@ -334,14 +338,14 @@ class BlockPool {
 
   const std::shared_ptr<PinnedBuffer>& memory() const { return memory_; }
 
-  /// Waits for a free buffer. `pipeline` is the pipeline of the calling thread.
+  /// Waits for a free buffer and returns it. `pipeline` is the pipeline of the calling thread.
   Block Acquire(const Pipeline& pipeline) {
     std::unique_lock lock(mutex_);
     pipeline.Wait(lock, returned_, [&] { return !free_.empty(); });
     return Take();
   }
 
-  /// Returns an empty Block if no buffer is free, instead of waiting for one.
+  /// Returns a free buffer, or an empty Block if no buffer is free. Does not wait.
   Block TryAcquire() {
     const std::lock_guard lock(mutex_);
     return free_.empty() ? Block() : Take();
@@ -351,7 +355,8 @@ class BlockPool {
     const std::lock_guard lock(mutex_);
     return free_.size();
   }
-  /// Sets a function that is called each time after a buffer has come back. It is called without the lock of the pool.
+  /// Sets a function that is called each time after a buffer has come back. The pool does not hold its lock during the
+  /// call.
   void OnReturn(std::function<void()> callback) { on_return_ = std::move(callback); }
   std::uint64_t block_bytes() const { return block_bytes_; }
   std::uint64_t blocks() const { return blocks_; }
@@ -411,8 +416,9 @@ class WorkerPool {
   void Finish() { tasks_.Finish(); }
   std::size_t waiting() const { return tasks_.size(); }
 
-  /// Runs task(0) ... task(count - 1) on the workers and waits for all tasks. Throws if the pipeline is stopped. When
-  /// this function returns or throws, no task runs or will start, so the objects that tasks use may be destroyed.
+  /// Runs task(0) ... task(count - 1) on the threads of the pool. Waits for all tasks. Throws if the pipeline is
+  /// stopped. When this function returns or throws, no task runs or will start, so the objects that tasks use may be
+  /// destroyed.
   void ForEach(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
     const auto group = std::make_shared<Group>();
     group->left = count;

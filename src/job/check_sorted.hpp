@@ -18,8 +18,8 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 /// std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs contain a header but no record. The user may not know then that the first lines count as
-/// a header.
+/// Returns true if the inputs begin with a header. Used if there are no records: the user may not know that the first
+/// lines count as a header.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";

@@ -1,6 +1,5 @@
-// The fast path for small inputs of lines. The inputs are read completely, sorted in memory by one CPU thread, and
-// written. This avoids the threads and buffers of the main path, whose creation takes milliseconds. Start at
-// InputFront.
+// The fast path for small inputs of lines. The inputs are read completely, sorted in memory on the CPU, and written.
+// This avoids most threads and buffers of the main path, whose creation takes milliseconds. Start at InputFront.
 #pragma once
 
 #include <cstdint>

@@ -52,9 +52,9 @@ class JobSurvival {
   /// attempt when all runs are made. Runs with sort keys cannot be stored one by one before that, because it is not
   /// known which part of the input each contains.
   void KeepRuns(Sorting& sorting);
-  /// Deletes the stored runs after a wrong result. Otherwise the same command would merge them again and fail again.
+  /// Forgets the stored runs after a wrong result. Otherwise the same command would merge them again and fail again.
   void GiveUpRuns(const Sorting& sorting);
-  /// Deletes the part of the output that was written, because it is damaged.
+  /// Forgets the part of the output that was written, because it is damaged.
   void GiveUpOutput(const Sorting& sorting, Output& output);
   /// Writes to the journal (the log of the finished work) that the output file will now get its final name. If the
   /// process is killed then, a later process can finish the job. `records` is the number of records in the output.

@@ -1,4 +1,5 @@
-// The facts from which a plan is made, about the options, the inputs and the machine. Plain data. Start at PlanFacts.
+// The facts from which the plan of a sort is made: about the options, the inputs and the machine. Plain data. Start at
+// PlanFacts.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace gpusort {
 
-/// The settings of the command line that decide about the plan. The planner chooses every size that is 0 here.
+/// The settings of the command line on which the plan of a sort depends. The planner chooses every size that is 0 here.
 struct Asked {
   std::uint64_t limit = 0;        ///< the limit on all host memory in bytes
-  std::uint64_t batch_bytes = 0;  ///< size of a batch
+  std::uint64_t batch_bytes = 0;  ///< size of a batch, which is the records that are sorted together
   std::uint64_t block_bytes = 0;  ///< size of a block in temp files
-  std::uint64_t fan_in = 0;       ///< maximum number of runs in one merge
+  std::uint64_t fan_in = 0;       ///< maximum number of sorted runs in one merge
   std::uint64_t max_record = 0;   ///< size of the longest line
   bool grows = false;             ///< lines longer than `max_record` are accepted, and take more memory than planned
   bool checks = false;  ///< the job is --check, which only reads; it needs buffers for reading and no further plan
@@ -34,7 +35,7 @@ struct Asked {
   friend bool operator==(const Asked&, const Asked&) = default;
 };
 
-/// When sort keys are computed and stored before the records.
+/// When a sort key is computed for each record and stored before it.
 enum class KeysWhen {
   kNever,
   kInSmallJobs,  ///< keys only save time, so they are made if the input and the keys fit into memory
@@ -46,32 +47,34 @@ enum class KeysWhen {
 struct KeyCost {
   std::uint64_t fixed = 0, per_byte = 0;
 
-  /// Returns an upper bound of the bytes that keys add to a record of `bytes` bytes.
+  /// Returns the most bytes that the sort key can add to a record of `bytes` bytes.
   std::uint64_t Most(std::uint64_t bytes) const { return fixed + per_byte * bytes; }
   friend bool operator==(const KeyCost&, const KeyCost&) = default;
 };
 
-/// Facts about the inputs.
+/// Facts about the inputs of a sort.
 struct InputFacts {
-  RecordLayout plain;  ///< layout of the records without keys
-  RecordLayout keyed;  ///< layout of the records with keys; not set if `keys` is kNever
+  RecordLayout plain;  ///< layout of the records without sort keys
+  RecordLayout keyed;  ///< layout of the records with sort keys before them; not set if `keys` is kNever
   KeysWhen keys = KeysWhen::kNever;
-  KeyCost key_cost;                   ///< the bytes that keys add to records
-  std::uint64_t bytes = 0;            ///< size of all records with their keys
-  std::uint64_t expected = 0;         ///< estimated size of all records without keys, also known for streams
-  bool known = true;                  ///< `bytes` is exact or a good estimate; false for a stream
-  bool rereadable = true;             ///< all inputs are regular files, which can be read at any offset and again
-  bool direct = false;  ///< most bytes come from a disk, past the page cache
-  std::vector<std::uint64_t> sorted;  ///< size of each input, if the inputs are merged as runs (-m); otherwise empty
-  std::uint64_t header_bytes = 0;     ///< size of the header that was read
-  std::vector<Codec> codecs;          ///< the codecs of the inputs, each once
+  KeyCost key_cost;            ///< the bytes that sort keys add to records
+  std::uint64_t bytes = 0;     ///< size of all records with their sort keys
+  std::uint64_t expected = 0;  ///< estimated size of all records without sort keys, also known for streams
+  bool known = true;           ///< `bytes` is exact or a good estimate; false for a stream
+  bool rereadable = true;      ///< all inputs are regular files, which can be read at any offset and again
+  bool direct = false;         ///< most bytes come from a disk, without the page cache
+  /// size of each input, if the inputs are merged without being sorted (-m); otherwise empty
+  std::vector<std::uint64_t> sorted;
+  std::uint64_t header_bytes = 0;  ///< size of the header that was read
+  std::vector<Codec> codecs;       ///< the codecs of the inputs, each once
 
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };
 
-/// Facts about sorted runs in temp files, written by an earlier attempt of this process or by an earlier process.
+/// Facts about sorted runs (sorted parts of the data) in temp files. An earlier attempt of this process, which has
+/// failed, or an earlier process has written them.
 struct EarlierFacts {
-  bool spilled = false;           ///< temp files may contain runs of an earlier attempt
+  bool spilled = false;           ///< temp files may contain runs of an earlier attempt, which has failed
   bool compressed = false;        ///< temp files of an earlier process may be compressed
   std::uint64_t block_bytes = 0;  ///< size of the blocks of these runs; 0: there are no earlier runs
   std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
@@ -80,7 +83,7 @@ struct EarlierFacts {
   friend bool operator==(const EarlierFacts&, const EarlierFacts&) = default;
 };
 
-/// Facts about the machine.
+/// Facts about the machine on which a sort runs.
 struct MachineFacts {
   unsigned threads = 1;             ///< maximum number of threads; with little memory, a plan uses fewer threads
   unsigned cores = 1u << 16;        ///< maximum number of threads that make keys
@@ -92,16 +95,18 @@ struct MachineFacts {
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;
 };
 
-/// How much memory a lane (a worker that sorts or merges), a run and a block need.
+/// How much memory the parts of a sort need: a lane (a worker that sorts or merges), and the descriptions of sorted
+/// runs and of their blocks.
 struct StageCosts {
-  /// GPU memory that a lane takes, in bytes, for each slot size that LaneSlots() returns. A slot is the memory for one
-  /// batch. Empty until a GPU is open.
+  /// The GPU memory that a lane (a worker that sorts or merges) takes, in bytes. The key is the size of a slot, the
+  /// memory for the records that are sorted together. Has each size that LaneSlots() returns. Empty until a GPU is
+  /// open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
   std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
   std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
 
-  /// Returns how many bytes of GPU memory a lane takes with slots of `slot_bytes` bytes. If gpu_lanes lacks this size,
-  /// returns the value for the next larger size, or `slot_bytes` if there is none.
+  /// Returns how many bytes of GPU memory a lane (a worker that sorts or merges) takes with slots of `slot_bytes`
+  /// bytes. If gpu_lanes lacks this size, returns the value for the next larger size, or `slot_bytes` if there is none.
   std::uint64_t GpuLane(std::uint64_t slot_bytes) const {
     const auto found = gpu_lanes.lower_bound(slot_bytes);
     return found == gpu_lanes.end() ? slot_bytes : found->second;
@@ -109,7 +114,7 @@ struct StageCosts {
   friend bool operator==(const StageCosts&, const StageCosts&) = default;
 };
 
-/// All facts from which a plan is made.
+/// All facts from which the plan of a sort is made.
 struct PlanFacts {
   Asked asked;
   InputFacts input;
@@ -119,12 +124,13 @@ struct PlanFacts {
 
   /// Returns true if the inputs are merged without being sorted first (-m).
   bool merges() const { return !input.sorted.empty(); }
-  /// Returns the size of blocks in temp files if earlier runs or an option decide it, or 0 if the planner may choose.
+  /// Returns the size of blocks in temp files in bytes, if earlier temp files or an option decide it. Returns 0 if the
+  /// planner may choose the size.
   std::uint64_t block_bytes() const { return earlier.block_bytes != 0 ? earlier.block_bytes : asked.block_bytes; }
   friend bool operator==(const PlanFacts&, const PlanFacts&) = default;
 };
 
-/// Returns a line with name=value for every fact that differs from its default.
+/// Returns a line for people with name=value for every fact that differs from its default.
 std::string Describe(const PlanFacts& facts);
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// The first step of planning: divides the memory among codecs, headers, reports, keys and the plan's buffers.
+// The first step of planning a sort: divides the memory among codecs, headers, reports, sort keys and the buffers of
+// the plan.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +14,35 @@ namespace planning {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 }
 
-/// The sizes of the stage that makes sort keys. It has `threads` threads, and the reader passes pieces of `piece_bytes`
-/// bytes to them.
+/// The sizes of the stage that makes sort keys. It has `threads` threads. The reader passes the input to them in pieces
+/// of `piece_bytes` bytes.
 struct KeyShape {
-  unsigned threads = 0;  ///< 0: records get no keys
+  unsigned threads = 0;  ///< 0: records get no sort keys
   std::uint64_t piece_bytes = 0;
 
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Returns how many bytes of memory the whole stage takes, if no line becomes more than four times as long by its
-  /// keys.
+  /// Returns how many bytes of memory the stage that makes sort keys takes. Assumes that no line becomes more than four
+  /// times as long by its key.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses sizes so that the stage that makes sort keys takes about an eighth of `memory` bytes.
+/// Chooses the sizes of the stage that makes sort keys, so that it takes about an eighth of `memory` bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {
   std::uint64_t memory = 0;  ///< bytes for the buffers that MakeRing and MakePlan plan
-  std::uint64_t beside = 0;  ///< bytes for all else: codecs, headers, reports and keys
+  std::uint64_t beside = 0;  ///< bytes for all else: codecs, headers, reports and sort keys
   unsigned threads = 1;      ///< number of threads that MakeRing and MakePlan may use
-  RecordLayout layout;       ///< layout of the records in sorted runs, with or without keys
+  RecordLayout layout;       ///< layout of the records in sorted runs, with or without sort keys before them
   KeyShape keys;
   unsigned encoder_threads = 1;  ///< number of threads that compress the output
-  /// Memory for compressing one block of a temp file; 0: temp files are not compressed.
+  /// How many bytes of memory it takes to compress one block of a temp file. 0: temp files are not compressed.
   std::uint64_t temp_place_bytes = 0;
 };
 
-/// Divides the memory among the parts of a job. Uses fewer threads than `facts` allow if the memory is not enough for
-/// more.
+/// Divides the memory limit of a job among its parts, such as codecs, sort keys and buffers. Uses fewer threads than
+/// `facts` allow if the memory is not enough for more.
 MemoryShares ShareMemory(const PlanFacts& facts);
 
 /// Returns true if records get sort keys, in a job with a memory limit of `limit` bytes. Depends on the members keys,

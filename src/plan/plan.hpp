@@ -1,4 +1,5 @@
-// The plan of a sort: all decisions about buffers, places of runs, merges and I/O. Plain data that MakePlan returns.
+// The plan of a sort: all decisions about buffers, places of sorted runs, merges, and reading and writing. Plain data
+// that MakePlan returns.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +7,12 @@
 
 namespace gpusort {
 
-/// The size of the longest line that any plan accepts, in bytes. Offsets in a batch have 32 bits, and 64 MiB are kept
-/// for other lines.
+/// The size of the longest line that any plan accepts, in bytes. Offsets in the records that are sorted together have
+/// 32 bits, and 64 MiB are kept for other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
-/// The ring of buffers between the threads that read and the lanes, which sort. Reading starts before the GPU is ready.
+/// The ring: a fixed set of buffers (blocks) that the reading threads fill, and that the sorting threads empty. Reading
+/// starts before the GPU is ready.
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   std::uint64_t piece_bytes = 0;  ///< number of bytes, in whole records, that are read into a block at once
@@ -18,15 +20,15 @@ struct Ring {
   bool grows = false;             ///< on the CPU, lines longer than max_record are accepted, up to kMostLine bytes
   unsigned threads = 1;           ///< number of threads that read
   /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into such a buffer, and
-  /// copies the bytes to a block from there. 0: threads read into the blocks directly.
+  /// copies the bytes to a block of the ring from there. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
-  /// The number of places of the input that are read at the same time. Each has an equal part of the blocks and
-  /// threads.
+  /// The number of places in the input at which reading goes on at the same time, for several GPUs. Each place has an
+  /// equal share of the buffers and of the threads.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
-  /// Returns the ring of one of the places.
+  /// Returns the buffers and threads for one of the places in the input at which reading goes on.
   Ring Part() const {
     Ring part = *this;
     part.blocks /= parts;
@@ -39,29 +41,31 @@ struct Ring {
 
 struct Plan {
   bool gpu = false;
-  unsigned gpus = 1;                ///< number of GPUs; each has the same numbers of slots and lanes
+  unsigned gpus = 1;  ///< number of GPUs; each has the same numbers of slots (see slot_bytes) and of lanes (workers)
   std::uint64_t memory = 0;         ///< limit on host memory in bytes
   std::uint64_t device_memory = 0;  ///< limit on the memory of each GPU in bytes
-  // Phase 1: making sorted runs.
+  // The following members are about the first phase of a sort: making sorted runs.
   Ring ring;
-  std::uint64_t slot_bytes = 0;  ///< size of a slot: GPU or host memory for one batch of whole records
-  /// Size at which a batch is complete; a slot is larger than this if a line may be longer.
+  /// size of a slot: GPU or host memory for the records that are sorted together (a batch)
+  std::uint64_t slot_bytes = 0;
+  /// The size in bytes at which no more records are added to a batch, the records that are sorted together. If the last
+  /// line of a batch may be longer than usual, a slot is larger than this.
   std::uint64_t batch_bytes = 0;
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of sorted runs that stay in slots until they are merged
   std::uint64_t resident_each = 0;    ///< maximum number of sorted runs that stay in the slots of each GPU
-  std::uint64_t host_tier_bytes = 0;  ///< bytes of host memory for runs that do not fit into GPU memory
+  std::uint64_t host_tier_bytes = 0;  ///< bytes of host memory for sorted runs that do not fit into GPU memory
   std::uint64_t runs = 0;             ///< expected number of runs; 0 if unknown
   bool merges_only = false;           ///< the runs are the inputs, which are sorted already (-m)
   bool spills = false;                ///< some sorted or merged runs are written to temp files
-  // Temp files, and phase 2: merging runs.
+  // The following members are about temp files, and about the second phase of a sort: merging runs.
   std::uint64_t block_bytes = 0;   ///< size of a block in temp files, with its header
   std::uint64_t spill_blocks = 0;  ///< number of buffers for writing blocks to temp files
   unsigned temp_places = 0;        ///< number of blocks that are compressed or expanded at a time; 0: no compression
   unsigned io_threads = 1;
   std::uint64_t fan_in = 0;  ///< maximum number of runs that one merge reads from blocks
   std::uint32_t levels = 1;
-  std::uint64_t window_bytes = 0;  ///< size of a window, in which merged whole records wait to be written
+  std::uint64_t window_bytes = 0;  ///< size of a window, the buffer for some merged records that wait to be written
   std::uint32_t windows = 3;       ///< number of output buffers, each for one window
   bool windows_in_ring = false;    ///< the output buffers use the memory of `ring`
   std::uint32_t merge_lanes = 1;
@@ -71,8 +75,8 @@ struct Plan {
   std::uint64_t level_bytes = 0;  ///< number of bytes that are written by all merges before the last merge
   std::uint64_t index_bytes = 0;  ///< memory for the lists of runs and of their blocks
 
-  /// Returns how many runs one merge may read if each buffer for reading needs `buffer_bytes` bytes. A buffer is larger
-  /// than a block if lines are longer than a block.
+  /// Returns how many sorted runs one merge may read if each buffer for reading has `buffer_bytes` bytes. If lines are
+  /// longer than a block, a buffer is larger than a block, and fewer runs can be read.
   std::uint64_t FanIn(std::uint64_t buffer_bytes) const {
     if (buffer_bytes <= block_bytes) return fan_in;
     return std::min(fan_in, std::max<std::uint64_t>(2, merge_blocks * block_bytes / (2 * buffer_bytes)));
@@ -80,8 +84,8 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// How many bytes the lists of runs and of their blocks may take in addition to the memory limit. Only huge inputs need
-/// more.
+/// How many bytes the lists of sorted runs and of their blocks may take in addition to the memory limit. Only huge
+/// inputs need more.
 inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 
 }  // namespace gpusort

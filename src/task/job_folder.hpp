@@ -1,12 +1,13 @@
-// The folder of a job that is done by many tasks, on one machine or on many. A file appears only when it is complete,
-// and a file that is written twice gets the same bytes.
+// The folder of a job that is done by many tasks (processes), on one machine or on many. Each task sorts a slice of the
+// input to a run, or merges a part of the output from all runs. A file appears only when it is complete, and a file
+// that is written twice gets the same bytes.
 //   job.json                  options, inputs and the number of slices, as the first task knows them
 //   scan-00003.json           the scan of slice 3 (TaskScan), if slices are scanned
 //   run-00003                 the sorted records of slice 3, after the header of the inputs and before their trailer
-//   run-00003.fences          some records of the run, for the cut
+//   run-00003.fences          some records of the run with their offsets, for a fast search in the run
 //   run-00003.json            the facts of both files; written last
-//   cut-64.begins             a row for each of 64 parts: the PartBegins of the part. The task that merges a part reads
-//                             its row and the next one, and opens only the runs that it needs
+//   cut-64.begins             a row for each of 64 parts: where the part begins in each run. The task that merges a
+//                             part reads its row and the next one, and opens only the runs that it needs
 //   cut-64.json               the records at which the parts begin; written last
 //   part-00007-of-00064.json  the facts of that part of the output
 // A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a wrong
@@ -33,25 +34,24 @@ namespace gpusort {
 
 class JobFolder {
  public:
-  /// Opens the folder `path`. Throws Error(kUsage) if it does not exist, or if other users can write to it.
+  /// Opens the folder `path` of a job. Throws Error(kUsage) if it does not exist, or if other users can write to it.
   JobFolder(FileSystem& files, std::string path);
 
-  /// Writes job.json, unless an earlier task has written it. Throws Error(kUsage) if the folder belongs to another job;
-  /// the message names the difference.
+  /// Writes job.json (options and inputs), unless an earlier task has written it. Throws Error(kUsage) if the folder
+  /// belongs to another job; the message names the difference.
   void Begin(const TaskJob& job);
   /// Returns a number that identifies the job: a checksum of its options, and of the names and sizes of its inputs.
   std::uint64_t Id();
   RunLabel LabelOf(std::uint64_t run);
 
-  // Each Read function returns the content of one file, and throws Error(kUsage) if the task that writes it has not
-  // finished. Each Find function returns std::nullopt in this case. Both throw Error(kIntegrity) if the file is
-  // damaged.
+  // Each Read function returns the content of one file, and throws Error(kUsage) if the task that writes this file has
+  // not finished. Each Find function returns std::nullopt instead. Both throw Error(kIntegrity) if the file is damaged.
   TaskJob ReadJob();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
-  /// Returns where part number `part` begins in each run. If `part` is the number of parts, returns where each run
-  /// ends.
+  /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
+  /// returns where each run ends.
   PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -60,9 +60,9 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Writes the files of a cut, which say where each part of the output begins in each run. Does nothing if another
-  /// process has written them. Calls `begins` for each part in order, and finally with the number of parts to get the
-  /// ends of the runs.
+  /// Writes the files that say where each part of the output begins in each sorted run (the cut). Does nothing if
+  /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts, to
+  /// get the ends of the runs.
   void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -75,8 +75,8 @@ class JobFolder {
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
-  /// Reads a JSON file, checks that it names itself and this job, and returns the result of `read`. Returns
-  /// std::nullopt if there is no such file.
+  /// Reads a JSON file, checks that it names itself and this job, and returns the result of the function `read`.
+  /// Returns std::nullopt if there is no such file.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>
@@ -88,13 +88,13 @@ class JobFolder {
   std::optional<std::uint64_t> id_;
 };
 
-/// Returns a name like "part-00007-of-00064".
+/// Returns the name of the file of one part of the output, such as "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
 /// Creates a file that only its owner can read. Throws Error(kUsage) if `path` is a link or another user's file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
-/// Writes `bytes` to `file`, waits until they are on the disk, and renames the file to its final name.
+/// Writes `bytes` to `file`, waits until they are on the disk, and gives the file its final name.
 void WriteWhole(std::unique_ptr<OutputFile> file, std::span<const std::byte> bytes);
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// The files that contain the parts of an output until ProveParts() has checked the whole output. Start at PartPlaces.
+// The files into which tasks (processes of one large sort) write the parts of the output. They are not the final output
+// until ProveParts() has checked all parts. Start at PartPlaces.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +17,33 @@ namespace gpusort {
 /// file is joined from files of the parts at the end, because the sizes of compressed parts are not known earlier.
 class PartPlaces {
  public:
-  /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if a single output cannot be replaced.
+  /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if it is a single file that cannot be replaced.
   PartPlaces(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut);
 
   /// Returns true if the output is a folder with a file for each part.
   bool apart() const { return !whole_; }
-  /// Returns true if the files of the parts are joined to a single compressed file when the output is proved.
+  /// Returns true if the parts are written to separate files, which ProveParts() joins to a single compressed file at
+  /// the end.
   bool joins() const { return whole_ && codec_ != Codec::kNone; }
-  /// Returns true if every part has a separate file.
+  /// Returns true if every part of the output has a separate file.
   bool own_files() const { return apart() || joins(); }
-  /// Returns the folder of the separate files, with '/' at the end.
+  /// Returns the folder that contains the separate files of the parts, with '/' at the end.
   std::string folder() const { return apart() ? output_ : hidden_ + "/"; }
   std::string PathOf(std::uint64_t part) const;
-  /// Returns the single output, or null if the output is a folder.
+  /// Returns the single output file, or null if the output is a folder.
   OutputFile* whole() const { return whole_.get(); }
-  /// Returns the name of the file or folder that holds unfinished output. It is hidden, and lies in the folder of the
-  /// output.
+  /// Returns the name of the file or folder that holds the unfinished output. It is hidden, and lies in the folder of
+  /// the output.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
-  /// Creates the file of a part, and the folder of the file. Only this user can open a hidden folder.
+  /// Creates the file of a part of the output, and the folder of this file. If the folder is hidden, only this user can
+  /// open it.
   std::unique_ptr<OutputFile> Create(std::uint64_t part) const;
-  /// Opens the hidden file that all parts share, and moves to offset `at` in bytes. Creates the file if it does not
-  /// exist.
+  /// Opens the hidden file into which all tasks write their parts, and moves to offset `at` in bytes. Creates the file
+  /// if it does not exist.
   detail::Fd OpenShared(std::uint64_t at) const;
-  /// Returns true if the files of the parts have already been joined. TaskPart of the first part then describes the
-  /// whole output.
+  /// Returns true if the separate files of the parts have already been joined to one file. The stored description of
+  /// the first part (TaskPart) then describes the whole output.
   bool IsJoined(JobFolder& folder) const;
   /// Returns true if the file at `path` is the file that `part` describes, and contains all bytes of the part.
   bool IsThere(const TaskPart& part, const std::string& path) const;
@@ -55,10 +58,10 @@ class PartPlaces {
   std::string hidden_;
 };
 
-/// Returns the time when the file was created, in ns, or 0 if the file system does not know it.
+/// Returns the time when the file was created, in ns since 1970-01-01, or 0 if the file system does not know it.
 std::uint64_t BirthOf(const std::string& path);
 
-/// Throws an Error "`path`: cannot `verb`" about the file of a part, with the reason from errno.
+/// Throws an Error "`path`: cannot `verb`" about the file of a part of the output. The reason comes from errno.
 [[noreturn]] void PartFailed(const std::string& path, const char* verb);
 
 }  // namespace gpusort

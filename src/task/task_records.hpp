@@ -1,4 +1,5 @@
-// Data that the tasks of one job write to files for each other, and its form in JSON. Start at TaskJob.
+// Data that the tasks (processes) of one large sort write to files for each other, and its form in JSON. Start at
+// TaskJob.
 #pragma once
 
 #include <array>
@@ -16,30 +17,34 @@
 
 namespace gpusort {
 
-/// The description of a job that must be the same for all its tasks.
+/// The description of a large sort that is divided into tasks. It must be the same for all its tasks.
 struct TaskJob {
   struct Input {
     std::string path;  ///< the absolute path
     std::uint64_t bytes = 0, mtime_ns = 0;
     FileFacts facts{};  ///< inode and times of the file, as the first task saw them
 
-    /// Returns true if two tasks see the same input. The inodes may differ, because machines may have copies.
+    /// Returns true if two tasks see the same input. The inodes may differ, because machines may have copies of the
+    /// input. If only the ctime of an inode has changed, the file may have been written, so the inputs differ.
     bool operator==(const Input& other) const {
       return path == other.path && bytes == other.bytes && mtime_ns == other.mtime_ns &&
              (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
     }
   };
   std::string version;
-  std::vector<std::string> arguments;  ///< options that decide the bytes of the output, in ParseOptions' form
+  /// the options that decide the bytes of the output, as ParseOptions() takes them
+  std::vector<std::string> arguments;
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning the bytes [begin, end) of an input, for the tasks of later slices. In some formats, a scan is
-/// always in one of a few modes, such as inside or outside of quotes. For these, after[mode] is the mode after the
-/// bytes if `mode` is the mode before them, or the number of modes if `mode` is impossible there. In all other formats,
-/// `end` is the end of the first record that ends at or after `begin`, and `state` is the state of the format there
-/// (RecordFormat::SaveState).
+/// The result of scanning the bytes [begin, end) of an input. Tasks for later parts of the input need it, because the
+/// ends of records there depend on these bytes.
+///
+/// In some formats, such as CSV, a scan is always in one of a few modes, for example inside or outside of quotes. For
+/// these, after[mode] is the mode after the bytes if `mode` is the mode before them, or the number of modes if `mode`
+/// is impossible there. In all other formats, `end` is the end of the first record that ends at or after `begin`, and
+/// `state` is the state of the format there (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -47,72 +52,75 @@ struct TaskScan {
   std::string state{};
 };
 
-/// The last bytes of the file of a run. They name the run and its job.
+/// The last bytes of the file of a sorted run. They name the run and its job.
 struct RunLabel {
   std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the text "GpusRunl", by which a label is recognised
   std::uint64_t job = 0, run = 0;
-  std::uint64_t check = 0;  ///< checksum of the members before this one
+  std::uint64_t check = 0;  ///< the checksum of the members before this one
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
 };
 
-/// Returns the checksum that RunLabel::check of `label` must have.
+/// Returns the correct checksum of `label`, which RunLabel::check must contain.
 std::uint64_t CheckOfLabel(const RunLabel& label);
-/// Returns true if `label` is undamaged. It may belong to any run and any job.
+/// Returns true if the checksum in `label` is right. The label may belong to any run and any job.
 bool IsWhole(const RunLabel& label);
 
 /// The description of a run, which is the sorted records of one slice of the input.
 struct TaskRun {
-  std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the label at its end
+  std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the RunLabel at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
   /// A number that must be equal in all runs, such as the number of columns; 0: this run can have any number.
   std::uint64_t shape = 0;
-  std::string state;  ///< the state before the first record (RecordFormat::SaveState)
+  std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
-  KeyTally tally{};  ///< only the counts that RefuseNoValues reads
+  KeyTally tally{};  ///< counts of unusual values in key columns; only the counts that RefuseNoValues reads
 };
 
-/// A place in the order of all records of all runs: directly before the record at `offset` of run number `run`. With
-/// -u, it is before all records with the same key.
+/// A place in the order of all records of all sorted runs: directly before the record at `offset` of run number `run`.
+/// With -u, it is before all records with the same key.
 struct OrderPlace {
   std::uint64_t run = 0, offset = 0;
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
 };
 
-/// The place where a part of the output begins. If `run` is the number of runs, the place is after all records.
+/// The place in the order of all records where a part of the output begins. If `run` is the number of runs, the place
+/// is after all records.
 struct CutPlace : OrderPlace {
-  /// The size of all records before the place, in all runs together; no value: not known.
+  /// The size in bytes of all records before the place, in all runs together. No value: not known.
   std::optional<std::uint64_t> bytes_before{};
-  std::string state{};  ///< the state before the record (RecordFormat::SaveState)
+  std::string state{};  ///< the state of the format's parser before the record (RecordFormat::SaveState)
 };
 
-/// The division of all runs into the parts of the output.
+/// The division of all sorted runs into the parts of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
   std::vector<std::byte> trailer;  ///< the trailer of all runs
   std::vector<CutPlace> places;    ///< the beginnings of all parts except the first
-  std::uint64_t secret = 0;        ///< a random number in the names of hidden files, so that nobody guesses them
+  /// a random number that is a part of the names of hidden files, so that other users cannot guess these names
+  std::uint64_t secret = 0;
 };
 
-/// For each run, two offsets in its file. The part begins at the first, at the second, or between them. They are equal
-/// if the exact place is known.
+/// Where one part of the output begins in each sorted run: two offsets in the file of the run, between which it begins.
+/// The offsets are equal if the exact place is known.
 using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
 
-/// The description of a part of the output, after it was merged.
+/// The description of a part of the output, after this part was merged.
 struct TaskPart {
   std::uint64_t bytes = 0;   ///< the size in the file, after compression, with the header and the trailer of the part
-  std::uint64_t offset = 0;  ///< offset in the output; 0 if the part has a separate file
+  std::uint64_t offset = 0;  ///< the offset in the output; 0 if the part has a separate file
   std::uint64_t inode = 0;
-  std::uint64_t birth_ns = 0;  ///< time when the file was made, in ns; 0 if the file system does not know it
+  std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;               ///< the checksum of the records of the part
-  RecordSum read;              ///< the checksum of the merged records; with -u there are more than the part contains
-  /// The first and the last record, as TaskOrder::Compare takes them; may be empty.
+  RecordSum read;  ///< the checksum of the merged records; with -u there are more of them than the part contains
+  /// The first and the last record of the part, as TaskOrder::Compare takes them. Empty if the part has no record.
   std::vector<std::byte> first, last;
-  std::vector<PieceSum> pieces;  ///< checksums of pieces of the file; offsets count from the beginning of the part
+  /// checksums of pieces of the file; their offsets count from the beginning of the part
+  std::vector<PieceSum> pieces;
 };
 
-// The library for JSON calls these conversions. They throw an exception of the library if a member is missing or has a
+// The JSON library calls these conversions. They throw an exception of that library if a member is missing or has a
 // wrong type.
 void to_json(nlohmann::json& json, const TaskJob& job);
 void from_json(const nlohmann::json& json, TaskJob& job);

@@ -1,5 +1,6 @@
-// Measures how long each phase of a job keeps each resource busy. Start at Busy. A resource is busy while at least one
-// thread uses it. Times of several threads are not added, so a resource is never busy for more than 100 % of the time.
+// Measures how long each phase of a job keeps each resource (disk, bus, cores or GPU, codecs) busy. A resource is busy
+// while at least one thread uses it. Times of several threads are not added, so a resource is never busy for more than
+// 100 % of the time. Start at Busy.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace gpusort {
 
-/// A resource that may limit the rate of a job.
+/// A resource that may limit the speed of a job.
 enum class Resource : std::uint8_t {
   kDiskRead,
   kDiskWrite,
@@ -27,7 +28,7 @@ inline constexpr std::size_t kResourceCount = 5;
 /// Returns "disk read", "disk write", "bus", "compute" or "codec".
 const char* ResourceName(Resource resource);
 
-/// An array with one value for each resource.
+/// An array with one value for each resource (disk read, disk write, bus, compute, codec).
 template <typename T>
 struct PerResource : std::array<T, kResourceCount> {
   using std::array<T, kResourceCount>::operator[];
@@ -35,7 +36,7 @@ struct PerResource : std::array<T, kResourceCount> {
   const T& operator[](Resource resource) const { return (*this)[static_cast<std::size_t>(resource)]; }
 };
 
-/// How much a phase of a job used each resource.
+/// How long a phase of a job has used each resource, and for how many bytes.
 struct PhaseTimes {
   std::string name;
   Nanoseconds wall{0};
@@ -49,9 +50,9 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the resource that was busiest in the time from `before` to `now`, which lie in the same phase: "disk read",
-/// "disk write", "bus", "cores" or "GPU". Returns "" if no resource was busy for half of that time. `gpus` is the
-/// number of GPUs, or 0 if the CPU sorts.
+/// Returns the resource that was busiest between two moments of the same phase: "disk read", "disk write", "bus",
+/// "cores" or "GPU". Returns "" if no resource was busy for half of that time. `before` and `now` are the times of the
+/// phase at these moments. `gpus` is the number of GPUs, or 0 if the CPU sorts.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// Measures the phases of a job. Any thread may call any member. Do not call Enter() and Leave() for every single
@@ -66,25 +67,25 @@ class StageClock {
   StageClock& operator=(const StageClock&) = delete;
   ~StageClock();
 
-  /// Turns on log events at the start and at the end of each phase. They appear only if the log is in JSON.
+  /// Turns on log events at the beginning and at the end of each phase. They appear only if the log is in JSON.
   void LogPhases();
-  /// Lets the clock write its phases and each use of a resource to `trace`. Call this before other threads use the
-  /// clock.
+  /// Lets the clock write its phases and each use of a resource to `trace` (--trace). Call this before other threads
+  /// use the clock.
   void TraceInto(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
-  /// Ends the current phase and begins the next one. If a resource is in use at this moment, the time of that use is
-  /// divided between the two phases.
+  /// Ends the current phase of the job and begins the next one. If a resource is in use at this moment, the time of
+  /// that use is divided between the two phases.
   void BeginPhase(std::string name);
 
-  /// The calling thread begins to use `resource`.
+  /// Tells the clock that the calling thread begins to use `resource`.
   void Enter(Resource resource);
-  /// The calling thread ends the use that it began with Enter(). Adds `bytes` to the bytes of the resource in the
-  /// current phase.
+  /// Tells the clock that the calling thread ends the use that it began with Enter(). The use is counted for `bytes`
+  /// bytes.
   void Leave(Resource resource, std::uint64_t bytes);
-  /// Adds times that a GPU has spent to the current phase.
+  /// Adds times that a GPU has spent to the current phase of the job.
   void Add(const DeviceTimes& times);
 
-  /// Returns all phases. The last element is the current phase, up to now.
+  /// Returns all phases of the job. The last element is the current phase, up to now.
   std::vector<PhaseTimes> phases() const;
   PhaseTimes current() const;
 
@@ -106,7 +107,8 @@ class StageClock {
   PerResource<Use> uses_{};
 };
 
-/// While this object exists, the calling thread counts as using `resource`. `mark` is the name of this use in a trace.
+/// While this object exists, the calling thread counts as using `resource`. `mark` is the name of this use in a trace
+/// (--trace).
 class Busy {
  public:
   Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const Mark& mark = {})
@@ -121,9 +123,9 @@ class Busy {
     if (clock_.trace() != nullptr) AddSlice();
   }
 
-  /// Sets the number of bytes of this use, if it was not known at the beginning.
+  /// Sets the number of bytes of this use of the resource, if it was not known at the beginning.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
-  /// Adds times that a GPU spent on this use.
+  /// Adds times that a GPU has spent on this use.
   void Add(const DeviceTimes& times) {
     clock_.Add(times);
     device_ += times;

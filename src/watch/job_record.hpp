@@ -1,6 +1,6 @@
-// Writes the files of --trace and --report, and the summary at a terminal. Start at JobRecord. `main` creates a
-// JobRecord and ends it with the exit code. The sort fills it in even if it fails, so a failed job has the same files
-// as a job that succeeds.
+// Writes the files of --trace and --report, and the summary that a terminal shows at the end of a job. `main` creates a
+// JobRecord and ends it with the exit code. The sort fills the record even if it fails, so a failed job has the same
+// files as a job that succeeds. Start at JobRecord.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Starts a thread that samples `clock`, `memory` and `temp`, which must live until Leave(). `trace_memory` is the
-  /// number of bytes that --trace and --report may take. Throws Error(kUsage) if the trace file cannot be opened.
+  /// Starts a thread that takes samples of the job until Leave(): of `clock`, and of the functions `memory` and `temp`,
+  /// which return the bytes in use. `trace_memory` is the number of bytes that --trace and --report may take. Throws
+  /// Error(kUsage) if the trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
-  /// Returns the object that takes the samples. Returns null before Begin(), after Leave(), and if the job has neither
-  /// --trace nor --report.
+  /// Returns the object that takes samples of the job. Returns null before Begin(), after Leave(), and if the job has
+  /// neither --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Stops the thread that samples the job's progress. `plan` is the text of --explain. `stats` are the
-  /// figures of the sort, which may have failed.
+  /// Stops the thread that takes samples of the job. `plan` is the text that --explain prints. `stats` are the figures
+  /// of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
-  /// Writes the files, and prints the summary if the job succeeded. Later calls do nothing. Throws Error(kIo) or
-  /// Error(kNoSpace) if the job succeeded but a file cannot be written.
+  /// Writes the files of --trace and --report, and prints the summary if the job succeeded. Later calls do nothing.
+  /// Throws Error(kIo) or Error(kNoSpace) if the job succeeded but a file cannot be written.
   void End(const JobEnding& ending);
 
  private:
-  /// Jobs that take fewer seconds than this print no summary, unless the user wants to see progress in any case.
+  /// Jobs that take fewer seconds than this print no summary, unless an option asks for progress at all times.
   static constexpr double kLongJobSeconds = 3;
 
   void EndTrace(const JobEnding& ending);

@@ -1,7 +1,7 @@
-// Estimates how much of a whole job is done, and how long the rest will take. Start at JobOutlook. A job is a sequence
-// of parts. For the current part, the mean rate since its beginning is expected to go on; the rate of the last seconds
+// Estimates how much of a whole job is done, and how long the rest will take. A job is a sequence of parts. The
+// estimate for the current part assumes that its mean rate since its beginning goes on; the rate of the last seconds
 // changes too much. The estimate for a later part is the time that its slowest resource needs, if each byte costs as
-// much as in earlier parts. This code reads no clock: tests can pass any time.
+// much as in earlier parts. This code reads no clock, so that tests can pass any time. Start at JobOutlook.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ namespace gpusort {
 struct JobPart {
   std::string name;
   std::uint64_t bytes = 0;  ///< number of bytes that the part will process; 0 if unknown
-  /// Work of the cores or the GPU, given as the number of bytes that could be sorted in the same time.
+  /// The work of the cores or the GPU, as the number of bytes that could be sorted in the same time.
   double work = 0;
-  double read = 0, write = 0;  ///< bytes read from and written to disks
-  bool expands = false;        ///< true: this part expands its input, and the numbers above count compressed bytes
+  double read = 0, write = 0;  ///< the bytes that are read from and written to disks
+  bool expands = false;        ///< true: this part decompresses its input, and the numbers above count compressed bytes
   bool to_disk = false;  ///< true: this part writes to a disk, while all earlier parts write only to the page cache
 };
 
 /// How much the current part of a job has used each resource so far. If several threads use a resource at the same
-/// time, the time counts once.
+/// time, this time counts once.
 struct PartSeen {
   double work_seconds = 0, read_seconds = 0, write_seconds = 0;
   double read_bytes = 0, write_bytes = 0, expanded_bytes = 0;
@@ -35,19 +35,22 @@ class JobOutlook {
  public:
   using Nanoseconds = std::chrono::nanoseconds;
 
-  /// Sets the parts of the job that follow the current part, in order.
+  /// Sets the parts of the job that follow the current part, in their order.
   void Expect(std::vector<JobPart> parts) { coming_ = std::move(parts); }
-  /// Begins the part `name`, which has `bytes` bytes (0: unknown). Drops parts that were expected before this part.
+  /// Begins the part `name` of the job, which has `bytes` bytes (0: unknown). Drops parts that were expected before
+  /// this part.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
-  /// Sets the progress of the current part: `done` bytes. `skipped` of them were done before the part began.
+  /// Sets the progress of the current part of the job: `done` bytes are done. `skipped` of these bytes were done before
+  /// the part began, by an earlier process.
   void Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipped, const PartSeen& seen);
-  /// Call this when the job is done.
+  /// Tells the estimate that the job is done: percent() is 100 from now on.
   void Finish();
 
   /// Returns the elapsed time as a percentage of the estimated time of the whole job. The percentage never falls, and
   /// is 100 only after Finish(). Has no value if sizes are unknown.
   std::optional<int> percent() const { return percent_; }
-  /// Returns the estimated time to the end of the job. Has no value if sizes are unknown, or if no bytes are done yet.
+  /// Returns the estimated number of seconds to the end of the job. Has no value if sizes are unknown, or if no bytes
+  /// are done yet.
   std::optional<double> seconds_left() const { return left_; }
 
  private:
@@ -56,14 +59,15 @@ class JobOutlook {
 
   std::vector<JobPart> coming_;
   JobPart part_;
-  double expected_ = 0;  ///< the estimated seconds of the current part, from before it began; 0: unknown
+  double expected_ = 0;  ///< the seconds that the current part was estimated to take before it began; 0: unknown
   bool begun_ = false;
-  Nanoseconds first_{0}, begin_{0}, step_{0};  ///< when the job began, when the part began, and when `done_` last grew
+  /// The time when the job began, when the current part began, and when `done_` last grew.
+  Nanoseconds first_{0}, begin_{0}, step_{0};
   std::uint64_t done_ = 0, longest_step_ = 0;
-  // The seconds per byte that each resource has taken so far.
+  // The seconds for each byte that each resource has taken so far.
   double work_rate_ = 0, read_rate_ = 0, write_rate_ = 0;
   double overhead_ = 1;   ///< the time of a part divided by the time of its busiest resource
-  double expansion_ = 1;  ///< the size of expanded data divided by the size of compressed data
+  double expansion_ = 1;  ///< the size of decompressed data divided by its compressed size
   int reached_ = 0;       ///< the last percentage that was shown; percent_ never falls below it
   std::optional<int> percent_;
   std::optional<double> left_;

@@ -1,6 +1,6 @@
-// Shows the progress of a job, and the resource that limits its rate. Start at Progress. A thread writes a line of
-// progress to standard error. This thread exists only if someone can see the line or ask for it by a signal. Otherwise
-// counting bytes costs one atomic addition.
+// Shows the progress of a job, and the resource that limits its speed. A thread writes a line of progress to standard
+// error. The thread exists only if the line can be seen, or if a signal can ask for it. Otherwise counting bytes costs
+// one atomic addition. Start at Progress.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 
 namespace gpusort {
 
-/// Computes the rate of the last five seconds in bytes per second. In the first five seconds: the rate since the first
-/// sample.
+/// Computes the rate of the last five seconds in bytes per second. In the first five seconds, computes the rate since
+/// the first sample.
 class RateMeter {
  public:
   /// Adds a sample: `done` bytes were done at the time `now`. Neither value may be less than in the last call. Returns
@@ -37,7 +37,7 @@ class RateMeter {
   std::deque<Sample> samples_;
 };
 
-/// The content of the line of progress.
+/// The content of the line that shows the progress of a job.
 struct ProgressFacts {
   std::string phase;
   std::uint64_t done = 0;                ///< number of bytes of the phase that are done
@@ -45,22 +45,24 @@ struct ProgressFacts {
   double bytes_per_second = 0;           ///< 0 if not known yet
   std::optional<int> percent{};          ///< how much of the whole job is done
   std::optional<double> seconds_left{};  ///< estimated time to the end of the whole job
-  std::string waits_for{};               ///< the resource that limits the rate; empty: no resource is busy enough
+  /// the resource that limits the speed, such as "disk read"; empty: no resource is busy enough
+  std::string waits_for{};
 };
 
 /// Returns a line such as "merge runs: 61 %, 3.2 GiB of 8.0 GiB, 2.8 GiB/s, 5 s left, waits for disk read". If the line
 /// is longer than `columns` characters, leaves out the rate first, then the resource, the bytes and the phase.
 std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std::string::npos);
 
-/// Returns whether progress is shown. With kAuto, it is shown if standard error is a terminal.
+/// Returns true if progress is shown. With kAuto, it is shown if standard error is a terminal.
 bool ShowsProgress(When when);
 
-/// Counts the bytes that each phase has done, and shows the line of progress. Any thread may call any member.
+/// Counts the bytes that each phase of a job has done, and shows them in a line of progress. Any thread may call any
+/// member.
 class Progress {
  public:
-  /// `clock` is the clock of this job, and must outlive this object. On a terminal, one line is redrawn five times a
-  /// second and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase. The JSON
-  /// log gets an event every second. SIGUSR1 prints one line, even if `when` is kNever.
+  /// `clock` measures this job, and must outlive this object. On a terminal, one line is redrawn five times a second
+  /// and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase. The JSON log
+  /// gets an event every second. The signal SIGUSR1 prints one line, even if `when` is kNever.
   Progress(When when, const StageClock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -68,12 +70,12 @@ class Progress {
 
   /// Sets the parts of the job that are still to come. Each has the name of its phase.
   void Expect(std::vector<JobPart> parts);
-  /// Sets the number of GPUs that compute; 0 means that the CPU computes.
+  /// Sets the number of GPUs that sort and merge. 0: the CPU sorts and merges.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
-  /// Begins a phase. `total_bytes` is the number of bytes that the phase will count, or 0 if unknown.
+  /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase will count, or 0 if it is unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Until the phase ends, the bytes done are those that `count` returns, instead of those of Advance(). Any thread may
-  /// call `count`.
+  /// Until the phase ends, the function `count` returns how many bytes are done. Calls of Advance() are ignored until
+  /// then. Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts bytes as done that an earlier process of the job has done.
@@ -81,7 +83,7 @@ class Progress {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);
   }
-  /// Call this after the output file was renamed to its final name.
+  /// Shows that the job is done. Call this after the output file has its final name.
   void Finish();
   bool shown() const { return shown_; }
 

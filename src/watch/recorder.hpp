@@ -1,6 +1,6 @@
-// Samples the state of a running job, for the charts of --report and the counters of --trace. Start at Recorder. There
-// are at most kMostSamples samples. When there are so many, every second sample is dropped and the time between samples
-// doubles. A job of hours therefore takes no more memory than a job of seconds.
+// Takes samples of a running job, for the charts of --report and the counters of --trace. There are at most
+// kMostSamples samples. When there are so many, every second sample is dropped and the time between samples doubles. A
+// job of hours therefore takes no more memory than a job of seconds. Start at Recorder.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace gpusort {
 
-/// The totals of a job at one point in time.
+/// How much a job has used each resource up to one point in time, and how much memory and temp space it has then.
 struct RecordedSample {
   Nanoseconds time{0};  ///< the time since the job began
   PerResource<Nanoseconds> busy{};
@@ -29,19 +29,20 @@ class Recorder {
   static constexpr std::size_t kMostSamples = 512;
   using Value = std::function<std::uint64_t()>;
 
-  /// Starts a thread that samples `clock`, which must outlive this object. `trace` may be null; otherwise call Stop()
-  /// before it is destroyed. `memory` and `temp` return how many bytes are in use; any thread may call them. The times
-  /// of samples count from `zero`. If the system refuses the thread, only a first and a last sample are taken.
+  /// Starts a thread that takes samples of `clock`, which must outlive this object. `trace` is null without --trace;
+  /// otherwise call Stop() before it is destroyed. `memory` and `temp` return how many bytes are in use; any thread may
+  /// call them. The times of samples count from `zero`. If the system refuses the thread, only a first and a last
+  /// sample are taken.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
-  /// Takes the last sample and ends the thread.
+  /// Takes the last sample of the job and ends the thread.
   void Stop();
   const std::vector<RecordedSample>& samples() const { return samples_; }
 
-  /// Shows `value` as a counter in the trace while this object exists. The recorder's thread calls `value`.
+  /// Shows `value` as a counter in the trace while this object exists. The thread that takes samples calls `value`.
   class Gauge {
    public:
     Gauge(Recorder* recorder, std::string name, Value value);  ///< `recorder` may be null: then nothing is shown

@@ -1,4 +1,5 @@
-// Checks that the reports of a job do not overwrite its data. Start at CheckReportFiles.
+// Checks that the reports of a job (--stats, --trace, --report, --log-file) do not overwrite its data. Start at
+// CheckReportFiles.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 namespace gpusort {
 
 /// Throws Error(kUsage) if a report cannot be written. Also throws if a report or the output would overwrite another
-/// file of the job. Such a file is a report, the output, an input, or the file of --files0-from or --random-source. One
-/// case is allowed: the output may overwrite an input. `parts` are the names of the parts of --split. Changes no file.
+/// file of the job: a report, the output, an input, or the file of --files0-from or --random-source. Only one case is
+/// allowed: the output may overwrite an input. `parts` are the names of the files of --split. Changes no file.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

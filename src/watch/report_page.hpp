@@ -1,6 +1,6 @@
-// Makes the page of --report: what a job did and how it ended, in one HTML file that loads no other file. Start at
-// ReportPage. The page is the template report.html.in with the data of the job as JSON. A script in the page makes text
-// nodes and SVG charts from the data, so the charts fit the window and no text can be read as markup.
+// Makes the page of --report: what a job did and how it ended, in one HTML file that loads no other file. The page is
+// the template report.html.in with the data of the job as JSON. A script in the page makes text nodes and SVG charts
+// from this data, so that the charts fit the window and no text can be read as markup. Start at ReportPage.
 #pragma once
 
 #include <optional>
@@ -24,10 +24,11 @@ struct ReportFacts {
   std::string version;
   std::string started;  ///< the date and time in UTC
   double seconds = 0;
-  std::vector<std::pair<std::string, std::string>> files;  ///< each file of the job: what it is, and its escaped name
-  std::string plan;                                        ///< the text of --explain; empty if no plan was made
-  std::optional<SortStats> stats;                          ///< no value if the job ended before it began to sort
-  Nanoseconds phases_begin{0};                             ///< the time in `samples` at which the first phase began
+  /// each file of the job: what it is, such as "output", and its escaped name
+  std::vector<std::pair<std::string, std::string>> files;
+  std::string plan;                ///< the text that --explain prints; empty if no plan was made
+  std::optional<SortStats> stats;  ///< no value if the job ended before it began to sort
+  Nanoseconds phases_begin{0};     ///< the time in `samples` at which the first phase began
   std::vector<RecordedSample> samples;
 };
 

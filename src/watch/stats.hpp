@@ -1,4 +1,4 @@
-// The figures of a finished sort, and the JSON file of --stats with these figures. Start at SortStats.
+// The figures of a sort that has ended, and the JSON file of --stats with these figures. Start at SortStats.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// The work of one process of a job with --resume-dir.
+/// What one process has done of a job that can be resumed (--resume-dir).
 struct AttemptStats {
   std::string host;
   std::uint64_t pid = 0;
@@ -18,7 +18,8 @@ struct AttemptStats {
   std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
 };
 
-/// The sizes that the plan of a sort has chosen, in bytes except `gpus` and `fan_in`.
+/// The sizes that the plan of a sort has chosen. All are bytes, except `gpus` and `fan_in`, the number of runs that one
+/// merge reads.
 struct PlanStats {
   unsigned gpus = 0;  ///< 0 means that the CPU sorts
   std::uint64_t fan_in = 0, slot_bytes = 0, block_bytes = 0, window_bytes = 0, device_memory = 0, temp_bytes = 0;
@@ -27,26 +28,26 @@ struct PlanStats {
 struct SortStats {
   std::string backend;
   bool gpu = false;
-  double open_seconds = 0;  ///< time until the backend was ready; reading begins earlier
+  double open_seconds = 0;  ///< the seconds until the backend (GPU or CPU) was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
-  /// How many of `records_in` were outside of the time window of --since and --until.
+  /// How many of the records in `records_in` were left out by --since and --until, because of their times.
   std::uint64_t records_outside = 0;
   std::uint64_t top = 0;           ///< the value of --top; 0 means all records
   std::uint64_t header_lines = 0;  ///< number of lines in the header, which are not records
   std::uint64_t stored_bytes = 0;  ///< size of the output after compression, if it is compressed
   std::uint64_t base_runs = 0, device_runs = 0, host_runs = 0, temp_runs = 0, input_runs = 0;
-  std::uint32_t levels = 0;  ///< number of merges that a record went through
+  std::uint32_t levels = 0;  ///< the number of merges that a record went through
   std::uint64_t host_limit = 0, host_peak = 0, device_peak = 0, temp_peak = 0, temp_written = 0;
   std::string temp_codec = "none";  ///< the codec of the last blocks that were written to temp files
   PlanStats plan;
   std::vector<PhaseTimes> phases;
-  std::vector<std::string> notes;      ///< log messages about fallbacks and skipped steps
+  std::vector<std::string> notes;      ///< log messages about failures that the job got over, and about skipped steps
   std::vector<AttemptStats> attempts;  ///< all processes of a job with --resume-dir; the last one is this process
 };
 
 /// Returns the content of the file of --stats, in JSON. The job may have failed.
 std::string StatsText(const SortStats& stats);
-/// Writes the file of --stats. If that fails, throws Error(kIo) or Error(kNoSpace). The message says that the output of
+/// Writes the file of --stats. If that fails, throws Error(kIo) or Error(kNoSpace), with a message that the output of
 /// the sort is complete.
 void WriteStatsFile(const std::string& path, const SortStats& stats);
 

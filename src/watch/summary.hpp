@@ -1,4 +1,4 @@
-// Makes the summary of a finished job for a person at a terminal. Start at SummaryText.
+// Makes the summary that a terminal shows at the end of a job. Start at SummaryText.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gpusort {
 
-/// Returns five lines for a person: bytes and records, time and rate, memory, the resource that limited the job, and
-/// advice.
+/// Returns five lines for a person: bytes and records, time and rate, memory, the resource that limited the speed of
+/// the job, and advice.
 std::string SummaryText(const JobSpec& spec, double seconds, unsigned threads, const SortStats& stats);
 
 }  // namespace gpusort

@@ -1,9 +1,9 @@
 // Writes the file of --trace: what each thread did and when, as Chrome's trace events, for ui.perfetto.dev and
-// chrome://tracing. Start at Trace. Other code does not call Trace. Busy (clock.hpp) adds a slice, which is a bar in
-// the viewer, for each use of a resource, and Pipeline names the threads. Each thread has a separate ring buffer for
-// slices. Adding a slice allocates no memory, and takes no lock while the ring has room. The recorder's thread writes
-// the slices to the file while the job runs. The file is a JSON array with one event on each line. If the job is
-// killed, the file lacks its last moments and the end of the array, but Perfetto opens it.
+// chrome://tracing. Other code does not call Trace. Busy (clock.hpp) adds a slice, which is a bar in the viewer, for
+// each use of a resource, and Pipeline names the threads. Each thread has a separate ring buffer for slices. Adding a
+// slice allocates no memory, and takes no lock while this buffer has room. The thread of a Recorder writes the slices
+// to the file while the job runs. The file is a JSON array with one event on each line. If the job is killed, the file
+// lacks its last moments and the end of the array, but Perfetto opens it. Start at Trace.
 #pragma once
 
 #include <atomic>
@@ -20,73 +20,75 @@ namespace gpusort {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The role of the calling thread, a word for traces; must be a literal. Pipeline sets it when a thread starts.
+/// The role of the calling thread, such as "reader", which a trace shows. Must be a string literal. Pipeline sets it
+/// when a thread starts.
 inline thread_local const char* thread_role = "helper";
 
-/// The track (a row of the trace viewer) on which a slice is drawn, in addition to the track of its thread. A slice on
+/// The row of the trace viewer on which a use of a resource is drawn, in addition to the row of its thread. A bar on
 /// kGpu lasts from the submission of work to the end of the wait for it. CUDA events would be exact, but each costs a
 /// call.
 enum class TraceTrack : std::uint8_t { kNone, kInput, kTemp, kOutput, kBus, kCodec, kGpu };
 inline constexpr std::size_t kTraceTracks = 7;
 
-/// The name and the number of a slice in a trace, such as "merge window" and 12.
+/// The name and the number that a trace shows for the use of a resource, such as "merge window" and 12.
 struct Mark {
   static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
-  const char* name = nullptr;  ///< a literal, or null: the slice gets the name of its resource
+  const char* name = nullptr;  ///< a literal, or null: the trace shows the name of the resource
   std::uint64_t number = kNoNumber;
-  TraceTrack track = TraceTrack::kNone;  ///< kNone: the slice is drawn on the track of its resource
+  TraceTrack track = TraceTrack::kNone;  ///< kNone: the use is drawn on the row of its resource
 };
 
-/// A use of a resource by a thread. A trace viewer draws it as a bar from `begin` to `end`.
+/// One use of a resource by a thread. A trace viewer draws it as a bar from `begin` to `end`.
 struct TraceSlice {
   const char* name = nullptr;  ///< a string that lives as long as the trace
   Nanoseconds begin{0}, end{0};
   std::uint64_t bytes = 0, number = Mark::kNoNumber;
-  float upload = 0, kernels = 0, download = 0;  ///< seconds that a GPU spent on transfers and kernels
+  float upload = 0, kernels = 0, download = 0;  ///< the seconds that a GPU spent on transfers and kernels
   TraceTrack track = TraceTrack::kNone;
 };
 
 class Trace {
  public:
-  /// How many threads more than `cores` can add slices at the same time.
+  /// This number plus `cores` is the number of threads that can add slices at the same time.
   static constexpr std::size_t kOtherThreads = 128;
 
-  /// Creates or empties the file. `memory` is the size of all rings together in bytes. Times count from `zero`. `cores`
-  /// is the number of threads that the job starts for each kind of work. Throws Error(kUsage) if the file cannot be
-  /// opened.
+  /// Creates or empties the file of --trace. `memory` is the size of the buffers of all threads together, in bytes.
+  /// Times count from `zero`. `cores` is the number of threads that the job starts for each kind of work. Throws
+  /// Error(kUsage) if the file cannot be opened.
   Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores = 1);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Adds a slice of the calling thread. If the ring of the thread is full, writes it to the file first. If there is no
-  /// ring for the thread, drops the slice and counts it in dropped().
+  /// Adds a slice (one use of a resource) of the calling thread. If the buffer of the thread is full, writes its slices
+  /// to the file first. If there is no buffer for the thread, drops the slice and counts it in dropped().
   void Add(const TraceSlice& slice) noexcept;
-  /// Returns a copy of `name` that lives as long as this object. Slices, the events of the trace with a duration, can
-  /// refer to it. Takes a lock.
+  /// Returns a copy of `name` that lives as long as this object, so that slices (uses of resources) can refer to it.
+  /// Takes a lock.
   const char* Name(const std::string& name);
-  /// Returns true if a ring is half full. Drain() should then be called.
+  /// Returns true if the buffer of some thread is half full. Drain() should then be called.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  /// Writes the slices in all rings to the file.
+  /// Writes the slices (uses of resources) in the buffers of all threads to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes all slices, and as the last event `ending`, which is a JSON value. Returns 0, or the errno of the first
-  /// write that failed.
+  /// Writes all slices that are still in memory, and as the last event `ending`, which is a JSON value. Returns 0, or
+  /// the errno of the first write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t slices() const { return slices_; }
 
  private:
-  /// The ring buffer of a thread. The thread adds slices to it, and any thread that holds file_mutex_ takes them out.
+  /// The ring buffer of a thread for its slices (uses of resources). The thread adds slices, and any thread that holds
+  /// file_mutex_ takes them out.
   struct Buffer {
     std::unique_ptr<TraceSlice[]> slices;
     std::size_t size = 0;
     std::atomic<std::uint64_t> added{0}, taken{0};
     std::atomic<bool> in_use{true};
     const char* role = nullptr;
-    unsigned index = 0;  ///< the number of this ring among those of threads with the same role, from 1
+    unsigned index = 0;  ///< the number of this thread among the threads with the same role, from 1
     bool named = false;
   };
   struct Own;
@@ -94,7 +96,7 @@ class Trace {
   Buffer* Attach() noexcept;
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
-  /// Writes an event that gives a row of the viewer its name. `what` is "process" or "thread".
+  /// Writes an event that gives a row of the trace viewer its name. `what` is "process" or "thread".
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
   void PutNumber(const char* front, std::uint64_t number);
   void PutTime(const char* front, Nanoseconds time);
