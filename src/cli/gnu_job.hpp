@@ -8,12 +8,12 @@
 
 namespace gpusort {
 
-/// The path by which standard input is opened if it is a regular file.
+/// The path under which standard input is opened like a named file, if it is a regular file.
 inline constexpr char kStandardInput[] = "/proc/self/fd/0";
 
 /// Sorts, merges or checks as `typed` says, and returns the exit code. `locale_set` is true if setlocale() accepted the
-/// environment's locale. `ignore_sigpipe` is true if the caller ignores SIGPIPE. Throws Error with messages in the
-/// words of GNU sort.
+/// environment's locale. `ignore_sigpipe` is true if the process that started this one ignored SIGPIPE. Throws Error
+/// with messages in the words of GNU sort.
 int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe);
 
 /// Writes "sort: " and the message to standard error.

@@ -58,7 +58,7 @@ Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
 unsigned char ParseSeparator(const std::string& text);
 /// Parses one character, or the text \0 or \t. Refuses a newline and a carriage return.
 unsigned char ParseTableByte(const std::string& text);
-/// Parses the name of a codec. Returns std::nullopt for "auto".
+/// Parses the name of a compression method, such as zstd. Returns std::nullopt for "auto".
 std::optional<Codec> ParseCodec(const std::string& text);
 /// Parses "auto", "cpu", "gpu" or a list of GPUs such as "gpu:0,2", and sets the device and the GPUs in `limits`.
 void ParseDevice(const std::string& text, Limits& limits);

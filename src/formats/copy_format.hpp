@@ -29,8 +29,8 @@ class CopyFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
 
-  /// The position of the search for record ends, after each byte of a record. kStart is the beginning of a record. If
-  /// fields may be quoted, kStart is also the beginning of any other field.
+  /// The state of the parser that searches for the ends of records. kStart is the state at the beginning of a record.
+  /// If fields may be quoted, kStart is also the state at the beginning of any other field.
   enum Mode : unsigned {
     kStart,
     kPlain,

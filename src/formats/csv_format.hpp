@@ -42,7 +42,7 @@ class CsvFormat : public TableFormat {
   /// Returns true if the fast search by vector instructions (CsvMarks) can find the ends of fields and records. It
   /// cannot do this if the format has an escape byte.
   bool marks() const { return escape_ < 0; }
-  /// Returns a pointer to the next quote or escape byte, or `end`.
+  /// Returns a pointer to the first quote or escape byte in [p, end), or `end` if there is none.
   const Byte* FindQuote(const Byte* p, const Byte* end) const;
   /// Returns the end of the comment lines that begin at `p`.
   const Byte* SkipComments(const Byte* p, const Byte* end) const;

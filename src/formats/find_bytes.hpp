@@ -1,4 +1,4 @@
-// Fast searches for a byte in memory. Formats spend most of their time in these functions.
+// Fast searches for a byte in memory. The parsers of most formats spend most of their time in these functions.
 #pragma once
 
 #include <bit>

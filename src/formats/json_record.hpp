@@ -27,7 +27,7 @@ class JsonPath {
     friend bool operator==(const Step&, const Step&) = default;
   };
 
-  /// Throws Error(kUsage) if `text` has neither of the two forms.
+  /// Throws Error(kUsage) if `text` is neither a path with dots, such as a.b[0], nor a JSON Pointer, such as /a/b/0.
   explicit JsonPath(std::string_view text);
   const std::vector<Step>& steps() const { return steps_; }
 
@@ -39,7 +39,8 @@ struct JsonValue {
   enum class Kind : std::uint8_t { kMissing, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kMissing;
-  /// For a string: its content in UTF-8, without quotes and escapes; for any other kind: the JSON text.
+  /// The text of the value. For a string: its content in UTF-8, without quotes and escapes. For any other kind: its
+  /// JSON.
   std::string_view text;
 };
 

@@ -1,5 +1,5 @@
-// Writes the bytes of sort keys of values (see value_key.hpp): digits, numbers of a fixed range, and texts. Start at
-// KeyBytes.
+// Writes the bytes of the sort keys of values (see value_key.hpp): decimal digits, numbers of a fixed range, and texts.
+// Start at KeyBytes.
 #pragma once
 
 #include <array>

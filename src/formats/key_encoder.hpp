@@ -46,7 +46,8 @@ class KeyScheme {
   virtual void LimitKeys(std::uint64_t) {}
   /// Chooses how long keys may be, from a sample of the input. The argument is the sample: whole records.
   virtual void Tune(RecordSpan) {}
-  /// Finds the key columns in a header (see RecordFormat::HeaderBytes). Throws Error(kUsage) if a column is missing.
+  /// Finds the columns that the job sorts by in a header, which is the beginning of an input, such as the first line of
+  /// a CSV file. Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}
   /// Returns an encoder for one thread. The scheme must outlive the encoder.
   virtual std::unique_ptr<KeyEncoder> MakeEncoder() const = 0;

@@ -22,13 +22,13 @@ struct WindowTally {
 };
 
 struct KeyTally {
-  /// Counts the records with one kind of irregularity, and remembers where the first of them is.
+  /// Counts the records with one kind of irregular value, and remembers where the first of these records is.
   struct Seen {
     std::uint64_t count = 0;
     std::uint32_t input = 0;
     std::uint64_t record = 0;  ///< the number of the record in its input, counted from 0
 
-    /// Counts the record at `tally.input` and `tally.record`.
+    /// Counts the current record, which is record number `tally.record` of the input number `tally.input`.
     void Note(const KeyTally& tally) {
       if (count++ > 0) return;
       input = tally.input;

@@ -18,7 +18,8 @@ class ParagraphsFormat : public TableFormat {
   explicit ParagraphsFormat(const JobSpec& spec);
 
   bool has_header() const override { return true; }
-  /// The header is a byte order mark and blank lines. Inputs may have different headers.
+  /// The header of an input is the byte order mark and the blank lines at its beginning. Inputs may have different
+  /// headers.
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   RecordSpan HeaderText(RecordSpan) const override { return {}; }
   std::string Ending(RecordSpan header, RecordSpan tail) const override;
@@ -31,8 +32,8 @@ class ParagraphsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no blank line ends this record"; }
 
  private:
-  /// The position of the search for record ends, after each byte of a record. A record is a paragraph. In the first
-  /// three modes, no line of the record was read yet except comments.
+  /// The state of the parser that searches for the ends of records. A record is a paragraph. In the first three modes,
+  /// no line of the record was read yet except comments.
   enum Mode : unsigned {
     kFront,         ///< at the beginning of a line
     kFrontReturn,   ///< after a CR at the beginning of a line
@@ -50,9 +51,9 @@ class ParagraphsFormat : public TableFormat {
   /// the state at the returned place. Returns the end of the record, and sets `mode` to kFront. If the record does not
   /// end in [p, end), returns `end`. Throws BadRecord.
   static const Byte* Walk(const Byte* begin, const Byte* p, const Byte* end, Mode& mode);
-  /// Finds the values of the key fields, which fields_ lists, in the record [begin, end), and stores them in `scratch`.
-  /// If a field name occurs twice, counts the record in KeyTally::glued, because an empty line between two records may
-  /// be missing.
+  /// Finds the values of the fields that the job sorts by (fields_) in the record [begin, end), and stores them in
+  /// `scratch`. If a field name occurs twice, counts the record in KeyTally::glued, because an empty line between two
+  /// records may be missing.
   void FindFields(const Byte* begin, const Byte* end, Scratch& scratch, KeyTally& tally) const;
 
   std::vector<std::string> fields_;        ///< the names of all fields that are keys, in lower case, without repetition

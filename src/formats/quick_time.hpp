@@ -9,15 +9,15 @@
 
 namespace gpusort {
 
-/// A fast reader for log times that are written in one form, which must be one of KnownForms(). It knows only the dates
-/// that KeepDate() was called with. One thread at a time may use an object.
+/// A fast reader for log times that are all written in one form, such as "Feb 5 17:32:18". It can read only times of
+/// dates that KeepDate() was called with before. One thread at a time may use an object.
 class QuickTime {
  public:
   /// `format` is a TimeForm::format. If `format` is not a date with a clock and perhaps a time zone, or is empty,
   /// Take() always returns false.
   explicit QuickTime(std::string_view format);
 
-  /// Returns false if no time of the form begins with `first`.
+  /// Returns false if no time of this reader's form can begin with the character `first`.
   bool can_begin(char first) const { return can_begin_[static_cast<unsigned char>(first)]; }
 
   /// A time that Take() has read. It is the same time that the slower parser, TakeWholeTime(), would read from this
@@ -68,7 +68,8 @@ class QuickTime {
   bool zone_ = false;     ///< true: a zone can follow the clock
   bool no_year_ = false;  ///< true: the text is not a time of this form if a year follows it
   std::array<bool, 256> can_begin_;
-  /// The sizes of the last two dates that were read, if they differ; the size that was used last comes first.
+  /// The sizes of the texts of the last two dates that were read, in bytes, if they differ. The size of the last date
+  /// comes first.
   std::array<std::uint32_t, 2> sizes_{};
   std::array<Date, 1u << kDateBits> dates_{};
   std::array<ZoneName, 1u << kZoneBits> zones_{};

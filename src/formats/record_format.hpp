@@ -1,5 +1,6 @@
-// RecordFormat finds the header, the records and the trailer of an input. Lines, fixed records, CSV and JSON Lines are
-// formats. A format makes no sort keys: see formats/key_encoder.hpp. Start at RecordFormat.
+// RecordFormat divides an input into its header, its records and its trailer, which is what follows the last record.
+// Lines, records of a fixed size, CSV and JSON Lines are formats. A format makes no sort keys: see
+// formats/key_encoder.hpp. Start at RecordFormat.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +71,8 @@ inline RecordSpan FirstLine(RecordSpan records, unsigned char delimiter) {
   return records.first(static_cast<std::size_t>(end - records.data()) + 1);
 }
 
-/// Finds the header, the records and the trailer of an input. Any thread may call any function at any time.
+/// Divides an input into its header, its records and its trailer, which is what follows the last record. Any thread may
+/// call any function at any time.
 class RecordFormat {
  public:
   RecordFormat() = default;
@@ -95,7 +97,8 @@ class RecordFormat {
   /// order mark.
   virtual RecordSpan HeaderText(RecordSpan header) const;
 
-  /// Returns true if every record ends with a delimiter. Messages can then count lines.
+  /// Returns true if every record ends with a delimiter, which is usually a newline. Messages can then name a record by
+  /// its line.
   virtual bool newlines() const { return true; }
   /// The largest number of bytes at the end of an input that Ending() looks at.
   static constexpr std::size_t kTailBytes = 4;
@@ -111,7 +114,7 @@ class RecordFormat {
     /// True if the scanned bytes show that a record ended directly before them, as a line with a time does in a log.
     /// The parser's state at that place is ScanState{}.
     bool at_front = false;
-    /// Adds the end of the next record.
+    /// Notes that the next record ends at the offset `end`.
     void Add(std::ptrdiff_t end) {
       last = static_cast<std::uint64_t>(end);
       if (first == 0) first = last;

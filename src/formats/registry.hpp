@@ -48,7 +48,8 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  /// Other dialects of CSV, such as TSV; a file of JSON lines is not refused, because a field may hold JSON.
+  /// Other dialects of CSV, such as TSV. An input that looks like lines of JSON is not refused, because a field may
+  /// hold JSON.
   kReadsOtherCsv = 16,
   kReadsRows = 32,  ///< text of which the first bytes do not show the format
   kReadsJson = 64,

@@ -81,8 +81,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
                                 KeyTally& tally) const = 0;
   /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
   /// counts it in `tally`. With --strict, throws BadRecord if the field is missing or invalid. `by` is null, unless the
-  /// user gives no type for the column and the input does, as a dump with CREATE TABLE. Then `by` makes keys of that
-  /// type.
+  /// input itself gives the type of the column, as CREATE TABLE does in a dump, and the user gives none. Then `by`
+  /// makes keys of that type.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
   /// Writes key number `key` with the value `value`, or a null if `value` is a text that means null. std::nullopt means

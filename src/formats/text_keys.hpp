@@ -25,7 +25,8 @@ std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const st
 /// an object. RE2 would allow several threads, but they would wait for the lock of its cache.
 class TextKeys {
  public:
-  /// Ignores keys of other kinds. Throws Error(kUsage) if a regular expression is invalid.
+  /// Uses the keys of `table` that are fields or regular expressions, and ignores other keys. Throws Error(kUsage) if a
+  /// regular expression is invalid.
   explicit TextKeys(const TableOptions& table);
   ~TextKeys();
   TextKeys(TextKeys&&) noexcept;

@@ -26,7 +26,8 @@ inline constexpr auto kHexDigits = [] {
 }();
 /// Returns the value of a hexadecimal digit, or -1 for any other byte.
 inline int HexDigit(char c) { return kHexDigits[static_cast<unsigned char>(c)]; }
-/// Writes the character `code` as UTF-8 to `out`, which has room for four bytes. Returns the end.
+/// Writes the character `code` as UTF-8 to `out`, which must have room for four bytes. Returns the end of the written
+/// bytes.
 inline char* PutUtf8(std::uint32_t code, char* out) {
   constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
   unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first

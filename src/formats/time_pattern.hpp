@@ -29,11 +29,12 @@ class TimePattern {
   /// Returns true if the expression has named groups for the parts of a time. Call Take() then. Otherwise the first
   /// group is the whole time; call Find().
   bool named() const { return !parts_.empty(); }
-  /// Returns the text of the first group where the expression matches `line` first. If there is no match, the result is
-  /// a text whose data() is null.
+  /// Returns what the first group of the expression matches in `line`. If the expression matches several times, the
+  /// first match counts. If there is no match, the data() of the result is null.
   std::string_view Find(std::string_view line) const;
-  /// Reads the parts of the time from the named groups, where the expression matches `line` first. Returns false if
-  /// there is no match, or if the text of a group is not the part that its name says, such as a month "13".
+  /// Reads the parts of the time from what the named groups of the expression match in `line`. If the expression
+  /// matches several times, the first match counts. Returns false if there is no match, or if the text of a group is
+  /// not the part that its name says, such as a month "13".
   bool Take(std::string_view line, TimeParts& parts) const;
 
  private:

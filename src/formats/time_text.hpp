@@ -98,8 +98,8 @@ struct TimeParts {
   std::optional<Instant> instant() const;
 };
 
-/// Reads a time that begins at the front of `reader`, and moves `reader` after it. `format` is a result of
-/// CheckedTimeFormat(). Returns false if the text does not match; `reader` and `parts` are then undefined.
+/// Reads a time that begins at the front of `reader`, and moves `reader` to the end of the time. `format` is a result
+/// of CheckedTimeFormat(). Returns false if the text does not match; `reader` and `parts` are then undefined.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
 /// Parses `text` by `format`. Returns std::nullopt unless all of `text` matches. Names are English, %Z is the name of a

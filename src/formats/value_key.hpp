@@ -1,7 +1,7 @@
-// ValueKey makes sort keys of typed values: bytes whose memcmp order is the order of the values. A record has one key
-// for each column that the job sorts by, one after the other. Equal values have equal keys, and no key of a column is a
-// proper prefix of another one. The first byte tells null from a value. Keys of numbers and times contain no byte that
-// FieldWriter would have to escape. Start at ValueKey.
+// ValueKey makes sort keys of values that have a type, such as numbers and times. A key is bytes whose memcmp order is
+// the order of the values. A record has one key for each column that the job sorts by, one after the other. Equal
+// values have equal keys, and no key of a column is a proper prefix of another one. The first byte tells null from a
+// value. Keys of numbers and times contain no byte that FieldWriter would have to escape. Start at ValueKey.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string ValueTypeNames();
 std::optional<ValueType> LooksLike(std::string_view text);
 
 /// Writes sort keys for the values of one column. Any thread may call the functions. Each function writes one whole key
-/// to `out`. After each call, out.reverse() is false.
+/// to `out`. It sets the direction of `out` back: out.reverse() is false after each call.
 class ValueKey {
  public:
   /// Throws Error(kUsage) if the time format of `rule` is invalid or not allowed for the type. Also throws it if an
@@ -72,8 +72,8 @@ class ValueKey {
   void PutFloat(double value, FieldWriter& out) const;
   void PutBool(bool value, FieldWriter& out) const;
   /// Writes the key of a value of type timestamp. `micros` is a count of microseconds from `epoch`, and `epoch` is
-  /// given in seconds since 1970 (946684800 for PostgreSQL). The smallest number stands for -infinity, and the largest
-  /// one for infinity.
+  /// given in seconds since 1970 (946684800 for PostgreSQL, which counts from 2000-01-01). The smallest number stands
+  /// for -infinity, and the largest one for infinity.
   void PutMicros(std::int64_t micros, FieldWriter& out, std::int64_t epoch = 0) const;
   /// Writes the key of a value of type timestamp.
   void PutInstant(const Instant& instant, FieldWriter& out) const;

@@ -43,7 +43,7 @@ inline constexpr unsigned kFalse = 96, kTrue = 160;
 
 bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
-/// Appends the key of a string of the digits 0 and 1. The digits may be written as b'0101'.
+/// Appends the key of a string of the digits 0 and 1, written as 0101 or b'0101'.
 bool PutBits(std::string_view text, KeyBytes& out);
 /// Appends the key of a log level, in upper or lower case letters: trace < debug < info < notice < warn < error < crit
 /// < alert < emerg. The words of syslog, PostgreSQL, MariaDB, Java, Python, Go and Android and the usual short forms

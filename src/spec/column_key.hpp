@@ -83,9 +83,10 @@ struct TableOptions {
   int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
   int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
   int comment = -1;  ///< the first byte of comment lines; -1: there are no comment lines
-  /// number of records at the top that are not sorted; the last of them has the column names
+  /// The number of records at the beginning of an input that are not sorted. The last of them has the column names.
   std::uint64_t header = 1;
-  /// field texts that mean null if they are not in quotes; an empty text always means null
+  /// The texts of fields that mean null if they are not in quotes. An empty text always means null, except in the
+  /// formats pgcopy and mysql.
   std::vector<std::string> nulls{};
   bool strict = false;            ///< true: wrong values and records are errors instead of warnings
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text

@@ -69,7 +69,7 @@ struct Source {
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
 };
 
-/// The output, and how it gets its name.
+/// The output: its name, its form, and what happens if a file of this name exists.
 struct Target {
   std::string output;       ///< the path, or "-" for standard output; empty for Action::kCheck
   bool implied = false;     ///< true: the user named no output, so `output` is standard output
@@ -103,7 +103,7 @@ struct Order {
   bool reverse = false;      ///< -r was given; `layout` is reversed already
 };
 
-/// Memory, temp space, threads and devices.
+/// The memory, the temp space, the threads and the GPUs that a job may use.
 struct Limits {
   std::optional<Size> memory;
   std::optional<Size> gpu_memory;

@@ -26,7 +26,7 @@ struct KeyOptions {
   bool reverse = false;
   bool version = false;
 
-  /// Returns true if no letter is set. A key without letters inherits the letters of the command line.
+  /// Returns true if no letter is set. A key without letters takes the letters that belong to no key, such as -n.
   bool none() const { return *this == KeyOptions{}; }
   /// Returns the letters in the order that GNU sort's messages use. The result has the letter b if b was given for
   /// either end of the key. It has no i if d was given, because d implies i.
