@@ -1,6 +1,7 @@
-// Files that are read and written by position: inputs and temporary files. Outputs are in output_file.hpp. A transfer
-// moves all bytes or throws; EINTR and short transfers are repeated. Reads never report an error as the end of the
-// file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ. Start at FileSystem.
+// Files that are read and written at any position: inputs and temporary files. Outputs are in output_file.hpp. A read
+// or write moves all bytes or throws; EINTR and short transfers are repeated. A read never reports an error as the end
+// of the file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ. Start at
+// FileSystem.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ struct stat;
 
 namespace gpusort {
 
-/// The facts that stat reports about a file. If the facts at two times are equal, nothing was written in between.
+/// What stat reports about a file. If the facts at two times are equal, nothing was written to the file in between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -32,44 +33,50 @@ struct FileFacts {
 
   static FileFacts From(const struct stat& st);
   bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
-  /// Compares this file with `then`, earlier facts about it with the same size and mtime. Returns true if the ctime
-  /// differs, but mode, owner and number of links are equal. The cause may be a write after which a program set the
-  /// mtime back, or a change of extended attributes.
+  /// Looks for a change that size and mtime do not show. `then` are earlier facts about this file with the same size
+  /// and mtime. Returns true if the ctime differs, but mode, owner and number of links are equal. The cause may be a
+  /// write after which a program set the mtime back, or a change of extended attributes.
   bool hides_change(const FileFacts& then) const {
     return ctime_ns != then.ctime_ns && mode == then.mode && uid == then.uid && gid == then.gid && links == then.links;
   }
   friend bool operator==(const FileFacts&, const FileFacts&) = default;
 };
 
-/// An open regular file, read and written by position. Any number of threads may use it at once. If direct(), offsets,
-/// lengths and addresses must be multiples of alignment(); a read may extend beyond the end. The FileSystem must
-/// outlive the File.
+/// An open regular file, read and written at any position. Any number of threads may use it at once. If direct() is
+/// true (O_DIRECT), offsets, lengths and addresses must be multiples of alignment(); a read may extend beyond the end
+/// of the file. The FileSystem must outlive the File.
 class File {
  public:
-  /// Fills `out` from `offset` on. Returns the number of bytes, which is smaller only at the end. Throws Error(kIo).
+  /// Fills `out` with the bytes of the file from `offset` on. Returns the number of bytes, which is smaller than
+  /// out.size() only at the end of the file. Throws Error(kIo).
   std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out);
-  /// Writes all of `data`. Throws Error(kNoSpace), which names the directory and its free space, or Error(kIo).
+  /// Writes all of `data` at `offset`. Throws Error(kNoSpace), which names the directory and its free space, or
+  /// Error(kIo).
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
-  /// Forces the data to the device. Do not call this again after an error: the kernel reports a lost write only once.
+  /// Forces the written data to the disk (fsync). Do not call this again after an error: the kernel reports a lost
+  /// write only once, so a second call could succeed although data is lost.
   void Sync();
-  /// Starts to write these bytes to the device, so that a later Sync takes less time. Does not wait.
+  /// Starts to write these bytes from the page cache to the disk, so that a later Sync takes less time. Does not wait.
   void WriteBack(std::uint64_t offset, std::uint64_t bytes);
   void Truncate(std::uint64_t size);
-  /// Reserves space for the bytes [0, size) and makes the file at least that long. Does nothing if the file system
+  /// Reserves disk space for the bytes [0, size) and makes the file at least that long. Does nothing if the file system
   /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
   /// same time. Only one thread at a time may call this; other threads may write at the same time.
   void Allocate(std::uint64_t size);
-  /// Calls Allocate on a tmpfs, where this makes writing faster. Call it for a file whose final size is not known.
+  /// Calls Allocate if the file is on a tmpfs, where this makes writing faster. Call this for a file whose final size
+  /// is not known yet.
   void AllocateToWrite(std::uint64_t size);
-  /// Frees the space of these bytes. Later reads return zeros. Returns false if the file system cannot free them.
+  /// Frees the disk space of these bytes. Later reads return zeros. Returns false if the file system cannot free parts
+  /// of a file.
   bool Deallocate(std::uint64_t offset, std::uint64_t bytes);
-  /// Writes dirty pages to the device and drops the cached pages, so that the next ReadAt reads from the device.
+  /// Writes changed pages to the disk and removes the file from the page cache, so that the next ReadAt reads from the
+  /// disk.
   void DropCache();
   bool direct() const { return direct_; }
-  /// The required alignment of direct transfers, in bytes; 1 if the file is buffered.
+  /// Returns the alignment in bytes that O_DIRECT requires; 1 if the file is read and written through the page cache.
   std::uint64_t alignment() const { return alignment_; }
   FileFacts Facts() const;
-  /// The path for messages. For a temporary file without a name: a text that contains its directory.
+  /// Returns the path for messages. For a temporary file without a name: a text that contains its directory.
   const std::string& path() const { return path_; }
 
  private:
@@ -96,18 +103,19 @@ class File {
 
 class OutputFile;
 
-/// The action if a file with the output's name already exists.
+/// What to do if a file with the output's name already exists.
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  /// As kReplaceOrRewrite, but also rewrites in place if the file has other names, attributes or another owner, which a
-  /// new file would lose.
+  /// As kReplaceOrRewrite. Also rewrites in place if the old file has several names (hard links), attributes or another
+  /// owner, because a new file would lose them.
   kRewriteIfSeen,
   kKeep,  ///< throws if the file exists, at the start or at the end of the job
 };
 
-/// Opens and creates files. If the file system refuses O_DIRECT or keeps files in memory, files are buffered even if
-/// `direct` is true (see File::direct()). A FileSystem must outlive its files. Thread-safe.
+/// Opens and creates files. `direct` asks for O_DIRECT, that is, I/O without the page cache. If the file system refuses
+/// O_DIRECT or keeps files in memory, files are buffered even if `direct` is true (see File::direct()). A FileSystem
+/// must outlive its files. Thread-safe.
 class FileSystem {
  public:
   FileSystem() : FileSystem(std::make_shared<SystemCalls>()) {}
@@ -117,28 +125,29 @@ class FileSystem {
 
   /// Opens a regular file for reading. Throws Error(kUsage) if the file is missing, unreadable or not regular.
   std::unique_ptr<File> OpenInput(const std::string& path, bool direct);
-  /// Creates a nameless file in `directory` that only this process can open. The file disappears with the returned
-  /// object or the process. Throws Error(kUsage) if the directory is missing or not writable.
+  /// Creates a file without a name in `directory`, which only this process can open. The file disappears with the
+  /// returned object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that stays after the process. If the file is missing, creates it with mode 0600 if `create` is true,
-  /// and otherwise returns null. Does not follow links. Throws Error(kUsage) unless it is a regular file that only this
-  /// user can write.
+  /// Opens a file that stays when the process ends. If the file is missing, creates it with mode 0600 if `create` is
+  /// true, and otherwise returns null. Does not follow links. Throws Error(kUsage) unless it is a regular file that
+  /// only this user can write.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
-  /// Returns once all new and removed names in the directory are on the disk. Throws Error(kIo).
+  /// Returns once all new, changed and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);
-  /// Starts a new version of the file `path`. Follows a symbolic link to its target if the kernel allows it, and
-  /// creates a missing target at once as an empty file. Throws Error(kUsage) if `path` is not a regular file, if it
-  /// exists and is not writable (with kKeep: if it exists), or if its directory is missing or not writable. With
-  /// kReplace, also throws if no file with the owner, group and ACL of the old file can replace it.
+  /// Starts a new version of the file `path`, which replaces the old file when it is complete. Follows a symbolic link
+  /// to its target if the kernel allows it, and creates a missing target at once as an empty file. Throws Error(kUsage)
+  /// if `path` is not a regular file, if it exists and is not writable (with kKeep: if it exists), or if its directory
+  /// is missing or not writable. With kReplace, also throws if no new file can have the owner, group and ACL of the old
+  /// file.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
-  /// Returns the free space for this user in `directory`, in bytes, or kUnknownSpace.
+  /// Returns how many bytes this user can still write in `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
-  /// Returns the facts of the file that the path leads to, following links, or std::nullopt if there is no file.
+  /// Returns the facts of the file at `path`, also through links, or std::nullopt if there is no file.
   std::optional<FileFacts> Identify(const std::string& path);
-  /// Returns true if files in `directory` lie in memory (tmpfs, ramfs).
+  /// Returns true if files in `directory` are kept in memory (tmpfs, ramfs).
   bool IsTmpfs(const std::string& directory);
-  /// Estimates how much of the file is in the page cache, from 0 (nothing) to 1, by checking samples of its pages.
-  /// Returns 0 if the kernel cannot tell.
+  /// Estimates how much of the file is in the page cache, from 0 (nothing) to 1 (all of it), from a sample of its
+  /// pages. Returns 0 if the kernel cannot tell.
   double CachedShare(const File& file);
 
  private:

@@ -1,4 +1,4 @@
-// Owner, group, mode, ACL and extended attributes of a file, which an output that replaces the file inherits.
+// Owner, group, mode, ACL and extended attributes of a file, which an output that replaces the file gets.
 #pragma once
 
 #include <map>
@@ -18,17 +18,17 @@ struct FileRights {
   std::vector<std::string> unread;                ///< names of unreadable attributes, each with the reason
   friend bool operator==(const FileRights&, const FileRights&) = default;
 
-  /// Reads the rights of the file `name` in an open directory. Returns std::nullopt if there is no such regular file.
+  /// Returns the rights of the file `name` in an open directory, or std::nullopt if there is no such regular file.
   /// `by_path` must be another path to the same file. `path` is the file's name in messages. Throws SystemError.
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
-  /// Gives `file` the owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
+  /// Gives `file` this owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
   /// into `lost`. No user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` all rights and attributes that can be set. Adds each right or attribute that cannot be set to `lost`,
-  /// with the reason.
+  /// Gives `file` all these rights and attributes, as far as possible. Adds each right or attribute that cannot be set
+  /// to `lost`, with the reason.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` the mode and the ACL that the kernel gives a new file of mode 0666 in the directory.
+  /// Gives `file` the mode and the ACL that the kernel gives to a new file of mode 0666 in the directory.
   static void GiveDefault(File& file, int directory, const std::string& path);
   static void RemoveAcl(File& file);
 

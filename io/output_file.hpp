@@ -1,4 +1,4 @@
-// The output file of a job, which replaces an old file only when it is complete. Start at OutputFile.
+// The output file of a job. The output replaces an old file only when it is complete. Start at OutputFile.
 #pragma once
 
 #include <cstddef>
@@ -16,72 +16,75 @@
 
 namespace gpusort {
 
-/// A new version of a file. It is invisible and has mode 0600 until Publish replaces the old file. Without Publish the
-/// destructor removes the new file and leaves the old file untouched. Hard links of the old file keep the old content.
-/// The new file gets the ACL and the extended attributes user.* and security.* of the old file.
-/// Some files are written in place: the first write empties the old file, and its content is incomplete until Publish
-/// returns. These are files that would lose their owner, group or ACL, and files that cannot be replaced: mount points,
-/// files in a folder that is not writable, and files of other users.
+/// A new version of a file. It has no visible name and mode 0600 until Publish replaces the old file. Without Publish
+/// the destructor removes the new file and leaves the old file untouched. Hard links of the old file keep the old
+/// content. The new file gets the ACL and the extended attributes user.* and security.* of the old file. Some files are
+/// written in place: the first write empties the old file, and its content is incomplete until Publish returns. These
+/// are files that would lose their owner, group or ACL, and files that cannot be replaced: mount points, files in a
+/// folder that is not writable, and files of other users.
 class OutputFile {
  public:
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// See File::ReadAt. May be called before and after Publish.
+  /// Reads bytes of the new file as File::ReadAt does. May be called before and after Publish.
   std::uint64_t ReadAt(std::uint64_t offset, std::span<std::byte> out) { return file_->ReadAt(offset, out); }
   void WriteAt(std::uint64_t offset, std::span<const std::byte> data);
-  /// From now on WriteAt also starts writing to the device, so that the final sync takes less time.
+  /// From now on WriteAt also starts to write the bytes from the page cache to the disk, so that the final sync takes
+  /// less time.
   void WriteBackEarly() { writes_back_ = true; }
   /// Lets the published file keep mode 0600 instead of the old file's rights. Call this before Complete.
   void KeepPrivate() { private_ = true; }
-  /// From now on WriteAt adds the written bytes to `sums`, which must outlive the last WriteAt.
+  /// From now on WriteAt also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAt.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
-  /// Clears the sums, because the caller will write all bytes again. No thread may be writing.
+  /// Clears the checksums (see SumPieces), because the caller will write all bytes again. No thread may be writing.
   void ForgetPieces() {
     if (sums_ != nullptr) sums_->Clear();
   }
-  /// Stores `bytes`, which Complete writes at the end of the file. Call this before Complete.
+  /// Stores a copy of `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// Reserves space as File::Allocate does. If the output is written in place, only checks the free space. Throws
-  /// Error(kNoSpace) if space is missing.
+  /// Reserves disk space as File::Allocate does. If the old file is written in place, only checks the free space.
+  /// Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
-  /// Uses direct I/O from now on if that is possible. Call this before the first write.
+  /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Uses the file `name` in the output's folder as the new file, and creates it if it is missing. Cuts it to `bytes`
-  /// bytes. If the file was shorter, empties it and returns false. The destructor does not remove the bytes that Keep
-  /// was called for. Throws Error(kUsage) if `name` is not a file of this user. Call this first, and never for an
-  /// output in place.
+  /// Continues the file `name` in the output's folder, which an earlier process has begun, as the new file. Creates it
+  /// if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. The destructor
+  /// then leaves the bytes that were passed to Keep on the disk. Throws Error(kUsage) if `name` is not a file of this
+  /// user. Call this first, and never if the old file is written in place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
   /// of an earlier process, the destructor then leaves these bytes there.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its space, including the bytes that Keep was called for.
+  /// Empties the file and frees its disk space, including the bytes for which Keep was called.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
   }
   /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
-  /// `sync`. This part of Publish may fail or take long. Complete all files of a job before you publish the first.
+  /// `sync` is true. Publish calls this if the caller has not. A job with several outputs calls it for all of them
+  /// before the first Publish, because Complete may fail or take long.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Calls Complete if it was not called, renames the file to path() and, if `sync` is true, syncs the directory. Call
+  /// Calls Complete if the caller has not, renames the file to path() and, if `sync` is true, syncs the directory. Call
   /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
   /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new
-  /// output is in place. After any other error the old file is unchanged, unless it was written in place. With kKeep,
-  /// throws Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
+  /// output is in place. After any other error the old file is unchanged, unless it was written in place. With
+  /// OldFile::kKeep, throws Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
   void Publish(std::uint64_t total_bytes, bool sync);
-  /// The rights and attributes that could not be set, each with the reason: "user.origin: EPERM (...)".
+  /// Returns the rights and attributes of the old file that could not be set, each with the reason: "user.origin: EPERM
+  /// (...)".
   const std::vector<std::string>& lost() const { return lost_; }
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
-  /// The path that will be replaced, with links resolved.
+  /// Returns the path of the file that will be replaced, with links resolved.
   const std::string& path() const { return path_; }
   const std::string& directory() const { return directory_; }
-  /// The reason why the old file is written in place; empty if it is replaced.
+  /// Returns the reason why the old file is written in place; empty if it is replaced.
   const std::string& in_place() const { return in_place_; }
-  /// Returns false if the output is written in place and this user may not read it.
+  /// Returns false if the old file is written in place and this user may not read it.
   bool readable() const;
   FileFacts Facts() const { return file_->Facts(); }
 
@@ -103,7 +106,8 @@ class OutputFile {
   void SetHidden(std::string name);
   void ForgetHidden() noexcept;
   void RemoveHidden() noexcept;
-  /// Throws Error(kUsage) about the output. If `error` is an errno, throws a SystemError with OpenErrorCode(error).
+  /// Throws Error(kUsage) with the path of the output and the reason `why`. If `error` is an errno, throws a
+  /// SystemError with the code OpenErrorCode(error).
   [[noreturn]] void Refuse(const std::string& why, int error = 0) const;
 
   SystemCalls& calls_;
@@ -131,8 +135,8 @@ class OutputFile {
   std::uint64_t kept_ = 0;  ///< after TakeUp: the number of bytes that the destructor keeps
 };
 
-/// Removes the hidden names of all unpublished OutputFiles. Safe in a signal handler, after which no destructor runs.
-/// Does nothing for an output without a name (O_TMPFILE) or after Publish.
+/// Removes the temporary names of all unpublished OutputFiles. Safe in a signal handler, after which no destructor
+/// runs. Does nothing for an output without a name (O_TMPFILE) or after Publish.
 void RemoveHiddenOutput() noexcept;
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Functions about paths: links, descriptors of this process, streams, and files that other users planted.
+// Functions about paths: links, /dev/fd, streams, and files that other users may have planted.
 #pragma once
 
 #include <filesystem>
@@ -8,29 +8,31 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the file or link at `path` there as a trap. All users may then write to
-/// the folder, and neither this user nor the owner of the folder owns the entry. Does not follow links. Regular files
-/// count only in sticky folders (/tmp), because elsewhere another user could replace any file.
+/// Returns true if another user could have put the file or link at `path` there as a trap. That is the case if all
+/// users may write to the folder, and neither this user nor the owner of the folder owns the entry. Does not follow
+/// links. A regular file counts only in a sticky folder such as /tmp: in other folders, another user could replace any
+/// file.
 bool PlantedByOther(const std::string& path);
-/// Returns the file descriptor to which the path refers: 1 for /dev/stdout, 3 for /dev/fd/3, or the same for a link to
-/// such a path. Returns std::nullopt for any other path.
+/// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through
+/// links. Returns std::nullopt for any other path.
 std::optional<int> DescriptorOf(const std::string& path);
-/// Returns true if the output `path` must be written as a stream: "-", an open descriptor, a FIFO or a character
-/// device, also through links.
+/// Returns true if the output `path` can only be written from front to end, as a stream: "-", an open descriptor such
+/// as /dev/fd/3, a FIFO or a character device, also through links.
 bool IsStreamTarget(const std::string& path);
-/// Returns true if the input `path` must be read as a stream. Streams are "-", a file that reports a wrong size (as in
-/// /proc), and anything that is neither a regular file nor a directory.
+/// Returns true if the input `path` can only be read from front to end, as a stream: "-", a file that reports a wrong
+/// size (as in /proc), and anything that is neither a regular file nor a directory.
 bool IsStreamSource(const std::string& path);
 
 namespace detail {
 
-/// The number of links in one path that the kernel follows before it gives up.
+/// The number of symbolic links in one path that the kernel follows before it gives up.
 inline constexpr int kMaxLinks = 40;
 /// Returns the folder that contains `path`, or "." if `path` has no folder.
 std::string DirectoryOf(const std::filesystem::path& path);
 /// Returns true if the last part of the path is a symbolic link. Throws SystemError if the path cannot be read.
 bool IsLink(const std::filesystem::path& path);
-/// Returns the path to which a link points, without following further links. Sets `failure` on an error.
+/// Returns the path to which a symbolic link points, without following further links. Sets `failure` if the link cannot
+/// be read.
 std::filesystem::path TargetOf(const std::filesystem::path& link, std::error_code& failure);
 
 }  // namespace detail

@@ -1,5 +1,6 @@
-// Checksums of the pieces of a file, computed from the bytes that are written. A process that reads the file later
-// compares the checksums and finds every byte that differs from what was written. Start at PieceSums.
+// Checksums of the parts (pieces) of a file that were written with one call each, computed while writing. A process
+// that reads the file later compares the checksums and finds every byte that differs from what was written. Start at
+// PieceSums.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +20,20 @@ std::uint64_t HashOfPiece(std::span<const std::byte> bytes);
 
 class PieceSums {
  public:
-  /// Adds the checksum of bytes that are written at `offset`. Replaces a piece with the same offset. Thread-safe.
+  /// Adds the checksum of `bytes`, which are written at `offset` of the file. Replaces the checksum of bytes with the
+  /// same offset. Thread-safe.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Removes all pieces, because the caller will write the file again. No thread may be writing.
+  /// Removes all checksums, because the caller will write the file again. No thread may be writing.
   void Clear();
-  /// Returns the pieces that together contain the first `bytes` bytes of the file, by ascending offset. Pieces overlap
-  /// if bytes were written twice. Throws Error(kInternal) if no piece contains some byte.
+  /// Returns the checksums of pieces that together contain the first `bytes` bytes of the file, by ascending offset.
+  /// Pieces overlap if bytes were written twice. Throws Error(kInternal) if some byte is in no piece.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of the bytes of one piece, the piece with the largest offset among those of at most 4 KiB. If its last
-  /// bytes are only the padding of a direct write, Cover() computes its checksum again, without the padding.
+  /// A copy of the bytes of one piece: of the pieces of at most 4 KiB, the piece with the largest offset. Direct I/O
+  /// may have padded the end of the file. Cover() then computes the checksum of this piece again, without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

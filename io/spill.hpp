@@ -1,8 +1,9 @@
-// Temporary space for sorted runs: blocks of records in files, one file in each directory, created at the first write.
-// The files have no name unless another process must be able to continue the job. Every block has a header with its
-// run, number, length, place, job and checksum, which Read verifies. If a block was lost, damaged, written to a wrong
-// place or written by another job, Read throws Error(kIntegrity). Freed space goes back to the file system at once.
-// FORMAT.md describes the bytes. Start at SpillStore.
+// Temporary files for sorted records that do not fit in memory (the spill). Records are written in blocks. There is one
+// file in each temporary directory, created at the first write. The files have no name unless another process must be
+// able to continue the job. Every block has a header with its run (list of sorted records), number, length, offset, job
+// and checksum, which Read verifies. If a block was lost, damaged, written to a wrong place or written by another job,
+// Read throws Error(kIntegrity). Freed space goes back to the file system at once. FORMAT.md describes the bytes. Start
+// at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,12 @@
 
 namespace gpusort {
 
-/// The size of a block's header, directly before the payload.
+/// The size in bytes of the header of a block. The records of the block (its payload) follow directly.
 inline constexpr std::uint64_t kSpillHeaderBytes = 64;
-/// The alignment of all offsets, lengths and addresses of a spill, for direct I/O.
+/// The alignment in bytes of all offsets, lengths and addresses of blocks in temporary files, because of O_DIRECT.
 inline constexpr std::uint64_t kSpillAlignment = 4096;
 
-/// The location of a block in the spill.
+/// Where a block of records is in the temporary files.
 struct SpillExtent {
   std::uint32_t file = 0;           ///< the index of the directory
   std::uint64_t payload_bytes = 0;  ///< the size of the payload, compressed with `codec`
@@ -37,19 +38,19 @@ struct SpillExtent {
   friend bool operator==(const SpillExtent&, const SpillExtent&) = default;
 };
 
-/// The files of a spill that stay when the process ends.
+/// Describes temporary files that stay when the process ends, so that another process can continue the job.
 struct NamedSpill {
   std::string name;       ///< the name of the file in each directory
   std::uint64_t job = 0;  ///< the number of the job; all processes of a job write the same number
 };
 
-/// All temporary space of a job. Any number of threads may call Write, Read and Free at once.
+/// All temporary files of a job. Any number of threads may call Write, Read and Free at once.
 class SpillStore {
  public:
   /// `block_bytes` is the largest size of a block with its header, a multiple of kSpillAlignment. The directories are
   /// used in turn. `before_use` is called once, before the first file is created. If it throws, the first Write throws
-  /// the same error. With `named`, existing files are used again. Their blocks count as free unless the caller calls
-  /// Claim for them.
+  /// the same error. With `named`, the files have names, and files of an earlier process are used again. Their blocks
+  /// count as free unless the caller calls Claim for them.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -57,42 +58,44 @@ class SpillStore {
 
   std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
 
-  /// Writes block `number` of `run`. Its payload of at most payload_capacity() bytes begins at
-  /// block[kSpillHeaderBytes]. `codec` is the codec with which the caller compressed the payload. Write adds the header
-  /// and the padding to a multiple of kSpillAlignment, so `block` must be aligned and have room for both. If a
-  /// directory is full, uses the next one. Throws Error(kNoSpace) if all directories are full.
+  /// Writes block `number` of the sorted run number `run` to a temporary file. The payload (the records, compressed
+  /// with `codec` by the caller) has at most payload_capacity() bytes and begins at block[kSpillHeaderBytes]. Write
+  /// adds the header and the padding to a multiple of kSpillAlignment, so `block` must be aligned and have room for
+  /// both. If a directory is full, uses the next one. Throws Error(kNoSpace) if all directories are full.
   SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes,
                     Codec codec = Codec::kNone);
 
-  /// Reads a block into `block`, which must be aligned and have room for header, payload and padding. Returns the size
-  /// of the payload, which begins at block[kSpillHeaderBytes]. Throws Error(kIntegrity) if the bytes differ from those
-  /// written. If the device reports an error twice, throws Error(kIo).
+  /// Reads a block into `block`, which must be aligned and have room for header, payload (the records) and padding.
+  /// Returns the size of the payload, which begins at block[kSpillHeaderBytes]. Throws Error(kIntegrity) if the bytes
+  /// differ from those written. If the device reports an error twice, throws Error(kIo).
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
-  /// Gives the block's space back to the file system. If the file system cannot free parts of files, later blocks use
-  /// the space. Call this once for each result of Write, when no Read of the block is running.
+  /// Gives the disk space of a block back to the file system. If the file system cannot free parts of files, later
+  /// blocks use the space. Call this once for each result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
-  // For named files: first, one thread must call Claim for each block to keep, and then FreeUnclaimed.
-  /// Keeps a block of an earlier process. Throws Error(kIntegrity) if it is outside its file or was claimed before.
+  // For files of an earlier process (see NamedSpill): first, one thread must call Claim for each block to keep, and
+  // then FreeUnclaimed. Claim keeps the block at `extent`. Claim throws Error(kIntegrity) if the block is outside its
+  // file or was claimed before.
   void Claim(const SpillExtent& extent);
   void FreeUnclaimed();
   /// Returns once all written blocks are on the disk and the files have their names. After an error every later call
   /// fails, because the kernel reports a lost write only once.
   void Sync();
 
-  /// The bytes of all blocks that were written and not freed, with headers and padding.
+  /// Returns the number of bytes of all blocks that were written and not freed, with headers and padding.
   std::uint64_t bytes_in_use() const;
-  /// The maximum space that the files have taken. Pages that were never written are holes and take no space.
+  /// Returns the largest disk space in bytes that the files have taken. Parts of files that were never written take no
+  /// space.
   std::uint64_t peak_bytes() const;
-  /// The bytes of all writes so far, with headers and padding.
+  /// Returns the number of bytes of all writes so far, with headers and padding.
   std::uint64_t written_bytes() const;
 
  private:
   struct Directory {
     std::string path;
     std::unique_ptr<File> file;       ///< created at the first write
-    std::vector<std::uint64_t> free;  ///< the offsets of slots that are free again; a slot has room for one block
+    std::vector<std::uint64_t> free;  ///< the offsets of places (slots) for one block that are free again
     std::vector<std::uint64_t> most;  ///< for each slot: its longest block since its space was last freed, in bytes
     std::uint64_t end = 0;            ///< the first offset that no block has used
     bool holes = true;                ///< whether the file system can free parts of a file
@@ -127,15 +130,16 @@ class SpillStore {
   std::exception_ptr sync_failure_;
 };
 
-/// Returns the directories for temporary files: `asked` if it is not empty, otherwise TMPDIR if it is set, otherwise
-/// the directory of the output. If `output` is null or its directory is not writable, returns /var/tmp instead.
+/// Returns the directories for temporary files: `asked` (the directories that the user names) if it is not empty,
+/// otherwise TMPDIR if it is set, otherwise the directory of the output. If `output` is null or its directory is not
+/// writable, returns /var/tmp instead.
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Throws Error(kUsage) if `directory` is not an existing, writable directory.
 void CheckTempDirectory(const std::string& directory);
 
 /// Throws Error(kNoSpace) if the directories together have less than `needed_bytes` of free space. The message names
-/// each directory, the bytes needed for `what` and the free bytes. Directories on the same file system count once.
+/// each directory, the bytes needed for `what`, and the free bytes. Directories on the same file system count once.
 void RequireSpace(FileSystem& files, const std::vector<std::string>& directories, std::uint64_t needed_bytes,
                   std::string_view what);
 

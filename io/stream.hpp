@@ -1,7 +1,8 @@
-// Streams, which cannot be read or written by position: pipes, FIFOs, terminals, devices, standard input and output.
-// Every wait checks the CancelFlag every 50 ms. A signal is therefore not delayed by a stalled process at the other end
-// or by a FIFO that no process opens. A descriptor that other processes share is never made non-blocking. A closed pipe
-// arrives as BrokenPipe, because main() ignores SIGPIPE. Start at PipeReader.
+// Streams, which can only be read or written from front to end: pipes, FIFOs, terminals, devices, standard input and
+// output. Every wait checks the CancelFlag every 50 ms. A signal therefore ends the job even if the process at the
+// other end of a pipe does nothing, or if no process opens the other end of a FIFO. A descriptor that other processes
+// share is never made non-blocking. A closed pipe is reported as BrokenPipe, because main() ignores SIGPIPE. Start at
+// PipeReader.
 #pragma once
 
 #include <atomic>
@@ -33,25 +34,27 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
-/// The reader has closed the pipe (EPIPE). main() then ends by SIGPIPE without a message, as other filters do.
+/// Thrown if the reader of a pipe has closed the pipe (EPIPE). main() then ends the process by SIGPIPE without a
+/// message, as other programs do.
 class BrokenPipe : public SystemError {
  public:
   explicit BrokenPipe(const std::string& message, const std::string& path = "standard output")
       : SystemError(ErrorCode::kIo, message, EPIPE, Verb::kWrite, path) {}
 };
 
-/// Reads a stream to its end. Not thread-safe. Throws Error(kIo), or Error(kCancelled) if the job is cancelled while it
-/// waits.
+/// Reads a stream (such as a pipe) to its end. Not thread-safe. Functions throw Error(kIo), or Error(kCancelled) if the
+/// job is cancelled while they wait.
 class PipeReader {
  public:
-  /// Opens a path; "-" is standard input. Never waits. Throws Error(kUsage) if the path is missing, unreadable or a
-  /// folder.
+  /// Opens the stream at a path; "-" is standard input. Never waits. Throws Error(kUsage) if the path is missing,
+  /// unreadable or a folder.
   PipeReader(const std::string& path, const CancelFlag& cancel);
-  /// Reads from a descriptor that the caller owns. `name` is the name of the stream in messages.
+  /// Reads from a file descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeReader(int fd, std::string name, const CancelFlag& cancel);
-  /// Waits for data and reads into `out`, which must not be empty. Returns the number of bytes read, 0 only at the end.
+  /// Waits for data and reads into `out`, which must not be empty. Returns the number of bytes read, 0 only at the end
+  /// of the stream.
   std::uint64_t ReadSome(std::span<std::byte> out);
-  /// The number of bytes read so far.
+  /// Returns the number of bytes read so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
 
@@ -66,27 +69,27 @@ class PipeReader {
   bool ended_ = false;
 };
 
-/// Writes a stream. Not thread-safe. Throws BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) if the job is
-/// cancelled while it waits.
+/// Writes a stream (such as a pipe). Not thread-safe. Functions throw BrokenPipe, Error(kNoSpace), Error(kIo), or
+/// Error(kCancelled) if the job is cancelled while they wait.
 class PipeWriter {
  public:
-  /// Opens a path; "-" is standard output. A path such as /dev/fd/3 (see DescriptorOf) uses that descriptor. Throws
-  /// Error(kUsage) if the path is missing or not writable. If a FIFO has no reader, the first WriteAll or Close waits
-  /// for a reader and opens the FIFO.
+  /// Opens the stream at a path; "-" is standard output. For a path such as /dev/fd/3, writes to that descriptor (see
+  /// DescriptorOf). Throws Error(kUsage) if the path is missing or not writable. If no process has opened a FIFO for
+  /// reading, the first WriteAll or Close waits until one does.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
-  /// Writes to a descriptor that the caller owns. `name` is the name of the stream in messages.
+  /// Writes to a file descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
   void WriteAll(std::span<const std::byte> data);
-  /// From now on WriteAll adds the written bytes to `sums`, which must outlive the last WriteAll.
+  /// From now on WriteAll also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
   /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
   /// pipe on standard output sees the end only when the process ends.)
   void Close();
-  /// The number of bytes written so far.
+  /// Returns the number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// Returns the facts of the file if the stream is a regular file, which is written at the descriptor's offset.
-  /// Otherwise returns std::nullopt.
+  /// Returns the facts about the file if the stream is a regular file, such as a redirected standard output. Otherwise
+  /// returns std::nullopt.
   std::optional<FileFacts> file() const;
 
  private:

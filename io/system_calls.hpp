@@ -1,4 +1,5 @@
-// The system calls on files that can fail, as a class whose members tests replace, and the errors that they throw.
+// The system calls on files that can fail, as a class whose members tests replace, and the errors that are thrown if a
+// call fails.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +14,7 @@
 
 namespace gpusort {
 
-/// Reports a failed system call on a file. number() is its errno.
+/// The error of a failed system call on a file. number() is the errno.
 class SystemError : public Error {
  public:
   /// The operation that failed.
@@ -24,9 +25,10 @@ class SystemError : public Error {
       : Error(code, message), number_(number), verb_(verb), path_(std::move(path)), offset_(offset) {}
   int number() const noexcept { return number_; }
   Verb verb() const noexcept { return verb_; }
-  /// The path of the file that the call failed on. For a temporary file without a name: the path of its directory.
+  /// Returns the path of the file that the call failed on. For a temporary file without a name: the path of its
+  /// directory.
   const std::string& path() const noexcept { return path_; }
-  /// The offset in the file, if the call was a read or write.
+  /// Returns the offset in the file if the call was a read or a write.
   std::optional<std::uint64_t> offset() const noexcept { return offset_; }
 
  private:
@@ -37,7 +39,8 @@ class SystemError : public Error {
 };
 
 /// The system calls that can fail for reasons outside this program. Each returns the result of the kernel: -1 with
-/// errno, or a count that may be short. Tests replace members to make calls fail. Any thread may call any member.
+/// errno, or a number of bytes that may be smaller than requested. Tests replace members to make calls fail. Any thread
+/// may call any member.
 class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
@@ -46,16 +49,18 @@ class SystemCalls {
   virtual int SetDirect(int fd);
   virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
-  /// Copies `data` into allocated pages of the file, through a temporary mapping. Returns false if the mapping fails.
+  /// Copies `data` into the file at `offset` through a temporary memory mapping. Space must be allocated there. Returns
+  /// false if the mapping fails.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
-  /// Starts to write the dirty pages of these bytes to the device, so that Sync takes less time. Reports no error.
+  /// Starts to write these bytes from the page cache to the disk, so that Sync takes less time. Reports no error.
   virtual void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes);
   virtual int Truncate(int fd, std::uint64_t size);
   virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
   /// Frees the bytes [begin, end) of the file, which then read as zeros.
   virtual int Deallocate(int fd, std::uint64_t begin, std::uint64_t end);
-  /// Gives the unnamed file `fd` a name. Fails with EEXIST if the name is taken.
+  /// Gives the file `fd`, which was opened without a name, the name `name` in a directory. Fails with EEXIST if the
+  /// name is taken.
   virtual int Link(int fd, int directory, const char* name);
   virtual int Rename(int directory, const char* from, const char* to);
   /// Renames `from` to `to`. Fails with EEXIST if `to` exists.
@@ -65,37 +70,37 @@ class SystemCalls {
   virtual int FreeSpace(const char* directory, std::uint64_t* bytes);
 };
 
-/// The free space of a file system that does not report its size (ramfs). Counts as enough for any file.
+/// The result of FreeSpace for a file system that does not report its size (ramfs). Counts as enough for any file.
 inline constexpr std::uint64_t kUnknownSpace = UINT64_MAX;
 
 namespace detail {
 
-/// Returns a name such as "ENOSPC".
+/// Returns the name of an errno, such as "ENOSPC".
 std::string ErrnoName(int error);
-/// Returns a name and a text, such as "ENOSPC (No space left on device)".
+/// Returns the name and the text of an errno, such as "ENOSPC (No space left on device)".
 std::string ErrnoText(int error);
-/// Returns true for ENOSPC, EDQUOT and EFBIG.
+/// Returns true for the errors ENOSPC, EDQUOT and EFBIG: a full disk, quota or file-size limit.
 bool IsNoSpace(int error);
-/// Returns the last part of a message about an error for which IsNoSpace is true: what is full and what helps.
+/// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the last part of a message about an error for which IsNoSpace is false: where to look for the cause. The
-/// text may be empty.
+/// Returns the last part of a message about another failed call: where to look for the cause, or an empty text.
 std::string DiskHint(int error);
-/// Returns "12345 bytes", or "unknown" for kUnknownSpace.
+/// Returns a number of free bytes as text, "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);
-/// Returns the code of the Error for a failed open(): kUsage if the path is wrong, kNoSpace, or kIo.
+/// Returns the code of the Error for a failed open(): kUsage if the path is wrong, kNoSpace if the disk is full,
+/// otherwise kIo.
 ErrorCode OpenErrorCode(int error);
 /// Throws a SystemError with the code OpenErrorCode(error). The message is made of `what`, the path and the error.
 [[noreturn]] void FailOpen(const std::string& what, const std::string& path, int error,
                            SystemError::Verb verb = SystemError::Verb::kOpen);
-/// Calls open(), again and again if a signal interrupts it. Returns -1 and sets errno on an error.
+/// Calls open(), and repeats the call while a signal interrupts it. Returns -1 and sets errno on an error.
 int OpenPath(const char* path, int flags, unsigned mode = 0);
 int OpenPath(SystemCalls& calls, int directory, const char* path, int flags, unsigned mode = 0);
-/// Syncs an open directory. On an error returns false and sets errno; changes of names may then not be on the disk.
+/// Writes the changed names in an open directory to the disk (fsync). On an error returns false and sets errno.
 bool SyncDirectory(SystemCalls& calls, int directory);
 /// Returns a number that other processes cannot guess.
 std::uint64_t RandomNumber();
-/// Returns the path of an open descriptor in /proc.
+/// Returns the path of an open file descriptor in /proc.
 std::string ProcPath(int fd);
 
 /// Owns an open file descriptor.
@@ -116,14 +121,14 @@ class Fd {
   int fd_ = -1;
 };
 
-/// The number of random names that CreateHidden and similar functions try.
+/// How many random names CreateHidden and similar functions try before they give up.
 inline constexpr int kNameAttempts = 100;
-/// Returns a random name that begins with a dot.
+/// Returns a random file name that begins with a dot.
 std::string HiddenName();
 /// Returns true if an open with O_TMPFILE failed because the file system or the kernel does not support the flag.
 bool IsTmpfileUnsupported(int error);
-/// Creates a file of mode 0600 with a hidden name in the directory. Returns its descriptor and its name. `what` and
-/// `path` name the directory in messages.
+/// Creates a file of mode 0600 in an open directory, with a random name that begins with a dot. Returns its descriptor
+/// and its name. `what` and `path` name the directory in messages.
 std::pair<Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
                                         const std::string& path);
 

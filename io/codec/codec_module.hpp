@@ -1,6 +1,7 @@
-// The interface between the program and the module of one codec (gpusort_gz.so and others). The program loads a module
-// when it first needs the codec. Each codec has its own module, so that a missing library affects one codec only. The
-// program itself handles files, offsets, padding, limits and threads. Start at CodecModule.
+// The interface between the program and the shared library of one codec (a module: gpusort_gz.so and others). The
+// program loads a module when it first needs the codec. Each codec has its own module, so that a missing compression
+// library affects one codec only. The program itself handles files, offsets, padding, limits and threads. Start at
+// CodecModule.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +18,33 @@ namespace gpusort {
 
 inline constexpr std::uint64_t kKiB = 1024;
 inline constexpr std::uint64_t kMiB = 1024 * kKiB;
-/// The largest number of bytes that one call passes to a codec library. The libraries count bytes in 32 bits.
+/// The largest number of bytes that one call passes to a compression library. The libraries count bytes in 32 bits.
 inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 
-/// Thrown if a codec module cannot expand the data. Decoder adds path and offset to the reason.
+/// Thrown by the code of a codec if it cannot expand the data. Decoder catches it, and throws an Error with path,
+/// offset and this reason.
 struct Refusal {
   std::string why;
-  /// The memory needed, in bytes, if it exceeds the limit; otherwise 0. Decoder adds it to the message.
+  /// If the data needs more memory than the limit allows: the memory needed, in bytes. Otherwise 0. Decoder names it in
+  /// the message.
   std::uint64_t needed = 0;
 };
 
-/// Expands members one after the other. A member is a part of a compressed file that can be expanded by itself. Not
+/// Expands the members of a compressed file one after the other. A member is a part that can be expanded by itself. Not
 /// thread-safe.
 class MemberDecoder {
  public:
   virtual ~MemberDecoder() = default;
-  /// Starts a member, whose first CodecModule::head_bytes bytes are in `head`. The input of the next Decode must begin
-  /// with these bytes again. Throws Refusal.
+  /// Starts a member of the compressed file. `head` has its first CodecModule::head_bytes bytes, which the input of the
+  /// next Decode must contain again. Throws Refusal if the data is damaged or needs too much memory.
   virtual void Begin(std::span<const std::byte> head) = 0;
-  /// Expands bytes of `in` into `out`. Removes the bytes that were read or written from the front of each span, even if
-  /// it throws Refusal. Returns true once the end of the member is verified.
+  /// Expands bytes of `in` into `out`. Removes the bytes that were read from the front of `in` and the bytes that were
+  /// written from the front of `out`, even if it throws Refusal. Returns true once the end of the member is verified.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
-/// Compresses members, one with each call of Encode. Not thread-safe.
+/// Compresses members of a compressed file (parts that can be expanded by themselves), one with each call of Encode.
+/// Not thread-safe.
 class MemberEncoder {
  public:
   virtual ~MemberEncoder() = default;
@@ -48,41 +52,44 @@ class MemberEncoder {
   virtual void Encode(std::span<const std::byte> in, std::vector<char>& out) = 0;
 };
 
-/// Compresses and expands blocks without headers. Not thread-safe.
+/// Compresses and expands blocks of memory, without file headers. Not thread-safe.
 class BlockCoder {
  public:
   virtual ~BlockCoder() = default;
-  /// Returns the number of bytes written to `out`, or 0 if the compressed bytes do not fit.
+  /// Compresses `in` to the beginning of `out`. Returns the number of bytes written, or 0 if the compressed bytes do
+  /// not fit.
   virtual std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
-  /// Returns the number of bytes written to `out`. Throws Refusal.
+  /// Expands `in` to the beginning of `out`. Returns the number of bytes written. Throws Refusal if the data is
+  /// damaged.
   virtual std::uint64_t Decompress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
 
-/// The first bytes of a member. A skippable frame of zst and lz4 counts as a member that expands to nothing.
+/// The bytes with which a member of a compressed file begins. A skippable frame of zst and lz4 counts as a member that
+/// expands to nothing.
 struct Magic {
   std::string_view bytes;
   unsigned char first_mask = 0xff;  ///< the bits of the first byte that must match
 };
 
-/// The zero bytes that may follow a member.
+/// The zero bytes that may follow a member of a compressed file.
 enum class Padding {
   kNone,
   kAtEnd,  ///< any number of zeros after the last member, as on tapes and block devices
   kFours,  ///< a multiple of 4 zeros after each member
 };
 
-/// The memory that a decoder needs, in bytes.
+/// The memory that is needed to expand a file, in bytes.
 struct DecoderMemory {
   std::uint64_t window = 0;  ///< the size of its window or dictionary in bytes, which make_decoder takes
   std::uint64_t total = 0;
 };
 
-/// The functions and constants of a codec module. The program and the module must be compiled from the same headers.
-/// The program compares `version` before it reads anything else, so `version` must stay the first member.
+/// The functions and constants of the shared library of a codec. The program and the library must be compiled from the
+/// same headers. The program compares `version` before it reads anything else, so `version` must stay the first member.
 struct CodecModule {
   const char* version;  ///< GPUSORT_CODEC_VERSION: the release and a checksum of the shared headers
   std::span<const Magic> magics;
-  std::size_t head_bytes;  ///< number of bytes that Begin gets; at least the size of the longest magic
+  std::size_t head_bytes;  ///< how many bytes MemberDecoder::Begin gets; at least the size of the longest magic
   Padding padding;
   std::uint64_t member_bytes;                            ///< the default size of the input of one member
   DecoderMemory (*decoder_memory)(std::uint64_t limit);  ///< returns an upper bound; only zst and xz obey `limit`
@@ -92,12 +99,13 @@ struct CodecModule {
   std::unique_ptr<BlockCoder> (*make_block_coder)() = nullptr;  ///< null: a block is compressed as a member
 };
 
-/// Makes a `Made` and returns it as an `Interface`. The make functions of CodecModule are instances of this template.
+/// Makes a `Made` and returns it as an `Interface`. The three make_... members of CodecModule point to instances of
+/// this template.
 template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);
 }
-/// Implements CodecModule::decoder_memory for a codec that always needs kBytes bytes, whatever the limit is.
+/// The function CodecModule::decoder_memory for a codec that always needs kBytes bytes, whatever the limit is.
 template <std::uint64_t kBytes>
 DecoderMemory AlwaysTakes(std::uint64_t) {
   return {kBytes, kBytes};
@@ -113,15 +121,15 @@ DecoderMemory AlwaysTakes(std::uint64_t) {
 enum class Codec;  // defined in codec.hpp
 namespace detail {
 
-/// Returns the module of a codec and loads the module at the first call. Throws Error(kIo) with the reason if the
-/// module or its library cannot be loaded, and Error(kInternal) for kNone and kProgram. Thread-safe.
+/// Returns the functions of a codec. Loads the shared library of the codec at the first call. Throws Error(kIo) with
+/// the reason if the library cannot be loaded, and Error(kInternal) for kNone and kProgram. Thread-safe.
 const CodecModule& LoadCodec(Codec codec);
 
 }  // namespace detail
 }  // namespace gpusort
 
-/// The functions that modules export: one function for each module, which returns the module's table of functions. If
-/// the function of a codec is linked into the program, LoadCodec calls it and loads no module.
+/// The functions that the shared libraries of the codecs export, one each. Such a function returns the table of the
+/// codec's functions. If it is linked into the program, LoadCodec calls it and loads no library.
 extern "C" {
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_gz();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bz2();

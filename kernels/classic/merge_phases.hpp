@@ -35,8 +35,7 @@ struct MergeConfig {
   /// Whether whole warps search where a block's part of the output begins in the lists (WideCoRank). Not for
   /// BasicMerge.
   bool wide_partition = false;
-  bool stage_output =
-      false;  ///< whether output goes through shared memory, so that writes are coalesced; not for BasicMerge
+  bool stage_output = false;  ///< whether output goes through shared memory and is coalesced; not for BasicMerge
 
   /// Returns the number of output items that a block writes in one round, called a tile.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }

@@ -203,7 +203,7 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the longest common prefix, in bytes, that this object can measure.
+  /// Returns the largest number of common leading bytes that this object can find.
   std::uint64_t most() const { return most_; }
 
   /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line, but at most `most`.

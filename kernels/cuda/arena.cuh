@@ -1,5 +1,5 @@
-// The device memory of a CUDA backend (the arena): one allocation with the slots for records, the working memory of the
-// lanes, and the memory for searches. Start at Arena.
+// The GPU memory of a CUDA backend (the arena): one allocation with the buffers for records (slots), the working memory
+// of the workers (lanes), and the memory for searches. Start at Arena.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -39,7 +39,7 @@ constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n /
 /// The layout of the working memory of one lane (a worker of the backend). Offsets are in bytes.
 struct LaneShape {
   std::uint64_t rows = 0;      ///< the maximum number of records in a slot
-  std::uint32_t max_runs = 0;  ///< the maximum number of runs that one call of MergeRuns merges
+  std::uint32_t max_runs = 0;  ///< the maximum number of sorted runs that one call of MergeRuns merges
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;
 
@@ -52,15 +52,15 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// A read of up to kMostFetched bytes counts as short. Kernels do short reads, up to kFetchedTogether bytes in each
-/// launch.
+/// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, up to kFetchedTogether
+/// bytes in each launch.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// The longest line, in bytes, for which a search finds memory in the arena. The search for a longer line allocates
-/// memory.
+/// The longest line, in bytes, that a search can look for in the memory of the arena. The search for a longer line
+/// allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The layout of the part of the arena that all lanes share. This part has a RecordLayout and the memory of
-/// BytesBefore. BytesBefore counts the bytes of the records before a given record, the cut.
+/// The layout of the part of the GPU memory that all lanes (workers) share. This part holds a RecordLayout and the
+/// memory of BytesBefore, which counts the bytes of the records before a given record, the cut.
 struct CommonShape {
   std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
   std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines
@@ -76,14 +76,16 @@ struct CommonShape {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The layout of the shared part's pinned host memory: room for ranges, counts and fetched bytes.
+  // The layout of the pinned (page-locked) host memory for searches and short reads: room for ranges, for counts, and
+  // for the bytes that were read.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
   static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kFetchedTogether;
 };
 
-/// The memory of a backend on one GPU: slots, then the working memory of each lane, then the part that all lanes share.
+/// The memory of a backend on one GPU: slots (buffers for records), then the working memory of each lane (worker), then
+/// the part that all lanes share.
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -94,12 +96,12 @@ class Arena : public SlotPool {
   const LaneShape& lane_shape() const { return lane_shape_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   StreamPool& streams() { return streams_; }
-  /// Returns the address of the layout of the records, in device memory.
+  /// Returns the address of the RecordLayout of the records, in GPU memory.
   const RecordLayout* device_layout() const {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
 
-  /// Returns the order of the lines. Its keys are in device memory.
+  /// Returns the order of the lines. Its keys are in GPU memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
@@ -109,7 +111,7 @@ class Arena : public SlotPool {
     return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
   }
 
-  /// Copies up to kMostFetched bytes from device memory to the host.
+  /// Copies up to kMostFetched bytes from GPU memory to the host.
   void Fetch(const std::byte* from, std::span<std::byte> out);
   /// Implements Backend::Read for one GPU.
   void Read(std::span<const SlotRead> reads);
@@ -119,8 +121,8 @@ class Arena : public SlotPool {
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Returns device memory for a cut (a record to search for) of `bytes` bytes. Keeps memory for long cuts, because
-  /// freeing it would wait for all lanes inside the driver.
+  /// Returns GPU memory for a record to search for (a cut) of `bytes` bytes. Memory for long records is kept until the
+  /// end, because freeing memory would wait inside the driver for the work of all lanes.
   std::byte* CutMemory(std::uint64_t bytes);
 
   const DevicePtr device_;
@@ -138,7 +140,7 @@ class Arena : public SlotPool {
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The place of a lane (a worker of the backend) in the arena: its number and its memory.
+/// The number and the memory that one lane (a worker of the backend) has in the arena.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}

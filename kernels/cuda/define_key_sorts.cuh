@@ -1,4 +1,5 @@
-// Defines the functions of KeySorts. A source file that includes this header must instantiate one KeySorts.
+// Defines the functions of KeySorts, whose kernels compile slowly. Each source file that includes this header must
+// explicitly instantiate KeySorts for one pair of key type and order.
 #pragma once
 
 #include "kernels/cuda/key_sorts.cuh"

@@ -1,6 +1,6 @@
 // The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
-// makes every call and throws an Error if the call fails. Tests inject faults there (CudaFaults). Waits poll and have a
-// deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
+// makes a CUDA call and throws an Error if the call fails. Tests inject faults there (CudaFaults). Waits poll and have
+// a deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,9 +25,9 @@
 
 namespace gpusort::detail {
 
-/// Injects a fault of the GPU, for tests, if the environment has GPUSORT_FAULT_CUDA=N:KIND. The CUDA calls of the
-/// process are counted from 1. Calls in destructors neither count nor fail, because destructors must clean up after a
-/// fault.
+/// Injects a fault of the GPU, for tests, if the environment has GPUSORT_FAULT_CUDA=N:KIND, such as 12:oom. The CUDA
+/// calls of the process are counted from 1. Calls in destructors neither count nor fail, because destructors must clean
+/// up after a fault. The kinds are:
 ///
 /// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
 /// - sticky, or no KIND: no call is made from call N on. Each returns cudaErrorIllegalAddress.
@@ -76,9 +76,10 @@ class CudaFaults {
     if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
     return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
-  /// Returns true if a fault kernel of this kind must start before the next kernel. Returns true only once.
+  /// For tests: returns true if the kernel that injects the fault `kind` must start before the next kernel. Returns
+  /// true only once.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
-  /// Counts copies to the host. Returns true for the copy that must get a wrong bit.
+  /// For tests: counts copies to the host. Returns true for the one copy that must be damaged by a wrong bit.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
@@ -88,14 +89,15 @@ class CudaFaults {
   std::atomic<bool> done_{false};
 };
 
-/// Returns the fault injector of the process. There is only one because it counts all CUDA calls of the process.
+/// Returns the fault injector of the process (for tests). There is only one, because it counts all CUDA calls of the
+/// process.
 inline CudaFaults& TheCudaFaults() {
   static CudaFaults faults;
   return faults;
 }
 
-/// Returns how many GPUs each real GPU stands for. Tests set GPUSORT_GPU_TWINS=N, so that each GPU acts as N GPUs with
-/// separate memory, lanes and streams. Normally 1.
+/// Returns as how many GPUs each real GPU appears; normally 1. Tests set GPUSORT_GPU_TWINS=N. Each real GPU then acts
+/// as N GPUs with separate memory and streams.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");
@@ -103,7 +105,8 @@ inline int GpuTwins() {
   }();
   return twins;
 }
-/// Returns the CUDA ordinal of the real GPU for GPU number `device`, which may be a twin (see GpuTwins).
+/// Returns the CUDA ordinal of the real GPU for GPU number `device`. The two numbers differ only in tests (see
+/// GpuTwins).
 inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 
 [[noreturn]] inline void ThrowCuda(const char* what, cudaError_t error) {
@@ -112,11 +115,11 @@ inline int CudaOrdinal(int device) { return device / GpuTwins(); }
   throw GpuLost(message);
 }
 
-/// The start times of the calls that are inside the driver. They show a call that does not return.
+/// Remembers when each call that is still inside the CUDA driver began. A very old call shows that the driver is stuck.
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A call that is inside the driver. The object must live as long as the call.
+  /// A call that is inside the CUDA driver. The object must live as long as the call.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -134,7 +137,7 @@ class DriverCalls {
     DriverCalls& calls_;
     std::list<Clock::time_point>::iterator place_;
   };
-  /// Returns the age of the oldest call, or 0 if there is no call.
+  /// Returns how long the oldest call has been inside the driver, or 0 if there is no call.
   Clock::duration Longest() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
@@ -149,32 +152,33 @@ inline DriverCalls& TheDriverCalls() {
   return calls;
 }
 
-/// Makes the CUDA call `call()` and returns its error. An injected fault (CudaFaults) may replace the call.
+/// Makes the CUDA call `call()` and returns its error. In tests, an injected fault (CudaFaults) may replace the call.
 template <typename Call>
 cudaError_t TryCuda(Call&& call) {
   cudaError_t error = TheCudaFaults().Next();
   if (error == cudaSuccess) {
     const DriverCalls::Call in_driver(TheDriverCalls());
     error = call();
-    // Clears the last error. Otherwise the next launch would report this error, because it asks for the last error.
+    // Clears the error. Otherwise the check after the next kernel launch, which calls cudaGetLastError, would report
+    // it.
     if (error != cudaSuccess) cudaGetLastError();
   }
   return error;
 }
 
 /// Makes the CUDA call `call()` as TryCuda does. Throws Error(kOutOfMemory) if memory was refused, and GpuLost after
-/// any other error. The message has `what`, the error's name and its text.
+/// any other error. The message consists of `what`, the error's name and the error's text.
 template <typename Call>
 void CheckCuda(const char* what, Call&& call) {
   const cudaError_t error = TryCuda(std::forward<Call>(call));
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
-/// True once a device has not answered within the deadline. Never reset.
+/// True once a GPU has not answered within the deadline. Never reset.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// Throws the error for a device that hangs. The error is no GpuLost, because other GPUs cannot continue: shared
-/// resources (peer memory, registered host memory) are not freed before the hanging GPU has done its work.
+/// Throws the error for a GPU that hangs. The error is no GpuLost, because the job cannot continue on other GPUs: they
+/// share resources (peer memory, registered host memory) that are not freed before the hanging GPU has done its work.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
   throw Error(ErrorCode::kGpuLost,
@@ -184,29 +188,30 @@ inline std::atomic<bool> a_gpu_hangs{false};
                   "(NVRM: Xid) tell more");
 }
 
-/// One GPU, shared by all objects on it. Makes the GPU current and waits for its work with a deadline.
+/// One GPU, shared by all objects that use it. Makes the GPU current in the calling thread, and waits for its work with
+/// a deadline.
 class CudaDevice {
  public:
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
       : ordinal_(ordinal), deadline_(deadline) {}
   int ordinal() const { return ordinal_; }
-  /// Stores that kernels of this GPU can read the memory of GPU `device`.
+  /// Records that kernels of this GPU can read the memory of GPU `device`.
   void AddReached(int device) const { reached_ |= Bit(device); }
   /// Returns true if kernels of this GPU can read the memory of GPU `device`, which may be this GPU.
   bool Reaches(int device) const { return device == ordinal_ || (reached_ & Bit(device)) != 0; }
   std::chrono::nanoseconds deadline() const { return deadline_; }
   bool hung() const { return hung_; }
 
-  /// Makes the device current in the calling thread. Every function that enters the backend must call this first.
+  /// Makes the GPU current in the calling thread. Every public function of the CUDA backend must call this first.
   void Enter() const {
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// Makes the device current in a destructor. Returns false if this device is lost or any device hangs. The destructor
-  /// must then not free memory.
+  /// Makes the GPU current in a destructor. Returns false if this GPU is lost or any GPU hangs. The destructor must
+  /// then not free memory.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
-  /// Register() pins host memory, which makes copies faster; if the system refuses, copies still work. Unregister()
-  /// ends the pinning, unless the device is lost.
+  /// Register() pins host memory, which makes copies faster. If the system refuses, copies still work. Unregister()
+  /// ends the pinning, unless the GPU is lost.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -215,16 +220,17 @@ class CudaDevice {
     if (EnterToFree()) cudaHostUnregister(data);
     cudaGetLastError();
   }
-  /// Returns true if the host memory at `data` is pinned. If it is not, a copy waits inside the driver, without a
-  /// deadline, for the work queued before it. The caller must therefore wait for its kernels before such a copy.
+  /// Returns true if the host memory at `data` is pinned. A copy to or from memory that is not pinned waits inside the
+  /// driver, without a deadline, for the work queued before it. The caller must then wait for its kernels before the
+  /// copy.
   static bool Registered(const void* data) {
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;
   }
 
-  /// Blocks until the stream has done all queued work. If that takes longer than the deadline, the device counts as
-  /// lost from then on.
+  /// Blocks until the stream has done all queued work. If that takes longer than the deadline, throws, and the GPU
+  /// counts as lost from then on.
   void Wait(cudaStream_t stream) const {
     WaitUntil([&] { return cudaStreamQuery(stream); });
   }
@@ -232,8 +238,8 @@ class CudaDevice {
     WaitUntil([&] { return cudaEventQuery(event); });
   }
 
-  /// Returns true if the stream has passed the event. The fault injector does not count these calls, because their
-  /// number depends on chance.
+  /// Returns true if the stream has reached the event. The fault injector for tests does not count these calls, because
+  /// their number depends on chance.
   bool Passed(cudaEvent_t event) const {
     const cudaError_t error = cudaEventQuery(event);
     if (error == cudaSuccess) return true;
@@ -241,8 +247,8 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// Waits in a destructor until the stream has done its work. Also returns once the device is lost, because then
-  /// nothing runs on it.
+  /// Waits in a destructor until the stream has done its work. Also returns if the GPU is lost, because then nothing
+  /// runs on it.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
@@ -257,8 +263,8 @@ class CudaDevice {
   }
 
   /// Polls until the query succeeds or fails, or the deadline passes. Spins at first, because most waits are short, and
-  /// then sleeps. On busy cores the system wakes a sleeping thread before other threads have used up their time slices,
-  /// but not a thread that yields.
+  /// then sleeps. On busy cores, sleeping is better than yielding: the system wakes a sleeping thread soon, but lets a
+  /// thread that yields wait until other threads have used up their time slices.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -267,7 +273,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // Another thread has found that the device hangs. A second wait for the deadline would be useless.
+      // If another thread has found that the GPU hangs, does not wait for the deadline a second time.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;
@@ -285,7 +291,7 @@ class CudaDevice {
     }
   }
 
-  /// Returns 0 for the host, and for GPUs with numbers that have no bit.
+  /// Returns the bit for GPU `device` in reached_, or 0 for the host and for GPU numbers from 64 on, which have no bit.
   static std::uint64_t Bit(int device) { return device < 0 || device >= 64 ? 0 : std::uint64_t{1} << device; }
 
   const int ordinal_;
@@ -307,14 +313,14 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Copies several ranges to `to`: block number i of the kernel copies reads[i] to to[reads[i].at].
+/// Copies several ranges of bytes with one kernel: block number i copies reads[i] to to + reads[i].at.
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];
   for (std::uint32_t i = threadIdx.x; i < read.bytes; i += kFetchThreads) to[read.at + i] = read.from[i];
 }
 
-// The kernels that the fault injector starts (see CudaFaults).
+// The kernels that the fault injector for tests starts (see CudaFaults).
 template <typename = void>
 __global__ void NeverEndingKernel() {
   for (;;) __nanosleep(1'000'000);
@@ -348,7 +354,7 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// Makes work that is queued from now on wait for `event`. The event must have been recorded before.
+  /// Makes work that is queued on this stream from now on wait for `event`, which must have been recorded before.
   void WaitFor(const Event& event) const;
 
   /// Queues a copy. `kind` says which of `to` and `from` is host memory. Pinned host memory must stay valid until the
@@ -359,18 +365,18 @@ class Stream {
   }
   /// Queues a copy from the memory of GPU `device` to the memory of this GPU.
   void CopyAcross(void* to, const void* from, int device, std::uint64_t bytes) const {
-    CheckCuda("cudaMemcpyPeerAsync",
-              [&] { return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes,
-                                               stream_); });
+    CheckCuda("cudaMemcpyPeerAsync", [&] {
+      return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes, stream_);
+    });
   }
-  /// Queues a copy of a few bytes from the device to `pinned` host memory, done by a kernel. A normal copy would wait
-  /// until large copies of other streams have crossed the bus.
+  /// Queues a copy of a few bytes from the GPU to `pinned` host memory. A kernel does the copy, because a normal copy
+  /// would wait until large copies of other streams have crossed the bus.
   void Fetch(void* pinned, const void* from, std::uint64_t bytes) const {
     MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
-  /// Copies `count` (> 0) ranges with one kernel, each to its offset from `pinned`. `reads` must also be in pinned
+  /// Copies `count` (> 0) ranges with one kernel. Range i goes to pinned + reads[i].at. `reads` must also be in pinned
   /// memory.
   void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
     MakeWrongIfAsked(reads[0].from, reads[0].bytes);
@@ -392,7 +398,8 @@ class Stream {
   }
 
  private:
-  /// Flips one bit at `from` if the fault injector wants a wrong bit in this copy. The size `bytes` decides which bit.
+  /// For tests: flips one bit at `from` if the fault injector asks for a wrong bit in this copy. The size `bytes`
+  /// decides which bit.
   void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
     if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
     const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
@@ -404,8 +411,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// The destructor waits until the stream is idle, also after an exception. Host blocks and slots that were declared
-/// before this object are therefore destroyed only after the device has used them.
+/// The destructor waits until the stream is idle, also after an exception. Host blocks and GPU buffers that were
+/// declared before this object are therefore destroyed only after the GPU has used them.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
@@ -444,7 +451,8 @@ inline void Stream::WaitFor(const Event& event) const {
   CheckCuda("cudaStreamWaitEvent", [&] { return cudaStreamWaitEvent(stream_, event.get(), 0); });
 }
 
-/// Measures the time between two places in a stream, for statistics. Ignores errors, because other calls report them.
+/// Measures the time between two points in a stream, for statistics. Ignores CUDA errors, because other calls report
+/// them.
 class Stopwatch {
  public:
   explicit Stopwatch(DevicePtr device) : device_(std::move(device)) {
@@ -461,7 +469,8 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Returns the seconds between Start and Stop, or 0 if either was not called. The stream must have passed Stop.
+  /// Returns the seconds between Start and Stop, or 0 if either was not called. The stream must have done the work
+  /// before Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
@@ -474,7 +483,8 @@ class Stopwatch {
   void Mark(const Stream& stream, unsigned which) {
     if (events_[which] != nullptr && cudaEventRecord(events_[which], stream.get()) == cudaSuccess)
       marked_ |= 1u << which;
-    // Clears the last error. Otherwise the next launch would report this error, because it asks for the last error.
+    // Clears the error. Otherwise the check after the next kernel launch, which calls cudaGetLastError, would report
+    // it.
     cudaGetLastError();
   }
 
@@ -483,7 +493,7 @@ class Stopwatch {
   unsigned marked_ = 0;
 };
 
-/// Owns device memory that is aligned to 256 bytes.
+/// Owns GPU memory that is aligned to 256 bytes.
 class DeviceMemory {
  public:
   DeviceMemory(DevicePtr device, std::uint64_t bytes) : device_(std::move(device)) {
@@ -503,7 +513,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-/// Owns pinned host memory, counted by a HostMemory.
+/// Owns pinned (page-locked) host memory, whose size counts toward the limit of a HostMemory.
 class PinnedMemory {
  public:
   PinnedMemory(DevicePtr device, HostMemory& memory, std::uint64_t bytes)
@@ -533,7 +543,7 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// A pool of streams for short copies, from which any thread may borrow. The pool grows with the number of threads that
+/// A pool of streams for short copies. Any thread may borrow a stream. The pool grows with the number of threads that
 /// copy at the same time.
 class StreamPool {
  public:
@@ -548,7 +558,7 @@ class StreamPool {
     ~Borrowed() {
       stream_->device().Drain(stream_->get());
       const std::lock_guard<std::mutex> lock(pool_.mutex_);
-      // Does not throw, because Take() has reserved the space.
+      // push_back does not throw here, because Take() has reserved the space.
       pool_.idle_.push_back(std::move(stream_));
     }
     const Stream& operator*() const { return *stream_; }

@@ -1,5 +1,5 @@
-// The common base class of the lanes (workers of the backend) for numbers and for fixed records. It inspects, sorts and
-// merges records in a lane's memory.
+// The common base class of the CUDA backend's workers (lanes) for numbers and for fixed records. It inspects, sorts and
+// merges records in GPU memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,8 +16,8 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of a kernel in which each thread handles many records. They fill any device, and
-/// they are few enough that all blocks can stop early.
+/// The maximum number of thread blocks of a kernel in which each thread handles many records. So many blocks fill any
+/// GPU. So few blocks are all running soon, and a block that is running can stop early.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
@@ -31,7 +31,8 @@ class FixedLaneBase : public CudaLane {
     return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
   }
 
-  /// Launches a kernel that writes a Findings, waits for the kernel, and returns the Findings.
+  /// Launches a kernel that writes a Findings (facts about the records), waits for the kernel, and returns the
+  /// Findings.
   template <typename LaunchInspect>
   Findings Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
@@ -50,7 +51,8 @@ class FixedLaneBase : public CudaLane {
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
   }
 
-  /// Merges any number of runs, with as many calls of MergeRuns as needed. Leaves the result in keys.current.
+  /// Merges any number of sorted runs, with as many calls of MergeRuns as needed. Run r is [bounds[r], bounds[r + 1])
+  /// of keys.current. Leaves the result in keys.current.
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
@@ -61,7 +63,7 @@ class FixedLaneBase : public CudaLane {
       });
     };
     while (bounds.size() - 1 > shape().max_runs) {
-      // Merges groups of neighbouring runs to one run each. The merged runs are collected in `alternate`.
+      // Merges groups of neighbouring runs to one run each. Collects the merged runs in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += shape().max_runs) {
         const std::size_t runs = std::min<std::size_t>(shape().max_runs, bounds.size() - 1 - first);

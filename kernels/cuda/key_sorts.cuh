@@ -1,6 +1,6 @@
-// The CUDA backend's sorts and merges of <gpusort/merge.cuh>, declared without their kernels. Start at KeySorts. nvcc
-// takes up to a minute for the kernels of one pair of key type and order. Each pair therefore has its own source file,
-// and several files compile at the same time.
+// Declares the sorts and merges of <gpusort/merge.cuh> that the CUDA backend uses, without their kernels. nvcc takes up
+// to a minute for the kernels of one pair of key type and order. Each pair therefore has its own source file, and
+// several files compile at the same time. Start at KeySorts.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@
 namespace gpusort::detail {
 
 /// The sort and merge of keys of type `Key` in the order `LessT`. These pairs exist: 32-bit and 64-bit numbers with
-/// Less (sort_u32.cu, sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and PrefixEntryLess
+/// Less (sort_u32.cu, sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess
 /// (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {

@@ -1,8 +1,8 @@
-// A lane (worker) of the CUDA backend, driven by one thread, with its own memory and two CUDA streams. Sort copies a
-// batch to the device block by block, sorts the batch in a slot and leaves the result there. Merge copies pieces to the
-// device (or between devices), merges them and copies the result to the host. The steps of one call run one after the
-// other; several lanes work at the same time. CudaLane does the copies. Each kind of record has a derived class:
-// numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
+// A worker of the CUDA backend (a lane), with its own memory and two CUDA streams. One thread calls it. Sort copies a
+// batch of records to the GPU block by block, sorts them and leaves the result in GPU memory. Merge copies sorted
+// pieces to the GPU (or between GPUs), merges them and copies the result to the host. The steps of one call run one
+// after the other; several lanes work at the same time. CudaLane does the copies. Each kind of record has a derived
+// class: numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace gpusort::cuda {
 
-/// The number of blocks of a batch that a lane may still be copying when it requests the next block. A BatchSource must
-/// therefore allow more blocks than this to be in use.
+/// The number of input blocks that Sort may still be copying to the GPU when it requests the next block. The caller's
+/// BatchSource must therefore be able to return more blocks than this before any of them is destroyed.
 inline constexpr std::size_t kBlocksInFlight = 2;
 
 class CudaLane : public Lane {
@@ -41,17 +41,17 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    /// The merged records, in one of the two slots; null if the runs are too large to merge at once.
+    /// The merged records, in one of the two buffers; null if the runs are too large to merge at once.
     const std::byte* data;
-    /// Used only if `data` is null: the size in bytes of the first part of each run. The caller merges these parts
-    /// first, and then the rest.
+    /// Used only if `data` is null: the size in bytes of a first part of each run. The caller merges these parts first,
+    /// and then the rest of the runs.
     std::vector<std::uint64_t> cuts = {};
   };
-  /// Sorts the records of the slot [in, in + bytes). `out` is another slot. On return the work may still be queued on
-  /// stream().
+  /// Sorts the records in the GPU buffer [in, in + bytes). `out` is another buffer of the same size. On return the work
+  /// may still be queued on stream().
   virtual Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) = 0;
-  /// Merges sorted runs that are in the slot `in`. Run r is [bounds[r], bounds[r + 1]), counted in records or, for
-  /// lines, in bytes.
+  /// Merges sorted runs that are in the GPU buffer `in`, one after the other. Run r is [bounds[r], bounds[r + 1]),
+  /// counted in records or, for lines, in bytes. `spare` is another buffer of the same size.
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }
@@ -60,13 +60,13 @@ class CudaLane : public Lane {
   const Stream& stream() const { return stream_; }
 
  private:
-  /// The end of the copy of one block: an event in the stream, and the time that the copy took.
+  /// Marks the end of the copy of one block with an event in the stream, and measures the time that the copy takes.
   struct Copied {
     Event event;
     Stopwatch time;
     explicit Copied(const DevicePtr& device) : event(device), time(device) {}
   };
-  /// A block of a batch whose copy to the device may not be done yet.
+  /// An input block whose copy to the GPU may not be done yet.
   struct Flight {
     std::unique_ptr<InputBlock> block;
     Copied* copied;
@@ -84,8 +84,8 @@ class CudaLane : public Lane {
   const LaneSeat seat_;
   const RecordLayout& layout_;
   const LaneShape& shape_;
-  // Copies have their own stream. In a common stream the kernel after a copy would wait for its turn among the copies
-  // of other lanes, for milliseconds if the bus is always busy.
+  // Copies to and from the host have their own stream, bus_. If they shared a stream with kernels, a kernel after a
+  // copy would wait for its turn among the copies of other lanes (workers), for milliseconds if the bus is always busy.
   const Stream stream_, bus_;
   const Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
@@ -93,7 +93,7 @@ class CudaLane : public Lane {
   DeviceTimes times_;
 };
 
-/// Each of these functions makes a lane for one kind of record: single numbers, fixed records, or lines.
+/// Each of these functions makes a worker (a lane) for one kind of record: single numbers, fixed records, or lines.
 std::unique_ptr<Lane> MakeNumberLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeFixedLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena);

@@ -1,5 +1,5 @@
-// The kernels that sort lines on the device. They find the starts of lines, compare keys of lines, make entries from
-// keys, and copy whole lines in order. line_sort.cu launches the kernels.
+// The kernels that sort text lines on a GPU. They find the starts of lines, compare keys of lines, make an Entry
+// (twelve key bytes and a line number) for each line, and copy whole lines in order. line_sort.cu launches the kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,11 +16,12 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// The sizes in bytes of the text that one thread, and one block of threads, searches for line ends.
+/// How many bytes of text one thread, and one thread block, searches for line ends.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 
-/// The lines of a block of text. Line i begins at starts[i]; starts[rows] is the end of the text.
+/// The lines of a text in GPU memory. Line i begins at starts[i]; starts[rows] is the end of the text, where `rows` is
+/// the number of lines.
 struct DeviceLines {
   const Byte* text = nullptr;
   const std::uint32_t* starts = nullptr;
@@ -30,7 +31,7 @@ struct DeviceLines {
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// Calls CompareLines for the lines number a and b. Not inlined, because a sort would otherwise contain hundreds of
+/// Calls CompareLines for the lines number `a` and `b`. Not inlined, because a sort would otherwise contain hundreds of
 /// copies of CompareLines.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
@@ -44,17 +45,20 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Special results of KeyDifference. kNoDifference: the lines are equal. kHiddenDifference: the lines differ, but all
-/// chunks (pieces of twelve bytes) of their encoded keys are equal.
+/// Special results of KeyDifference, which compares the encoded keys of two lines (bytes that sort as the lines do).
+/// kNoDifference: the lines are equal. kHiddenDifference: the lines differ, but all bytes of their encoded keys are
+/// equal.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Limits for EncodedDifference, in bytes. Each step encodes the key again from its start. After kNearEncoded bytes the
-/// comparison therefore tests whether the lines are equal, and after kFarEncoded bytes it gives up.
+/// Limits for EncodedDifference, in bytes. Each of its steps encodes both keys again from their starts, so a long
+/// comparison is slow. After kNearEncoded bytes it therefore tests whether the lines are equal, and after kFarEncoded
+/// bytes it gives up.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Returns the result of KeyDifference for keys that cannot be compared faster. Compares twelve bytes at a time.
+/// Returns the result of KeyDifference for keys that must be encoded to be compared. Encodes and compares twelve bytes
+/// at a time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -71,17 +75,18 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts a position in an encoded key to 32 bits. Returns at most 2^31, where the rounds of the sort end.
+/// Converts a position in an encoded key to 32 bits. Returns at most 2^31: the sort does not distinguish lines by key
+/// bytes after that position.
 __device__ inline std::uint32_t Place(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
 }
 
-/// The common prefix of two texts.
+/// The common prefix of two texts, which are keys of two lines.
 struct CommonFront {
-  std::uint64_t bytes;    ///< the number of bytes before the first difference or the end of the shorter text
-  /// How many bytes of the common prefix have the value 0 or 1. Such a byte takes two bytes in an encoded key, unless
-  /// the key is the last one.
+  std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
+  /// How many bytes of the common prefix have the value 0 or 1. Each takes two bytes in an encoded key, unless the key
+  /// is the last one, because the byte 0 marks the end of a key.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -100,15 +105,15 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Returns the result of KeyDifference for encoded keys that end in the plain texts `a` and `b`, after `front` equal
-/// bytes.
+/// Returns the result of KeyDifference for encoded keys that end in the texts `a` and `b`, without any change of their
+/// bytes. The encoded keys have `front` equal bytes before these texts.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // The zeros that pad the shorter text equal NULs in the longer text.
+    // Encoded keys are padded with zeros, so a shorter text is equal to a longer text that goes on with NULs.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -118,9 +123,10 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return Place(front + at);
 }
 
-/// Compares the encoded keys of lines a and b, whose first `from` bytes must be equal. Returns a number of leading
-/// bytes that are equal. The eight bytes after these differ, unless the comparison gave up, at kFarEncoded or 2^31
-/// bytes. Returns kNoDifference or kHiddenDifference if no chunk of the keys differs.
+/// Compares the encoded keys (bytes that sort as lines do) of lines `a` and `b`, whose first `from` bytes must be
+/// equal. Returns a number of leading bytes that are equal. The eight bytes after these differ, unless the comparison
+/// gave up, at kFarEncoded or 2^31 bytes. Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys
+/// are equal.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -146,8 +152,8 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line in a round of the sort. `place` is its place in the order so far. `group` is the place of the first line that
-/// cannot be distinguished from it so far.
+/// A line in a round of the sort. Each round compares a few more key bytes. `place` is the line's place in the order so
+/// far. `group` is the place of the first of the lines that are still equal to this line.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
@@ -155,7 +161,7 @@ struct ActiveLine {
 
 // ---- Kernels. They are templates so that several files of a program may include this header.
 
-/// Counts the delimiters in each tile (kScanTile bytes) of the text.
+/// Counts the delimiters (line ends) in each tile of the text. A tile is kScanTile bytes, the work of one thread block.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
@@ -179,8 +185,8 @@ __global__ void __launch_bounds__(kLineThreads)
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-/// Sets starts[k + 1] to the position after delimiter k. before[t] is the number of delimiters before tile t of the
-/// text.
+/// Sets starts[k + 1] to the position after delimiter number k. before[t] is the number of delimiters before tile t. A
+/// tile is kScanTile bytes of the text, the work of one thread block.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
                                                                  const std::uint32_t* before, std::uint32_t* starts) {
@@ -215,8 +221,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines a and b. `skip` is
-/// the lowest number that this thread has found.
+/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines `a` and `b`, if
+/// that number is lower. `skip` is the lowest number that this thread has found.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -227,8 +233,8 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
   if (skip < seen->skip) atomicMin(&findings->skip, skip);
 }
 
-/// Finds out whether the lines are in order and how many leading bytes are equal in all encoded keys. Stops when more
-/// lines cannot change the findings.
+/// Finds out whether the lines are in order and how many leading bytes are equal in all encoded keys (bytes that sort
+/// as the lines do). Stops when the remaining lines cannot change the result.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
@@ -245,10 +251,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Finds out, as InspectLinesKernel does, whether the lines are in order and how many leading bytes are equal in all
-/// encoded keys. The text must consist of sorted runs, and run r ends at byte ends[r]. If the first and the last key of
-/// a run begin with the same bytes, all keys of the run do. If the runs are not sorted, because the input was
-/// rewritten, the result is unspecified; gpusort finds the error when it checks the order of the output.
+/// Does the work of InspectLinesKernel for a text that consists of sorted runs: finds out whether the lines are in
+/// order, and how many leading bytes are equal in all encoded keys. Run r ends at byte ends[r]. Looks only at the first
+/// and the last line of each run: if their keys begin with the same bytes, all keys of the run do. If a run is not
+/// sorted, because the input was rewritten in the meantime, the result is unspecified; gpusort finds this when it
+/// checks the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -288,8 +295,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after a round of the sort, and where the groups of equal lines begin. `heads` has a
-/// number for each line of the round, in sorted order: the place of the line if it differs from the line before it,
+/// Stores the order of the lines after a round of the sort, and where groups of lines that are still equal begin.
+/// heads[j] is for line j of the round, in sorted order: the place of the line if it differs from the line before it,
 /// otherwise 0. If `active` is null, all lines take part in the round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
@@ -303,10 +310,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Handles each group of lines that are equal so far. Sets skips[group] to the number of leading bytes that are equal
-/// in all keys of the group. If the lines are equal, leaves kNoDifference there. groups[j] is the place of the first
-/// line of line j's group. If `active` is null, the first `known` bytes of all keys are known to be equal. Otherwise
-/// their number is 8 more than known_skips of the line's group in the last round.
+/// Prepares the next round of the sort for each group of lines that are equal so far. Sets skips[group] to the number
+/// of leading bytes that are equal in all keys of the group. If the lines are equal, leaves kNoDifference there.
+/// groups[j] is the place of the first line of line j's group. If `active` is null, the first `known` bytes of all keys
+/// are equal. Otherwise known_skips[g] + 8 bytes are equal, where g was the group of the line in the last round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -327,7 +334,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Selects the lines for the next round: the lines of groups in which not all lines are equal.
+/// Selects the lines that need another round of the sort: the lines of groups in which not all lines are equal.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -355,17 +362,17 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if the line number a comes before the line number b.
+/// Returns true if line number `a` comes before line number `b`. Of equal lines, the lower number comes first.
 __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
   const int order = CompareRows(lines, a, b, view);
   return order != 0 ? order < 0 : a < b;
 }
 
-/// The number of rows that a thread sorts or merges with CompareLines. The loops are not unrolled, because a kernel may
-/// contain the large code of CompareLines only a few times.
+/// The number of lines that a thread sorts or merges with CompareLines. The loops are not unrolled, because a kernel
+/// may contain the large code of CompareLines only a few times.
 inline constexpr std::uint32_t kExactItems = 8;
 
-/// Sorts each tile of kExactItems rows with CompareLines.
+/// Sorts kExactItems neighbouring line numbers of `order` in each thread, by comparing the lines with CompareLines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -383,7 +390,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Merges neighbouring runs pairwise with CompareLines. A run has `run` rows, a multiple of kExactItems.
+/// Merges neighbouring sorted runs of line numbers pairwise, by comparing the lines with CompareLines. A run has `run`
+/// line numbers, a multiple of kExactItems.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -416,14 +424,15 @@ struct Greatest {
   __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
-/// Returns the size in bytes of the line at place j of the order, including its delimiter.
+/// Returns the size in bytes of the line at place j of the sorted order, including its delimiter.
 struct LineBytes {
   const std::uint32_t* starts;
   const std::uint32_t* order;
   __device__ std::uint32_t operator()(std::uint32_t j) const { return starts[order[j] + 1] - starts[order[j]]; }
 };
 
-/// Copies the lines to `out` in the given order. Each warp copies one line at a time.
+/// Copies the lines to `out` in the order of the line numbers `order`. Line order[j] goes to out + offsets[j]. Each
+/// warp copies one line at a time.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     GatherLinesKernel(DeviceLines lines, std::uint32_t rows, const std::uint32_t* order, const std::uint32_t* offsets,
@@ -442,10 +451,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the size of the lines of ranges[i] that come before the line `cut`, by key. The lines of a range
-/// are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in bytes.
-/// All lines except `cut` end with the delimiter. One block searches one range. Each of its eight warps looks at one
-/// line, so that a ninth of the range is left after each step.
+/// Sets bytes[i] to the size of the lines of ranges[i] whose keys come before the key of the line `cut`. The lines of a
+/// range are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in
+/// bytes. All lines except `cut` end with the delimiter. One thread block searches one range. Each of its eight warps
+/// looks at one line, so that a ninth of the range is left after each step.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
@@ -456,8 +465,8 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Multiway search. `low` and `high` are starts of lines: lines before `low` come before the cut, and lines from
-  // `high` on come after the cut.
+  // Search with several probes in each step. `low` and `high` are starts of lines: lines before `low` come before the
+  // line `cut`, and lines from `high` on come after it.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);

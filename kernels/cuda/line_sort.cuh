@@ -1,8 +1,8 @@
-// Sorts text lines on the device. It finds the starts of the lines and sorts entries of twelve key bytes and a row (the
-// line's number). Each further round sorts the lines that are still equal by eight more bytes. Finally it copies each
-// line once. Every round first finds how many bytes are equal in all lines of a group, and skips these bytes.
-// CompareLines sorts the lines that rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds).
-// Start at LineSort::Sort.
+// Sorts text lines on a GPU. Finds the starts of the lines and sorts an Entry for each line: twelve bytes of its key,
+// and its row (the line's number). Each further round sorts the lines that are still equal by eight more key bytes.
+// Every round first finds how many bytes are equal in all lines of a group, and skips these bytes. CompareLines sorts
+// the lines that rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds). Finally each line is
+// copied once. Start at LineSort::Sort.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,31 +21,32 @@ struct CountRange;
 struct DeviceLines;
 
 /// Lines are loaded in aligned blocks of this many bytes. If a block contains a byte of a line, the whole block must be
-/// readable.
+/// readable memory.
 inline constexpr std::uint64_t kLoadedBytes = 16;
-/// Clears the bytes that follow the first `bytes` bytes of `data`, up to the next multiple of kLoadedBytes. Loads of
-/// lines read these bytes, which sanitizers would report as uninitialized.
+/// Sets the bytes after data[0, bytes) to zero, up to the next multiple of kLoadedBytes. Kernels load lines in blocks
+/// of kLoadedBytes, and sanitizers would report uninitialized bytes in the last block.
 inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
   const std::uint64_t over = bytes % kLoadedBytes;
   if (over == 0) return;
   CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(data + bytes, 0, kLoadedBytes - over, stream.get()); });
 }
 
-/// The results of kernels that inspect lines. The caller must set all bits to 1 before the first kernel runs.
+/// The results of kernels that inspect lines. The caller must set all bits of the struct to 1 before the first kernel
+/// runs.
 struct LineFindings {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
   std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
   std::uint32_t decided;   ///< 0 if the encoded keys of two different lines are equal
-  std::uint32_t active;    ///< the number of lines in the next round of the sort
+  std::uint32_t active;    ///< the number of lines in the next round of the sort, which compares more key bytes
 };
 
-/// Sorts the lines of one slot at a time, with its own memory on the device.
+/// Sorts the lines of one text at a time. The constructor only computes how much GPU memory Sort needs.
 class LineSort {
  public:
-  /// `bytes` (below 4 GiB) is the maximum size of the text, and `rows` its maximum number of lines.
+  /// `bytes` (below 4 GiB) is the maximum size of a text, and `rows` its maximum number of lines.
   LineSort(std::uint64_t bytes, std::uint64_t rows);
 
-  /// Returns how many bytes of device memory Sort needs.
+  /// Returns how many bytes of GPU memory Sort needs.
   std::uint64_t bytes() const;
 
   struct Result {
@@ -55,9 +56,9 @@ class LineSort {
   };
 
   /// Sorts text[0, bytes), whole lines at a 16-byte aligned address, to `out`. If the text consists of sorted runs,
-  /// `ends` has their ends; otherwise it is empty. No run may be empty. The keys of `view` must be in device memory.
-  /// `memory` must have bytes() bytes of device memory, and `pinned` room for one LineFindings in pinned host memory.
-  /// On return work may still be queued on the stream.
+  /// `ends` has the end of each run in bytes; otherwise it is empty. No run may be empty. The keys of `view` must be in
+  /// GPU memory. `memory` must have bytes() bytes of GPU memory, and `pinned` room for one LineFindings in pinned host
+  /// memory. On return work may still be queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
@@ -65,13 +66,13 @@ class LineSort {
   struct Memory;
 
   void SortEntries(const Memory& at, DoubleBuffer<Entry>& keys, std::uint64_t n, cudaStream_t s) const;
-  /// Sorts the rows (line numbers) in at.order by comparing the lines with CompareLines. Returns the device address of
-  /// the sorted rows.
+  /// Sorts the line numbers in at.order by comparing the lines with CompareLines. Returns the GPU address of the sorted
+  /// line numbers.
   static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
                                           const LineOrderView& view, std::uint32_t rows);
-  /// Sorts lines whose entries have the same twelve bytes by the next bytes of their keys. `keys` has the sorted
-  /// entries of all lines. Leaves the sorted rows in at.order. Returns false if the encoded keys of different lines are
-  /// equal.
+  /// Sorts lines whose entries (twelve key bytes and a line number) have equal key bytes by the next bytes of their
+  /// keys. `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false if
+  /// different lines have the same encoded key, so that their order is not decided.
   bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 
@@ -81,9 +82,9 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues the computation of bytes[i]: the size of the lines of ranges[i] that come before the line `cut`, by key. The
-/// lines of a range are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a
-/// size in bytes. All lines except `cut` end with the delimiter. All pointers are to device memory.
+/// Queues a search that sets bytes[i] to the size of the lines of ranges[i] whose keys come before the key of the line
+/// `cut`. The lines of a range are sorted. In an `inclusive` range, lines with the key of `cut` count, too.
+/// ranges[i].records is a size in bytes. All lines except `cut` end with the delimiter. All pointers are to GPU memory.
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 

@@ -1,8 +1,8 @@
-// The CUDA backend's kernels on records. They find out whether a block is in order, and how many leading bytes are
-// equal in all keys. They map numbers to sortable numbers and back, make entries, and copy whole records in the order
-// of entries. They also count the records before a given record. The logic is in GPUSORT_HD functions, which tests can
-// run on the host. Records may have any alignment, because their bytes are read one by one. Only GatherKernel needs
-// aligned words: see GatherWordBytes.
+// The CUDA backend's kernels on records of fixed size. They find out whether records are in order, and how many leading
+// bytes are equal in all keys. They map numbers to sortable numbers and back, make an Entry (twelve key bytes and a
+// record number) for each record, and copy whole records in the order of entries. They also count the records before a
+// given record. The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any alignment,
+// because their bytes are read one by one. Only GatherKernel needs aligned words: see GatherWordBytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,8 @@ namespace gpusort::detail {
 
 inline constexpr unsigned kRecordThreads = 256;
 
-/// Returns how many leading bytes are equal in the normalized keys of `a` and `b`, at most `limit` (<= key_bytes).
+/// Returns how many leading bytes are equal in the normalized keys (bytes that sort as the keys do) of the records `a`
+/// and `b`, at most `limit` (<= layout.key_bytes).
 GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
                                                 std::uint64_t limit) {
   std::uint64_t common = 0;
@@ -38,14 +39,15 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A range of sorted records, for the search that counts the records before a given record (the cut).
+/// A range of sorted records, in which a search counts the records before a given record (the cut). If `inclusive` is
+/// true, records with the key of the cut count, too.
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
   bool inclusive = false;
 };
 
-/// Returns how many records in the range, which is sorted, have a smaller key than `cut`. If the range is `inclusive`,
+/// Returns how many records in the sorted range have a smaller key than the record `cut`. If range.inclusive is true,
 /// records with an equal key also count.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
@@ -62,17 +64,17 @@ GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const By
   return low;
 }
 
-/// Returns the size in bytes of the widest word with which whole records can be copied, if the first record is 16-byte
-/// aligned.
+/// Returns the size in bytes (1, 2, 4, 8 or 16) of the widest word with which records of `stride` bytes can be copied,
+/// if the first record is 16-byte aligned.
 GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   std::uint32_t word = 16;
   while (stride % word != 0) word /= 2;
   return word;
 }
 
-/// Returns the index of the word of the unsorted records that belongs to output word `offset`, counted from output
-/// record `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU thread about a hundred
-/// instructions.
+/// Copying records in sorted order word by word: returns the index of the input word that goes to the output word
+/// `offset`, counted from output record `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU
+/// thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -80,21 +82,22 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// The results of inspecting a block of records. The caller must set all members to 0 before the inspection.
+/// The results of inspecting records. The caller must set all members to 0 before the inspection.
 struct Findings {
   unsigned long long differing;  ///< key_bytes minus the number of leading bytes that are equal in all normalized keys
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
-/// Inspects the keys of `count` records until more keys cannot change the findings, so a random block costs little. If
-/// `want_prefix` is false, findings->differing stays 0.
+/// Inspects the keys of `count` records until more keys cannot change the findings, so records in random order take
+/// little time. If `want_prefix` is false, findings->differing stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
                          bool want_prefix, Findings* findings) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    // Other threads may write these values at the same time. Reading an old value only costs work.
+    // Other threads may write these values at the same time. If a thread reads an old value, it only does needless
+    // work.
     const bool in_order = *static_cast<volatile std::uint32_t*>(&findings->out_of_order) == 0;
     const std::uint64_t prefix =
         want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&findings->differing) : 0;
@@ -121,7 +124,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place by a NumberMap. If `back` is true, applies the inverse map.
+/// Maps numbers in place to unsigned numbers of the same order (see NumberMap). If `back` is true, maps them back.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
@@ -131,7 +134,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Sets entries[i] to the entry of record i: twelve bytes of its key, and i. `count` must be below 2^32.
+/// Sets entries[i] to the Entry of record i: twelve bytes of its key, and the number i. `count` must be below 2^32.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     MakeEntriesKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -162,7 +165,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The pieces of memory that one kernel copies. The table is a kernel parameter. Each block copies one tile of a piece.
+/// Pieces of memory that one kernel copies. The table is a kernel parameter. The pieces are divided into tiles of kTile
+/// bytes, and each thread block copies one tile.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
   static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes
@@ -184,8 +188,8 @@ struct PieceTable {
   }
 };
 
-/// Copies n bytes with all threads of the block. If the addresses have different alignments, shifts aligned words of
-/// `from`. Reads only words that contain one of the n bytes.
+/// Copies n bytes with all threads of the block. If the two addresses have different alignments, reads aligned words of
+/// `from` and shifts them. Reads only words that contain one of the n bytes.
 __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) {
   const auto address = [](const Byte* p) { return reinterpret_cast<std::uintptr_t>(p); };
   if ((address(to) | address(from) | n) % 8 == 0) {
@@ -213,7 +217,8 @@ __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) 
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
-  // Searches the last piece whose first tile is this tile or an earlier tile.
+  // Finds the piece that this block copies a part of: the last piece whose first tile number is not above the block's
+  // number.
   std::uint32_t low = 0, high = pieces.count - 1;
   while (low < high) {
     const std::uint32_t middle = (low + high + 1) / 2;

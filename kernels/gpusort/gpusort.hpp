@@ -27,14 +27,15 @@ namespace gpusort {
 template <typename ItA, typename ItB, typename Out, typename LessT, HostExecutor Executor>
 void MergeKeys(ItA a, std::uint64_t m, ItB b, std::uint64_t n, Out out, LessT less, const Executor& executor);
 
-/// Merges as MergeKeys does. Each value moves along with its key, which has the same index.
+/// Merges two sorted lists of keys as MergeKeys does, and moves each value along with its key. a_values[i] is the value
+/// of a_keys[i].
 template <typename KeyItA, typename ValueItA, typename KeyItB, typename ValueItB, typename KeyOut, typename ValueOut,
           typename LessT, HostExecutor Executor>
 void MergePairs(KeyItA a_keys, ValueItA a_values, std::uint64_t m, KeyItB b_keys, ValueItB b_values, std::uint64_t n,
                 KeyOut out_keys, ValueOut out_values, LessT less, const Executor& executor);
 
-/// Sorts keys[0, n) in place, with scratch memory for n keys. sort_tile(first, last, less) sorts one share of the keys;
-/// the default is std::stable_sort. SortKeys is stable if sort_tile is stable.
+/// Sorts keys[0, n) in place, with scratch memory for n keys. sort_tile(first, last, less) sorts one part of the keys
+/// before the parts are merged; the default is std::stable_sort. SortKeys is stable if sort_tile is stable.
 template <typename It, typename LessT, HostExecutor Executor, typename TileSorter>
 void SortKeys(It keys, std::uint64_t n, LessT less, const Executor& executor, TileSorter sort_tile);
 
@@ -42,8 +43,8 @@ void SortKeys(It keys, std::uint64_t n, LessT less, const Executor& executor, Ti
 template <typename KeyIt, typename ValueIt, typename LessT, HostExecutor Executor>
 void SortPairs(KeyIt keys, ValueIt values, std::uint64_t n, LessT less, const Executor& executor);
 
-/// Writes the stable merge of any number of sorted runs to `out`. Reads and writes every item once. Takes scratch
-/// memory of up to three tiles of 256 KiB for each worker.
+/// Writes the stable merge of any number of sorted runs to `out`. Reads and writes every item in memory once. Allocates
+/// up to three buffers of 256 KiB for each worker of the executor.
 template <typename It, typename Out, typename LessT, HostExecutor Executor>
 void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less, const Executor& executor);
 

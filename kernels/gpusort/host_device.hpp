@@ -1,5 +1,5 @@
-// Macros for functions that every compiler compiles for the host, and nvcc also for the device. Only this header asks
-// which compiler is running.
+// Macros for functions that every compiler compiles for the host, and nvcc also for the GPU (device). Only this header
+// tests which compiler is running.
 #pragma once
 
 #ifdef __CUDACC__
@@ -10,15 +10,16 @@
 #define GPUSORT_CUDA_COMPILER 0
 #endif
 
-/// 1 in code for the device, 0 in code for the host. Functions use it to choose between a C library call and a loop.
+/// 1 while nvcc compiles a function for the GPU (device), otherwise 0. Functions use it to choose between a C library
+/// call and a loop.
 #ifdef __CUDA_ARCH__
 #define GPUSORT_ON_DEVICE 1
 #else
 #define GPUSORT_ON_DEVICE 0
 #endif
 
-// Unrolls a loop whose count is a compile-time constant. Without this, arrays that the loop indexes spill to local
-// memory.
+// Unrolls a loop whose number of rounds is a compile-time constant. Otherwise the compiler would keep arrays that the
+// loop indexes in local memory instead of registers.
 #if GPUSORT_ON_DEVICE
 #define GPUSORT_UNROLL _Pragma("unroll")
 #elif defined(__clang__)

@@ -33,8 +33,9 @@
 
 namespace gpusort {
 
-/// Two device lists of the same length: `current` holds the items, `alternate` is scratch. A function that takes a
-/// DoubleBuffer leaves its result in `current`. It may swap the two pointers, and overwrites `alternate`.
+/// Two device lists of the same length: `current` holds the items, and `alternate` is scratch memory, as in CUB. A
+/// function that takes a DoubleBuffer leaves its result in `current`. It may swap the two pointers, and overwrites
+/// `alternate`.
 template <typename Item>
 struct DoubleBuffer {
   Item* current = nullptr;
@@ -43,8 +44,8 @@ struct DoubleBuffer {
 
 namespace detail {
 
-/// Returns Less instead of std::less or cuda::std::less, and any other order unchanged. Any nvcc accepts Less as device
-/// code, and the tile sort has faster kernels for it.
+/// Returns Less for std::less or cuda::std::less, and any other order unchanged. nvcc accepts Less as device code
+/// without any option, and there are faster sort kernels for Less.
 template <typename LessT, typename Key>
 auto ToDeviceLess(const LessT& less) {
   if constexpr (std::is_same_v<LessT, std::less<>> || std::is_same_v<LessT, std::less<Key>> ||
@@ -62,7 +63,7 @@ constexpr bool CheckItem() {
   return true;
 }
 
-/// Converts a pointer to items into a pointer to const items, so that fewer kernels are compiled.
+/// Converts a pointer to items into a pointer to const items, so that one kernel serves both.
 template <typename Iterator>
 auto ToInput(Iterator in) {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -72,7 +73,7 @@ auto ToInput(Iterator in) {
   }
 }
 
-/// Divides the workspace into parts. With a null workspace it only computes the size.
+/// Divides the workspace of the caller into parts. If the workspace is null, only adds up the sizes of the parts.
 class Arena {
  public:
   explicit Arena(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
@@ -83,7 +84,7 @@ class Arena {
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     return part;
   }
-  /// Returns the size of the workspace in bytes. Returns at least kAlign, so that a workspace of this size is never
+  /// Returns the total size of the parts in bytes. Returns at least kAlign, so that a workspace of this size is never
   /// null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
@@ -93,15 +94,16 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-/// Returns std::nullopt if the workspace has at least `needed` bytes. Otherwise the public function must return the
-/// result of this function, because its caller asked for the size of the workspace, or passed too little.
+/// Returns std::nullopt if there is a workspace of at least `needed` bytes. Otherwise returns the result with which the
+/// public function must end, because its caller asked for the size of the workspace or passed too little.
 inline std::optional<cudaError_t> EndsHere(const void* workspace, std::size_t& workspace_bytes, std::size_t needed) {
   if (workspace != nullptr) return workspace_bytes < needed ? std::optional(cudaErrorInvalidValue) : std::nullopt;
   workspace_bytes = needed;
   return cudaSuccess;
 }
 
-/// Two lists of keys and, for pairs, two lists of values. Each pass reads one list of a kind and writes the other.
+/// Two lists of keys and, for pairs, two lists of values. Each merge pass reads one list of keys (and one of values)
+/// and writes the other.
 template <typename Key, typename Value>
 struct PassBuffers {
   DoubleBuffer<Key> keys;
@@ -120,19 +122,20 @@ struct PassBuffers {
   }
 };
 
-/// Returns the number of tiles of a pass over n items in run_count runs. Does not read the bounds of the runs, which
-/// may be in device memory.
+/// Returns the number of tiles (parts of the output that one block merges) of a pass over n items in run_count sorted
+/// runs. Does not read the bounds of the runs, which may be in device memory.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // Equals BoundedRuns::FirstTile(pairs(), kTile).
+    // The same number as BoundedRuns::FirstTile(pairs(), kTile), computed without reading the bounds.
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }
 
-/// Queues one pass over runs that are all in the list `in`. Sets `run_count` and `runs` to the runs after the pass.
+/// Queues one merge pass over sorted runs that are all in the list `in`. Sets `run_count` and `runs` to the number and
+/// the bounds of the runs after the pass.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
 cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
@@ -147,12 +150,14 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(works, before, tiles, lists, out, values, less, stream);
   };
-  // A single run also takes a pass, which copies the input to the output.
+  // Merges 4 runs at a time, except in the first pass if the number of levels is odd. A single run also takes a pass,
+  // which copies the input to the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// Queues passes until one run is left, in the `current` lists. n is the number of items of all runs.
+/// Queues merge passes until one sorted run is left, in the `current` lists of `buffers`. n is the number of items of
+/// all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
@@ -166,13 +171,14 @@ cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint
   return cudaSuccess;
 }
 
-/// Returns the runs from which a sort starts merging: tiles, which are sorted one by one.
+/// Returns the sorted runs with which the merging of a sort begins. Each run is a tile, that is, the part of the items
+/// that one thread block has sorted.
 template <typename Key, typename LessT, typename Values>
 constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts the items in `buffers`, whose lists all belong to the caller.
+/// Sorts the items in `buffers`. All lists of `buffers` belong to the caller, so the workspace needs no list.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -181,7 +187,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   Arena arena(workspace);
   void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
-  // Keys are sorted in place. The values of a tile are moved to the other list.
+  // Sorts the keys of each tile in place. Moves the values of each tile to the other list of values.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};
@@ -193,7 +199,8 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Sorts the list `in` to another list of the caller. Passes also use a second list, which is in the workspace.
+/// Sorts the list `in` to the list `out` of the caller. Merge passes also need a second list, which is in the
+/// workspace.
 template <typename Input, typename ValueInput, typename Value, typename LessT>
 cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       ValueOf<Input>* out, Value* values_out, std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -205,7 +212,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   Key* const spare = arena.Take<Key>(runs.runs() > 1 ? n : 0);
   Value* const values_spare = arena.Take<Value>(kHasValues<Values> && runs.runs() > 1 ? n : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
-  // Each pass swaps the lists, and the last pass must end in `out`.
+  // Each pass swaps the two lists. Chooses the first list so that the last pass ends in `out`.
   PassBuffers<Key, Value> buffers{{out, spare}, {values_out, values_spare}};
   if (PassCount(runs.runs()) % 2 != 0) buffers.Swap();
   Values values{};
@@ -215,7 +222,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Merges two lists of keys. `values` has the lists of values if there are values, and is NoValues otherwise.
+/// Merges two sorted lists of keys. `values` has the lists of values if there are values, and is NoValues otherwise.
 template <typename IteratorA, typename IteratorB, typename Output, typename Values, typename LessT>
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {
@@ -229,14 +236,14 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   return RunPass<2, kShape>(works, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
-/// A part of the bounds of runs, passed as a kernel parameter (at most 4 KB). The launch copies the parameter before it
-/// returns.
+/// A part of the bounds of sorted runs, as a kernel parameter (at most 4 KB). Launching the kernel copies the parameter
+/// before the launch returns, so the caller's array need not stay valid.
 struct BoundsChunk {
   static constexpr std::uint32_t kCount = 480;
   std::uint64_t bounds[kCount];
 };
 
-/// This kernel is a template so that several files of a program may include this header.
+/// This kernel is a template so that several source files of a program may include this header.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();
@@ -244,7 +251,8 @@ __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::ui
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 
-/// Sets `count` to the number of runs that are not empty. Returns false if the bounds descend or do not begin with 0.
+/// Sets `count` to the number of runs that are not empty: run r is [bounds[r], bounds[r + 1]). Returns false if the
+/// bounds descend or do not begin with 0.
 inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint32_t& count) {
   count = 0;
   if (runs == 0) return true;
@@ -256,7 +264,7 @@ inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint
   return true;
 }
 
-/// Queues the copy of the bounds of all runs that are not empty to device memory.
+/// Queues the copy of the bounds of the sorted runs to device memory. Leaves out empty runs.
 inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, std::uint32_t runs,
                                cudaStream_t stream) {
   BoundsChunk chunk;
@@ -273,8 +281,8 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The parts of the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys, which the
-/// passes need if the caller has only one list.
+/// The parts of the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys. Passes go
+/// from list to list, so they need this list if the caller has only one.
 template <typename Key>
 struct MergeRunsArena {
   std::uint64_t* bounds;
@@ -304,7 +312,8 @@ cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a
                             detail::NoValues{}, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Merges as MergeKeys does, and moves a value along with each key. Values may have any size; each is copied once.
+/// Merges two sorted lists as MergeKeys does, and moves a value along with each key. Values may have any size; each is
+/// copied once.
 template <typename IteratorA, typename ValuesA, typename IteratorB, typename ValuesB, typename Output,
           typename ValuesOutput, typename LessT = Less>
 cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA a, ValuesA values_a, std::uint64_t m,
@@ -318,7 +327,7 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace holds n keys.
+/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace has room for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -328,8 +337,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n). The workspace is at most about 1 % of the size of the keys, and grows with n. The call
-/// that asks for the size of the workspace only reads n.
+/// Sorts keys.current[0, n) and leaves the result in keys.current. The workspace is at most about 1 % of the size of
+/// the keys, and grows with n. The call that asks for the size of the workspace uses only n.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -341,8 +350,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer
   return error;
 }
 
-/// Sorts as SortKeys does, and moves a value along with each key. Inputs and outputs must not overlap. The workspace
-/// holds n keys and n values.
+/// Sorts keys as SortKeys does, and moves a value along with each key. Inputs and outputs must not overlap. The
+/// workspace has room for n keys and n values.
 template <typename Input, typename ValueInput, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       detail::ValueOf<Input>* out, detail::ValueOf<ValueInput>* values_out, std::uint64_t n,
@@ -353,7 +362,8 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, V
                            n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys and values, each in a DoubleBuffer. The function swaps the pointers of both buffers or of none.
+/// Sorts keys, and moves a value along with each key. Keys and values are in one DoubleBuffer each. The function swaps
+/// the two pointers of both buffers or of none.
 template <typename Key, typename Value, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       DoubleBuffer<Value>& values, std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -366,18 +376,18 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Returns the workspace size, in bytes, of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` runs. Use it
-/// to allocate the workspace before the runs are known. The size grows with both arguments.
+/// Returns the workspace size, in bytes, of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` sorted runs.
+/// Use it to allocate the workspace before the runs are known. The size grows with both arguments.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsArena<Key>(nullptr, n, runs, false).bytes;
 }
 
-/// Merges `runs` sorted runs that are one after the other in a list: run r is [bounds[r], bounds[r + 1]) of
-/// keys.current, and bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. The function reads it before it
-/// returns, even if the caller only asks for the size of the workspace. Runs may be empty and of any lengths. A key of
-/// an earlier run comes before an equal key of a later run. A tree of 4-way passes reads and writes every key
-/// ceil(log4(runs)) times.
+/// Merges `runs` sorted runs that lie one after the other in a list: run r is [bounds[r], bounds[r + 1]) of
+/// keys.current, and bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. The function reads `bounds` before
+/// it returns, even if the caller only asks for the size of the workspace. Runs may be empty and of any lengths. A key
+/// of an earlier run comes before an equal key of a later run. Each pass merges groups of 4 runs, so every key is read
+/// and written ceil(log4(runs)) times.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -397,8 +407,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Merges the runs of in[0, n) to out[0, n), which must not overlap `in`. n is bounds[runs]. If there are more than
-/// four runs, the workspace also holds n keys.
+/// Merges the sorted runs of in[0, n) to out[0, n), which must not overlap `in`. Run r is [bounds[r], bounds[r + 1]),
+/// and n is bounds[runs]. If there are more than four runs, the workspace also has room for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -413,8 +423,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass does not change the input. If there is a single run, the first pass copies it. Later passes
-  // alternate between the two lists and end in `out`.
+  // The first pass reads the list of the caller and does not change it. If there is a single run, the first pass copies
+  // it. Later passes alternate between two lists, and the last pass ends in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

@@ -1,8 +1,9 @@
-// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns cuts
-// sorted runs exactly into tiles that fit the cache. It does all levels of merging for one tile before the next tile,
-// so memory is read once and written once for any number of runs. Counts are 64-bit. Equal keys are ordered by their
-// run, and in a run by their position. An executor supplies the threads, so an application can use its own thread pool.
-// Start at MergeRuns. gpusort.hpp describes all functions.
+// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns
+// divides the output into tiles that fit the cache and finds the exact part of each sorted run that belongs to a tile.
+// It does all levels of merging for one tile before the next tile, so memory is read once and written once for any
+// number of runs. Counts are 64-bit. Equal keys are ordered by the number of their run, and in a run by their position.
+// An executor supplies the threads, so an application can use its own thread pool. Start at MergeRuns. gpusort.hpp
+// describes all functions.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,8 @@
 namespace gpusort {
 
 /// An executor runs tasks on threads. ForEach must call f(task, worker) once for each task in [0, tasks), return when
-/// all tasks are done, and throw the first exception. Tasks of one `worker` (< workers()) must not overlap.
+/// all tasks are done, and throw the first exception. Tasks with the same `worker` number (< workers()) must not run at
+/// the same time.
 template <typename E>
 concept HostExecutor = requires(const E& e, void (*f)(std::uint64_t, unsigned)) {
   { e.workers() } -> std::convertible_to<unsigned>;
@@ -43,7 +45,7 @@ struct SequentialExecutor {
 };
 
 /// An executor that starts threads in each ForEach (about 20 us for each thread) and joins them at its end. The calling
-/// thread works, too.
+/// thread does tasks, too.
 class ThreadExecutor {
  public:
   /// `threads` is the number of threads; 0 means one thread for each core.
@@ -72,7 +74,7 @@ class ThreadExecutor {
       try {
         for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
       } catch (const std::system_error&) {
-        // The system refuses more threads. The threads that exist share the tasks.
+        // The system refuses to start more threads. The threads that did start do all tasks.
       }
       work(0);
     }
@@ -83,14 +85,14 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// The items [first, first + size). If a Range is used as a run, its items are sorted.
+/// The items [first, first + size). If a Range is an input of a merge (a run), its items must be sorted.
 template <typename It>
 struct Range {
   It first{};
   std::uint64_t size = 0;
 };
 
-/// The default tile sorter of SortKeys: std::stable_sort.
+/// The function with which SortKeys sorts each part of the keys, if the caller passes no other: std::stable_sort.
 struct StableTileSorter {
   template <typename It, typename LessT>
   void operator()(It first, It last, LessT less) const {
@@ -100,9 +102,10 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// The size of a tile in bytes. The tile, its scratch memory and its parts of the runs together fit a cache of 1 MiB.
+/// The size in bytes of a tile (a part of the output that is merged at once). A tile, its scratch memory and its parts
+/// of the runs together fit a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// The number of items from which on a second thread saves more time than it costs.
+/// The smallest number of items for which a second thread saves more time than it costs.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -115,8 +118,8 @@ constexpr std::uint64_t TileItems(std::uint64_t bytes = kMergeTileBytes) {
   return std::max<std::uint64_t>(64, bytes / sizeof(T));
 }
 
-/// Returns how many leading items of [first, first + n) satisfy `before`. No item after these may satisfy it. The
-/// search has no branch that depends on the data.
+/// Returns how many leading items of [first, first + n) satisfy `before`. The items must be partitioned: no item after
+/// these may satisfy `before`. The binary search has no branch that depends on the data.
 template <typename It, typename Before>
 std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   std::uint64_t base = 0;
@@ -129,26 +132,28 @@ std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   return base;
 }
 
-/// Divides a set of runs into a left and a right part at a pivot item, in the total order (value, run, position).
+/// Divides a set of sorted runs into a left and a right part at one item, the pivot. Items are compared by value, then
+/// by the number of their run, then by their position.
 template <typename It, typename LessT>
 class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
   /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum. The sum is
-  /// between an eighth and seven eighths of `total`, the number of all items. If `total` is very small, the sum is only
-  /// guaranteed to be neither 0 nor `total`. No run may be empty, and `total` must be at least 2.
+  /// between an eighth and seven eighths of `total`, the number of items of all runs. If `total` is very small, the sum
+  /// is only guaranteed to be neither 0 nor `total`. No run may be empty, and `total` must be at least 2.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // First tries the median of a few items, which is usually good enough and much cheaper than a look at every run.
+      // First tries the median of a few random items as the pivot. It is usually good enough, and looking at every run
+      // would take much longer.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // Each run proposes its middle item. The median of these, weighted by the sizes of the runs, leaves at least a
-    // quarter of the items on each side.
+    // Each run proposes its middle item as the pivot. The median of these items, weighted by the sizes of the runs,
+    // leaves at least a quarter of the items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -173,7 +178,7 @@ class Cutter {
     });
   }
 
-  /// Picks random items as candidates for the pivot, one in each of kSamples equal parts of the concatenated runs.
+  /// Picks random items as candidates for the pivot, one in each of kSamples equal parts of all the runs together.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;
@@ -222,7 +227,7 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// Does one step of a merge that goes forwards: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
+/// Does one step of a merge from the front: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -231,7 +236,7 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// Does one step of a merge that goes backwards: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
+/// Does one step of a merge from the back: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
 /// Branch-free.
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
@@ -241,7 +246,8 @@ inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   b -= !take_a;
 }
 
-/// The state of a merge: the remaining items of both lists, and the remaining part of the output.
+/// The state of a merge of two sorted lists: the items of both lists that are not merged yet, and the part of the
+/// output that is not written yet.
 template <typename T>
 struct Cursors {
   const T* a;
@@ -251,7 +257,8 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns a number of steps that a merge can do from each end without reaching the end of a list.
+  /// Returns a number of steps that the merge can do both from the front and from the back without reaching the end of
+  /// a list.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -267,9 +274,9 @@ struct Cursors {
   }
 };
 
-/// Merges two sorted arrays. A step of a branch-free merge takes about eight cycles, because it waits for the step
-/// before. Therefore four independent merges alternate: the two halves of the output, each from the front and from the
-/// back.
+/// Merges two sorted arrays. Each step of a branch-free merge waits for the step before it and takes about eight
+/// cycles. Therefore four merges that do not depend on each other alternate: the two halves of the output, each from
+/// the front and from the back.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -303,9 +310,9 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. Divides the tree into parts of similar size and
-/// merges each part completely before the next, so that small parts stay in the first-level cache. `scratch` must have
-/// room for `total` items; `out` also serves as scratch memory.
+/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. Divides the arrays into two groups of similar
+/// size and merges each group completely before the next, so that small groups stay in the first-level cache. `scratch`
+/// must have room for `total` items; `out` also serves as scratch memory.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
@@ -325,8 +332,8 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
   MergeArrays(a, left, b, total - left, out, less);
 }
 
-/// Divides the merge of a[0, m) and b[0, n) into shares. Calls merge(i, i_end, j, j_end) once for each share, in
-/// parallel. The merge of a[i, i_end) and b[j, j_end) is the output from item i + j on.
+/// Divides the merge of a[0, m) and b[0, n) into parts of the output that are merged in parallel. Calls merge(i, i_end,
+/// j, j_end) once for each part. The merge of a[i, i_end) and b[j, j_end) is the output from item i + j on.
 template <typename ItA, typename ItB, typename LessT, HostExecutor Executor, typename Merge>
 void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, const Executor& executor, Merge merge) {
   const std::uint64_t total = m + n;
@@ -341,10 +348,10 @@ void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, co
 
 }  // namespace detail
 
-/// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring outputs. Calls
+/// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring output items. Calls
 /// body(slices, begin, size, worker) once for each tile, in parallel and in any order. `slices` are the non-empty parts
-/// of the runs, in run order, whose merge is the output [begin, begin + size). The division is exact for any number of
-/// runs of any length. Allocates only tables of O(runs) for each worker.
+/// of the runs, in the order of the runs, whose merge is the output [begin, begin + size). The division is exact for
+/// any number of runs of any length. Allocates only tables of O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -363,7 +370,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First divides the runs into shares, several for each worker. Then the workers divide the shares into tiles.
+  // First divides the output into several shares for each worker. Then the workers divide their shares into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {
@@ -387,8 +394,8 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // `frames` is a stack of parts that must still be divided, with the leftmost part on top. `stack` has the runs of
-    // all these parts, in the same order.
+    // `frames` is a stack of parts of the output that may still have to be divided, with the leftmost part on top.
+    // `stack` has the runs of all these parts, in the same order.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

@@ -1,8 +1,9 @@
 // The kernels of merge.cuh and their launches. A pass merges groups of 2 or 4 sorted runs and divides the output into
-// tiles. PartitionKernel finds the part of each run that belongs to a tile, MergeTilesKernel merges tiles,
-// TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and tile_sort.hpp with
-// barriers between them. A level of merging inside a tile costs a third of reading and writing device memory once. A
-// pass over 4 runs (two levels) is therefore cheaper than two passes over 2 runs. Start at RunPass and SortTiles.
+// tiles, one for each thread block. PartitionKernel finds the part of each run that belongs to a tile, MergeTilesKernel
+// merges tiles, TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and
+// tile_sort.hpp with barriers between them. A level of merging inside a tile takes a third of the time of reading and
+// writing device memory once. A pass over 4 runs (two levels) is therefore faster than two passes over 2 runs. Start at
+// RunPass and SortTiles.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -24,8 +25,9 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its index in the tile. A tile sort of pairs moves both together. An index of 16 bits would save no space.
-/// The alignment lets shared memory deliver an item in one access.
+/// A key and the index of its item in the tile (the items that one thread block sorts). The sort moves both together,
+/// and the index then tells which value belongs to the key. An index of 16 bits would save no space. The alignment lets
+/// shared memory deliver an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -43,8 +45,8 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, then by place. Sorting networks need an order in which items that compare equal are
-/// identical. This is such an order if equal keys are identical.
+/// Orders Placed items by key, then by place. Sorting networks are not stable, so they need an order in which no two
+/// items are equal. This order has that property even if keys are equal.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -54,7 +56,8 @@ struct PlacedFirst {
   }
 };
 
-/// The input lists of a pass: one list with all runs (OneList), or one list for each of two runs (ListPair).
+/// The input lists of a merge pass: one list that contains all runs (OneList), or one list for each of two runs
+/// (ListPair).
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -83,10 +86,10 @@ struct ListPair {
   }
 };
 
-/// Used in place of MergeValues or SortValues in kernels that have only keys.
+/// Takes the place of MergeValues or SortValues in kernels that have keys but no values.
 struct NoValues {};
 
-/// The values of a pass of the merge: each key has a value in `lists`, and the pass moves the value to `out`.
+/// The values of a merge pass: each key has a value in `lists`, and the pass moves the value to `out`.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -103,7 +106,8 @@ struct SortValues {
 template <typename Values>
 inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
 
-/// The bytes of shared memory for an item's value. 0 for a large value, which is copied directly from list to list.
+/// The number of bytes of shared memory for the value of an item. 0 for a value of more than 16 bytes, which is copied
+/// directly from list to list.
 template <typename Values>
 inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
                                                                                      : 0;
@@ -113,10 +117,10 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 inline constexpr std::uint32_t kWarpThreads = 32;
 
 // Programmatic dependent launch: the blocks of a kernel start while the previous kernel is ending. Every kernel here
-// waits before it accesses memory, and lets the next kernel start once its own blocks run. In a small sort, a pass
-// therefore takes no longer than a launch.
+// waits for the previous kernel before it accesses memory, and lets the next kernel start once its own blocks run. In a
+// small sort, a pass therefore takes no longer than a launch.
 
-/// Waits until the work queued before this kernel is done and its writes are visible.
+/// Waits until all work that was queued before this kernel is done and its writes are visible.
 __device__ __forceinline__ void WaitForKernelsBefore() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -130,16 +134,16 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Finding the parts of the runs that belong to a tile.
 
-/// The number of items of each run that several lanes (threads of a warp) look at in one step of a search. With 8 lanes
-/// each step leaves an eighth of the run, instead of a half.
+/// The number of items of each run that threads of a warp look at in one step of a search. With 8 threads, each step
+/// leaves an eighth of the run, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
-/// The number of lanes (threads of a warp) that together find where an output rank divides kWays runs.
+/// The number of threads of a warp that together find how an output position divides kWays sorted runs.
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
-/// Computes CoRank with kLanes neighbouring lanes of a warp (the w-wide search of Green, McColl and Bader). All lanes
-/// must pass the same arguments, and all get the same result.
+/// Computes CoRank with kLanes neighbouring threads of a warp (the w-wide search of Green, McColl and Bader). All
+/// kLanes threads must pass the same arguments, and all get the same result.
 template <int kLanes, typename IteratorA, typename IteratorB, typename LessT>
 __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
                                                        std::uint64_t n, LessT less) {
@@ -152,7 +156,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Probes (the items that the lanes look at) ascend, so the probes that are too far come last.
+    // The items that the threads look at (probes) have ascending indices, so the probes that are too far come last.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -161,7 +165,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Computes SplitRuns with kWays * kProbes lanes of a warp, for fewer than 2^32 items. `probes` is shared memory for
+/// Computes SplitRuns with kWays * kProbes threads of a warp, for fewer than 2^32 items. `probes` is shared memory for
 /// kWays * kProbes keys.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
@@ -194,7 +198,8 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Finds where the start of each tile of a pass divides the runs, and writes the result to `works`.
+/// Finds where the start of each tile divides the sorted runs, and writes the result to `works`. A tile is the part of
+/// the output that one thread block will merge.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -223,8 +228,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// Finds the parts of the runs that belong to one tile, with all threads of the block that merges the tile. Used for
-/// passes of few tiles, where a separate kernel would take longer than the merge. `shared` has room for kThreads keys.
+/// Finds which part of each sorted run belongs to one tile of the output. All threads of the block that merges the tile
+/// search together. Used if there are few tiles, because a separate search kernel would then take longer than the
+/// merge. `shared` has room for kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -254,7 +260,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    // 0: this thread helps to find the tile's start; 1: its end; > 1: neither.
+    // 0: this thread helps to find where the tile starts in the runs; 1: where it ends; > 1: neither.
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
@@ -320,7 +326,8 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// Returns the size in bytes of the words in which items are copied asynchronously, or 0 if that is impossible.
+/// Returns the size in bytes of the words in which items can be copied asynchronously to shared memory, or 0 if items
+/// cannot be copied in this way.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -332,10 +339,10 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile in shared memory, with one unused place after every 2^shift items (by default, 256 bytes). The
-/// unused places protect against inputs that are made to slow merges down. Without them all threads may begin in the
-/// same bank of shared memory; with them only two threads share a bank (Berney and Sitchinava 2020). If `shift` is
-/// kNoPadding, there are no unused places.
+/// The items of a tile (the part of the output of one thread block) in shared memory, with one unused place after every
+/// 2^shift items (by default, 256 bytes). Without the unused places, an adversarial input can make all threads begin to
+/// read in the same bank of shared memory. With them only two threads share a bank (Berney and Sitchinava 2020). If
+/// `shift` is kNoPadding, there are no unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -348,8 +355,8 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns the distance in memory, counted in places, between two items of a tile whose indices differ by `items`.
-/// Returns 0 if that distance varies.
+/// Returns the distance in shared memory, counted in items, between two items of a tile whose indices differ by
+/// `items`. Unused places (see PaddedTile) count, too. Returns 0 if the distance is not the same everywhere.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -373,7 +380,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The distance between the words of a thread is constant if it is a whole number of periods of the padding.
+    // The distance between the words that a thread copies is constant if it is a multiple of the period of the padding
+    // (the unused places in shared memory).
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -406,7 +414,7 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns item number `at` of a tile. Reads it directly from the list that contains it.
+/// Returns item number `at` of a tile. Reads the item from the input list that contains it, not from shared memory.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -420,8 +428,8 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
 }
 
 /// Calls store(at) for each item of the tile that the threads of this warp have just put into shared memory.
-/// Neighbouring threads store neighbouring items. A warp stores only what its own threads have merged, so no barrier is
-/// needed.
+/// Neighbouring threads store neighbouring items. A warp stores only what its own threads have merged, so no barrier of
+/// the block is needed.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -434,8 +442,8 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles.
 
-/// Returns true if most threads of a warp begin in the same bank of shared memory as one of the next two threads. This
-/// happens for one random input in eight.
+/// Returns true if most threads of a warp will begin to read in the same bank of shared memory as one of the next two
+/// threads, so that their reads wait for each other. This happens for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -446,9 +454,9 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges a tile level by level, beginning with level kLevel. Leaves the merged tile in shared memory, without padding.
-/// Each warp may only read the part that its own threads have merged. If there are values, sets `places` to the
-/// original place of each item.
+/// Merges the sorted segments of a tile pairwise, level by level, from level kLevel on. Leaves the merged tile in
+/// shared memory, without padding. Each warp may then read only the part that its own threads have merged. If there are
+/// values, sets `places` to the original place of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -462,9 +470,10 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Decides whether this level writes its items with padding. Each thread writes an odd number of items, so without
-  // padding the writes have no bank conflicts; padding makes them a tenth slower. If the reads of this level have bank
-  // conflicts, the reads of the next level probably have them, too, and padding avoids them.
+  // Decides whether this level writes its items with padding (unused places in shared memory). Each thread writes an
+  // odd number of items, so without padding the writes have no bank conflicts; padding makes them a tenth slower. If
+  // the reads of this level have bank conflicts, the reads of the next level probably have them, too, and padding
+  // avoids them.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -508,9 +517,9 @@ struct MergeShared {
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
-/// Merges one tile with each block: copies the tile's part of each run to shared memory, merges level by level, and
-/// writes the result. `cuts` is an array with the parts of the runs (WayTile) for each tile, or a MergePass if each
-/// block finds its parts itself.
+/// Merges one tile of the output with each thread block: copies the tile's part of each run to shared memory, merges
+/// level by level, and writes the result. `cuts` is either an array with these parts (a WayTile for each tile), or a
+/// MergePass, from which each block finds its parts itself.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -539,7 +548,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   CopyTile<kThreads>(work, bounds, lists, tile);
   __syncthreads();
 
-  // Runs that do not overlap, single runs and sorted inputs are already merged when they are put one after the other.
+  // If each run ends before the next one begins, as in sorted inputs, the items are already merged: they only have to
+  // be put one after the other.
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
@@ -576,8 +586,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles.
 
-/// Writes a sorted tile, and the values of its keys, from shared memory. A warp writes only what its own threads have
-/// sorted, because it cannot see the items of other warps yet.
+/// Writes a sorted tile, and the values of its keys, from shared memory to the output. A warp writes only what its own
+/// threads have sorted, because it cannot see the items of other warps before a barrier.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -587,7 +597,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // Values replace the keys in shared memory, so that values are also read and written in order.
+      // Values replace the keys in shared memory, so that values, too, are read and written in the order of their
+      // addresses.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -611,7 +622,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Returns the order of the items that a tile sort moves: Order<LessT> for pairs, and `less` for keys alone.
+/// Returns the order of the items that a tile sort moves: Order<LessT> for keys with values, and `less` for keys alone.
 template <bool kPairs, template <typename> typename Order, typename LessT>
 __device__ auto OrderOfItems(LessT less) {
   if constexpr (kPairs) {
@@ -621,7 +632,8 @@ __device__ auto OrderOfItems(LessT less) {
   }
 }
 
-/// Sorts one tile with each block, by merging. `out` may be the same list as `in`, but the values need another list.
+/// Sorts one tile (kThreads * kItems items) with each thread block, by merging. `out` may be the same list as `in`, but
+/// the values need another list.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -657,12 +669,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   __syncthreads();
 
   const std::uint32_t share = LoadShare<kItems>(tile, count, threadIdx.x, items);
-  // This vote is also a barrier: all reads of neighbouring shares (above) end before any share is written (below).
+  // This vote is also a barrier: all threads have read the items of their neighbours (above) before any thread writes
+  // (below).
   const bool in_order = __syncthreads_and(ShareInOrder<kItems>(tile, threadIdx.x, items, share, item_less));
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // A merge whose result belongs to the threads of one warp needs no barrier of the block.
+    // If the result of a merge belongs to the threads of one warp, the block needs no barrier.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {
@@ -681,7 +694,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// Sorts one tile with each block, by sorting networks. Equal keys must be identical.
+/// Sorts one tile (kThreads * kItems items) with each thread block, by sorting networks. Networks are not stable, so
+/// equal keys must be identical.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -703,7 +717,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const std::uint32_t at = i * kThreads + thread;
-    // Fills the rest of the tile with the largest key, which sorts to the end.
+    // Fills the rest of a short tile with the largest key, which sorts to the end.
     Key key = EqualIsSame<Key, LessT>::Largest();
     if (at < count) key = in[begin + at];
     if constexpr (kPairs) {
@@ -740,10 +754,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Launching.
 
-/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. To be correct, it
-/// must then wait for the previous kernel before it accesses memory. Only machine code or PTX for compute capability
-/// 9.0 or newer contains this wait, so `may` is false for older code. Caches the answer for the last kernel, because
-/// asking takes as long as a launch.
+/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. This is correct
+/// only if `kernel` itself waits for the previous kernel before it accesses memory. Only code compiled for compute
+/// capability 9.0 or newer contains this wait, so `may` is false for older code. Caches the answer for the last kernel,
+/// because asking CUDA takes as long as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -793,7 +807,8 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Returns the number of blocks that must fit a multiprocessor: shape.blocks for the order Less, 1 for any other order.
+/// Returns the number of blocks that must fit on a multiprocessor together: shape.blocks for the order Less, 1 for any
+/// other order.
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
@@ -801,7 +816,8 @@ constexpr int BlocksOf(TileShape shape) {
 
 constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// Returns the tile shape of a merge, which depends on the number of bytes that an item takes in shared memory.
+/// Returns the shape of a tile (threads and items for each thread block) of a merge. The shape depends on the number of
+/// bytes that an item takes in shared memory.
 template <int kWays, typename Key, typename Values>
 constexpr TileShape MergeShape() {
   const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
@@ -815,8 +831,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns the largest size in bytes of the array `works` (the input of each tile) in a pass over n items in `runs`
-/// runs.
+/// Returns the largest size in bytes of the array that tells each tile its parts of the runs, in a pass over n items in
+/// `runs` sorted runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -825,9 +841,9 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Queues the search that divides the runs of a pass into tiles (see RunPass). If there are many tiles, one thread
-/// searches for each tile, which takes longer but uses less of the GPU. Otherwise many lanes of a warp search for each
-/// tile.
+/// Queues the search that finds, for each tile of the output, where the tile starts in the sorted runs (see RunPass).
+/// If there are many tiles, one thread searches for each tile, which takes longer but uses less of the GPU. Otherwise
+/// many threads of a warp search for each tile.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
                          cudaStream_t stream) {
@@ -843,19 +859,21 @@ cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t 
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues one pass: a small kernel divides the runs into tiles, and a large kernel merges the tiles. `tiles` is at
-/// least MergePass::tiles(), and `works` has room for `tiles` tiles. For few tiles the large kernel does both.
+/// Queues one merge pass: a small kernel finds the part of each run that belongs to each tile of the output, and a
+/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `works` has room for `tiles` tiles. If
+/// there are few tiles, the large kernel does both.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
                     LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // The number of tiles up to which the blocks divide the runs themselves: about as many blocks as run at the same
-  // time. For more tiles a separate kernel is faster (see data/bench/NOTES.md).
+  // The number of tiles up to which the blocks of the large kernel search themselves: about as many blocks as run at
+  // the same time. For more tiles a separate kernel is faster (see data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // The search takes registers. Fewer blocks at a time cost nothing, because few tiles do not fill the GPU.
+    // The search takes registers, so fewer blocks fit on a multiprocessor. This costs nothing, because few tiles do not
+    // fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
@@ -868,7 +886,7 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
                 tiles, kShape.threads, Shared::kBytes, stream, Cuts{tile_works}, lists, out, values, less);
 }
 
-/// Queues the sort of all tiles. `kShape` is the shape of a tile.
+/// Queues the sort of all tiles of kShape.tile() items, each by one thread block.
 template <TileShape kShape, typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   using Key = ValueOf<Input>;
@@ -886,7 +904,7 @@ cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, Le
   }
 }
 
-/// Queues the sort of all tiles. SortShape chooses the shape of a tile.
+/// Queues the sort of all tiles, each by one thread block. SortShape chooses the size of a tile.
 template <typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);

@@ -1,10 +1,10 @@
 // The arithmetic of merging sorted lists by independent workers (merge path), for host and device. CoRank and SplitRuns
-// find how many items of each list come before an output rank, and SerialMerge merges from there on. MergePass
-// describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile of the output reads and writes.
-// The caller processes the tiles. Every merge is stable: of equal keys, those of earlier runs come first. Start at
-// MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter,
-// moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors,
-// chapter 12.
+// find how many items of each list come before a position of the output, and SerialMerge merges from there on.
+// MergePass describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile (a part of the output
+// that one worker merges) reads and writes. Every merge is stable: of equal keys, those of earlier runs come first.
+// Start at MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012.
+// Baxter, moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel
+// Processors, chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ struct Less {
   }
 };
 
-/// Returns the co-rank of k (see CoRank), which must be in [low, high]. Index is the unsigned type of the arithmetic:
-/// 32 bits are enough, and cheaper, inside a tile.
+/// Returns the co-rank of k: the number of items of `a` among the first k items of the merge of `a` and `b`. It must be
+/// in [low, high]. Index is the unsigned type of the arithmetic: 32 bits are enough, and faster, for lists in shared
+/// memory.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index low, Index high, LessT less) {
   while (low < high) {
     const Index i = low + (high - low) / 2;
-    // a[i] is among the first k items of the merge unless b[k - 1 - i] is less.
+    // a[i] is among the first k items of the merge unless b[k - 1 - i] is less than a[i].
     if (less(b[k - 1 - i], a[i])) {
       high = i;
     } else {
@@ -47,8 +48,9 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
 }
 
 /// Returns the same as CoRank, but starts to search near k * m / (m + n). In lists with similar keys the co-rank is
-/// within about sqrt(m + n) / 4 of that place. The search doubles its distance on the side of the answer, and then
-/// halves the interval. For a tile of 4096 items it takes 7 steps instead of 12; at worst twice as many as CoRank.
+/// within about sqrt(m + n) / 4 of that place. From there the search goes toward the answer in growing steps, until it
+/// has passed the answer, and then halves the interval. For 4096 items it takes 7 steps instead of 12; at worst twice
+/// as many.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -78,16 +80,16 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return CoRankBetween(k, a, b, low, high, less);
 }
 
-/// Finds the co-ranks of kWays sorted runs: sets split[w] to how many items of run w are among the first `rank` items
-/// of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. Keys
-/// of lower runs come before equal keys of higher runs. An item is unknown until the search knows whether it is among
-/// the first `rank` items. Each step reads one key and halves the unknown part of one run, so there are at most
-/// sum(log2(items[w]) + 1) steps.
+/// Finds how kWays sorted runs divide at output position `rank`: sets split[w] to the number of items of run w among
+/// the first `rank` items of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the
+/// sum of `items`. Keys of lower runs come before equal keys of higher runs. An item is unknown until the search knows
+/// whether it is among the first `rank` items. Each step reads one key and halves the unknown part of one run, so there
+/// are at most sum(log2(items[w]) + 1) steps.
 ///
 /// Proof: each run's unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that
 /// precede the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is
 /// among the first `rank` items if more than `before` items are still to be found. At least `before` unknown items
-/// precede the greatest probe, so otherwise the greatest probe is not among them.
+/// precede the greatest probe, so otherwise the greatest probe is not among the first `rank` items.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -95,7 +97,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // The co-rank of run w is in [split[w], high[w]]. `left` is how many of the first `rank` items are not found yet.
+  // The result for run w is in [split[w], high[w]]. `left` is how many of the first `rank` items are not found yet.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -171,13 +173,15 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Returns 1 if the probe of `worker` is certainly among the first `rank` items, -1 if it certainly is not, and 0
-  /// otherwise. `probes` has the keys of all probes. A run without an unknown part has no probes.
+  /// Returns 1 if the item at which `worker` looks (its probe) is certainly among the first `rank` items of the merge,
+  /// -1 if it certainly is not, and 0 if that is not known yet. probes[v] is the key of the probe of worker v. If
+  /// nothing of a run is unknown, its workers have no probes.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
     const Key own = probes[worker];
-    // The number of items that certainly precede the probe, and the number of items that may precede it.
+    // The number of items that certainly precede this worker's item in the merge, and the number of items that may
+    // precede it.
     Index before_least = 0, before_most = 0;
     GPUSORT_UNROLL
     for (int w = 0; w < kWays; ++w) {
@@ -204,8 +208,8 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the unknown part of run w. The first `found` probes of the run are among the first `rank` items, and its
-  /// last `beyond` probes are not.
+  /// Narrows the part of run w that is still unknown. The first `found` probes of the run (the items at which workers
+  /// looked) are among the first `rank` items of the merge, and its last `beyond` probes are not.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -221,7 +225,8 @@ struct SplitSearch {
   }
 };
 
-/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with two cursors. A branch decides which cursor moves.
+/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with one cursor in each list. A branch decides which cursor
+/// moves.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   Index i = 0, j = 0, k = 0;
@@ -236,7 +241,7 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, O
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges what one thread writes of a tile: the first kItems items of the merge of keys[a, a_end) and keys[b, b_end) to
+/// Merges the items that one thread writes: the first kItems items of the merge of keys[a, a_end) and keys[b, b_end) to
 /// `out`, and their indices in `keys` to `from`. `keys` may be any type with operator[]. If there are fewer items, the
 /// rest of `out` and `from` is unspecified. `less` is only called with keys of the two ranges. The function reads no
 /// index above `last`, which must be a valid index.
@@ -247,8 +252,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Neither list can end within these kItems items, so only the keys are compared. This saves a third of the
-    // instructions.
+    // Neither range can end within these kItems items, so the loop need not test for the ends. This saves a third of
+    // the instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
       const bool take_b = less(key_b, key_a);
@@ -270,7 +275,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
     out[i] = take_b ? key_b : key_a;
     from[i] = take_b ? b : a;
-    // One load serves both cases, because threads of a warp take different cases.
+    // Loads with one instruction for both cases, because the threads of a warp take different cases.
     const std::uint32_t next = take_b ? ++b : ++a;
     const Key key = keys[next < last ? next : last];
     if (take_b) {
@@ -281,8 +286,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile of a pass over groups of kWays runs: items [begin[w], end[w]) of the list that contains run w
-/// of the tile's group.
+/// The input of one tile, the part of the output that one worker merges. A pass merges groups of kWays sorted runs. The
+/// tile's items of run w of its group are the items [begin[w], end[w]) of the list that contains the run.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -290,23 +295,24 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the largest number of items in a tile of a kWays-way pass. A tile is merged level by level, pair by pair of
-/// sorted segments. No thread works for two pairs, so the last thread of each pair may have fewer than `items` items to
-/// write. A tile therefore has fewer items than `threads` threads could write: up to kWays / 2 - 1 threads are spare.
+/// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. The tile's kWays
+/// segments are merged pairwise, level by level. No thread works for two pairs, so the last thread of each pair may
+/// have fewer than `items` items to write. A tile therefore has fewer items than `threads` threads could write: up to
+/// kWays / 2 - 1 threads are spare.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// The part of a tile that a thread writes on one level of merging: items [begin, begin + items), possibly none.
+/// The items [begin, begin + items) of a tile, possibly none, that a thread writes on one level of pairwise merging.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< the place in the tile where the thread starts to read the lower of its two runs
+  std::uint32_t first = 0;  ///< where in the tile the thread starts to read the lower of its two runs
 };
 
-/// Does a thread's work on level kLevel (from 0) of merging a tile of kWays sorted segments. Segment w is
-/// tile[bounds[w], bounds[w + 1]). Level kLevel merges pairs of sorted groups, each of 2^kLevel neighbouring segments.
+/// Does one thread's work on one level of merging the kWays sorted segments of a tile. Segment w is tile[bounds[w],
+/// bounds[w + 1]). Level kLevel (from 0) merges pairs of sorted groups, each of 2^kLevel neighbouring segments.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -330,7 +336,8 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring runs and the place of their merge, as indices in the lists that contain the runs and the output.
+/// Two neighbouring sorted runs and the place of their merge, as indices in the lists that contain the runs and the
+/// output.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -341,8 +348,8 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One tile of the output of a pass: the ranks [begin, begin + items) of the merge of one group of runs. A tile may be
-/// empty (see MergePass::tiles).
+/// One tile of the output of a pass: the items number [begin, begin + items) of the merge of one group of runs. A tile
+/// may be empty (see MergePass::tiles).
 struct MergeTile {
   std::uint64_t group = 0;
   RunPair pair;  ///< the two halves of the group's runs
@@ -350,15 +357,16 @@ struct MergeTile {
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// Returns true if the next tile belongs to the same group.
+  /// Returns true if the next tile belongs to the same group of runs.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// UniformRuns, BoundedRuns and TwoLists are the kinds of runs that MergePass takes. A pass merges runs pairwise. Each
-// kind numbers the tiles of the output in order. FirstTile(p, tile_items) is the number of the first tile of pair p.
-// FirstTile(pairs(), tile_items) is therefore the count of all tiles. PairOfTile is the inverse of FirstTile.
+// UniformRuns, BoundedRuns and TwoLists are three ways to describe the sorted runs of a MergePass. A pass merges runs
+// pairwise and divides the output into tiles, which are numbered in order. FirstTile(p, tile_items) is the number of
+// the first tile of pair p. FirstTile(pairs(), tile_items) is therefore the count of all tiles. PairOfTile is the
+// inverse of FirstTile.
 
-/// Runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
+/// Sorted runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
 struct UniformRuns {
   std::uint64_t items = 0;
   std::uint64_t run_items = 1;
@@ -388,17 +396,17 @@ struct UniformRuns {
   }
   GPUSORT_HD std::uint64_t PairOfTile(std::uint64_t tile, std::uint64_t tile_items) const {
     const std::uint64_t each = TilesOfPair(tile_items);
-    // A 64-bit division costs a GPU thread about a hundred instructions.
+    // Divides 32-bit numbers if possible, because a 64-bit division costs a GPU thread about a hundred instructions.
     if (tile >> 32 == 0 && each >> 32 == 0) return static_cast<std::uint32_t>(tile) / static_cast<std::uint32_t>(each);
     return tile / each;
   }
-  /// Returns the runs after `levels` more rounds of pairwise merging.
+  /// Returns the runs that are left after `levels` rounds of pairwise merging.
   GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
-/// Runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1]) for r
-/// < leaves. At level l a run is 2^l neighbouring runs of level 0, or fewer at the end. One array therefore serves
-/// every level of a merge tree. The processor that uses the object must be able to read `bounds`.
+/// Sorted runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1])
+/// for r < leaves. At level l a run consists of 2^l neighbouring runs of level 0, or fewer at the end. One array
+/// therefore serves every round of pairwise merging. The processor that uses the object must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -414,8 +422,9 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // The tiles need no table: [begin, end) needs at most end / tile - begin / tile + 1 tiles, so one spare tile for each
-  // pair is enough. The tiles that are not needed are empty.
+  // Numbers the tiles of the output (parts of tile_items items) without a table. The merge [begin, end) of a pair needs
+  // at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair is enough. Spare tiles that are not
+  // needed are empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -434,7 +443,7 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two sorted lists that are merged to a third list. They count as two runs, which form the only pair of a pass.
+/// Two sorted lists that are merged to a third list. They count as two runs, which form the only pair of a MergePass.
 /// Positions in each list begin at 0.
 struct TwoLists {
   std::uint64_t m = 0;
@@ -450,10 +459,10 @@ struct TwoLists {
   GPUSORT_HD TwoLists Merged(std::uint32_t) const { return *this; }
 };
 
-/// One round of merging. Each group of kWays (a power of two) neighbouring runs becomes one run; the last group may
-/// have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two groups.
-/// A group counts as a pair of runs, its two halves, as if each half had been merged already. A kind of runs therefore
-/// only has to number the tiles of pairs.
+/// One round of merging sorted runs. Each group of kWays (a power of two) neighbouring runs becomes one run; the last
+/// group may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two
+/// groups. A group counts as a pair of runs, its two halves, as if each half had been merged already. The types of
+/// `runs` therefore only have to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -464,7 +473,8 @@ struct MergePass {
 
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles. The tiles of a group are neighbours and in order, the empty tiles last.
+  /// Returns the number of tiles of the output. The tiles of a group of runs are neighbours and in order, the empty
+  /// tiles last.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -475,7 +485,7 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// Sets `begin` and `items` to the starts and lengths of the runs in the tile's group.
+  /// Sets begin[w] and items[w] to the start and the length of run w of the group of runs to which the tile belongs.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -492,8 +502,8 @@ struct MergePass {
   }
 };
 
-/// Finds where the tile begins in each run of its group: sets split[w] to the number of items of the group's run w that
-/// come before the tile's first rank. `lists` knows which list contains each run.
+/// Finds where a tile of the output begins in each run of its group: sets split[w] to the number of items of run w that
+/// come before the first item of the tile. `lists` knows which list contains each run.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -508,8 +518,9 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores the start of tile t in works[t], and as the end of tile t - 1 in works[t - 1]. split[w] items of the group's
-/// run w come before that start. After this call for all tiles of a pass, `works` is complete.
+/// Stores where tile t begins in the runs of its group: as the start of tile t in works[t], and as the end of tile t -
+/// 1 in works[t - 1]. split[w] items of run w come before that place. After this call for all tiles of a pass, `works`
+/// is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
@@ -520,7 +531,7 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // If this tile is empty, the tile before it stores its own end.
+    // If this tile is empty, the tile before it has stored its own end.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

@@ -1,10 +1,10 @@
-// The phases of sorting one tile by many threads that share memory, for host and device. Each thread sorts kItems
-// neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged pairwise, and each
-// thread writes kItems items of the output, its share (MergeShare). All threads wait for each other between two phases.
-// The sort is stable. It compares only existing items, so a tile may be short. Equal integers are identical
-// (EqualIsSame) and need no stability: sorting networks (Batcher 1968) sort and merge them in registers. In a network,
-// no branch and no address waits for a comparison. The kernels run these phases, and so does a test, with a loop over
-// the threads. Start at MergeShare.
+// The phases of sorting one tile (the items of one thread block) by threads that share memory, for host and device.
+// Each thread sorts kItems neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged
+// pairwise, and each thread writes kItems items of the output, its share (MergeShare). All threads wait for each other
+// between two phases. The sort is stable. It compares only existing items, so a tile may be short. Equal integers are
+// identical (EqualIsSame) and need no stability: sorting networks (Batcher 1968) sort and merge them in registers. In a
+// network, no branch and no address waits for a comparison. The kernels run these phases, and so does a test, with a
+// loop over the threads. Start at MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace gpusort {
 
-/// Copies the thread's share of the tile (kItems items) to `items`. Returns how many of these items exist, because a
-/// tile may be short. Fills the rest of `items` with copies of the first item. If no item exists, leaves `items`
-/// unchanged.
+/// Copies kItems neighbouring items of the tile, the thread's share, to `items`. Returns how many of these items exist,
+/// because a tile may be short. Fills the rest of `items` with copies of the first item. If no item exists, leaves
+/// `items` unchanged.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -37,7 +37,8 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the thread's items back to the tile, except items after the tile's last item.
+/// Writes the thread's items, which may be sorted by now, back to the tile. Leaves out items after the tile's last
+/// item.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -48,8 +49,8 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// Returns true if the thread's share (kItems items) and the item before it are in order. The tile is sorted if all
-/// threads return true.
+/// Returns true if the thread's items (`count` of its kItems items exist) are in order and also not less than the item
+/// before them in the tile. The tile is sorted if all threads return true.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -90,9 +91,9 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Does one thread's work on one level of merging inside a tile. Merges pairs of runs. Each run has the items of
-/// run_threads (a power of two) threads. Leaves the thread's kItems items of the result in `items`. Items after the end
-/// of the tile are unspecified.
+/// Does one thread's work on one level of pairwise merging inside a tile. Each run has the items of run_threads (a
+/// power of two) threads. Leaves the thread's kItems items of the result in `items`. Items after the end of the tile
+/// are unspecified.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -107,13 +108,14 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // Reads no items after this pair, because threads of the next pair may already have written their results.
+  // Reads no items after this pair of runs, because threads of the next pair may already have written their results.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
 namespace detail {
 
-/// A sorting network: pairs of registers to compare and exchange, in this order, and the final register of each item.
+/// A sorting network: a list of pairs of registers to compare and exchange, in this order, and the register in which
+/// each item of the result is.
 template <int kItems>
 struct Network {
   static constexpr int kMost = 1024;
@@ -151,9 +153,9 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Makes Batcher's bitonic merge, a sorting network for items that ascend and then descend. The number of wires is a
-/// power of two. Wires after the last item have imaginary items that are smaller than all others, so an exchange with
-/// such a wire only renames items.
+/// Makes Batcher's bitonic merge, a sorting network for items that ascend and then descend. The number of wires (inputs
+/// of the network) is a power of two. Wires after the last item have imaginary items that are smaller than all others,
+/// so an exchange with such a wire only renames items.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;
@@ -194,7 +196,8 @@ GPUSORT_HD inline void Exchange(Item& low, Item& high, LessT less) {
   high = swap ? a : b;
 }
 
-/// Runs a network on items in registers. The indices are template arguments, so that the items stay in registers.
+/// Runs a sorting network on items in registers. The indices are template arguments, so that the items stay in
+/// registers.
 template <typename NetworkOf, int kItems, typename Item, typename LessT, std::size_t... kStep, std::size_t... kPlace>
 GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], [[maybe_unused]] LessT less, std::index_sequence<kStep...>,
                                   std::index_sequence<kPlace...>) {
@@ -222,9 +225,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// Says whether keys that are equal under LessT are identical in every byte. The order of such keys cannot be observed,
-/// so sorting networks, which are not stable, may sort them. Largest() returns a key that is not before any other key.
-/// Specialize this template for your own orders.
+/// Says whether keys that are equal in the order LessT are identical in every byte. The order of such keys cannot be
+/// observed, so sorting networks, which are not stable, may sort them. Largest() returns a key that is not before any
+/// other key. Specialize this template for your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -232,31 +235,32 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// One thread's share of a merge by networks: the ranks [rank, rank + kItems) of the merge of two runs. The run
-/// tile[begin, middle) ascends, and the run tile[middle, end) descends. The items of a share therefore ascend and then
-/// descend.
+/// The items that one thread writes in a merge by a sorting network: items number [rank, rank + kItems) of the merge of
+/// two runs. The run tile[begin, middle) ascends, and the run tile[middle, end) descends, because a network needs items
+/// that ascend and then descend.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge by networks: returns how many items of the ascending run come before the thread's share.
+/// First phase of a merge by sorting networks: returns how many items of the ascending run come before the items that
+/// this thread writes.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge by networks: loads and merges the thread's share. `first` and `end` are the co-ranks of the
-/// share's start and end: how many items of the ascending run come before them. The end is the next thread's start, or
-/// the length of the ascending run for the last thread. A short share is filled with `largest`.
+/// Second phase of a merge by sorting networks: loads and merges the items that this thread writes (its share). `first`
+/// and `end` are the numbers of items of the ascending run before the share and before the next thread's share. For the
+/// last thread, `end` is the length of the ascending run. A share of fewer than kItems items is filled with `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // The descending items of the share go to its last places: place i gets tile[b + i].
+  // The descending items of the share go to its last places: items[i] gets tile[b + i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
@@ -273,8 +277,8 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns which items the thread handles when two runs are merged by a sorting network. A run consists of the items of
-/// `run_threads` threads. Runs with odd numbers are in descending order.
+/// Returns which items the thread writes when pairs of runs are merged by a sorting network. A run consists of the
+/// items of `run_threads` threads. Runs with odd numbers are in descending order.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -282,8 +286,8 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge by networks: writes the thread's share back to the tile. The share is part of a run of
-/// run_threads threads. Runs with odd numbers are stored in reverse order.
+/// Third phase of a merge by sorting networks: writes the thread's items back to the tile. They are part of a run of
+/// run_threads threads. Runs with odd numbers are stored in reverse order, as the next merge needs them.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

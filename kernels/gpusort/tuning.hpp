@@ -1,7 +1,7 @@
-// The tile sizes of the kernels as data: threads and items per thread, by item size. They affect speed and never a
-// result. They were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of shared
-// memory of any GPU from 7.5 on (51 KB for items of more than 226 bytes). A GPU that needs other sizes gets another
-// table, chosen where TuningTable is called.
+// The tile sizes of the sort and merge kernels: threads and items for each thread, by item size. They affect speed and
+// never a result. They were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of
+// shared memory of any GPU from 7.5 on (51 KB for items of more than 226 bytes). A GPU that needs other sizes gets
+// another table, chosen where TuningTable is called.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace gpusort {
 
-/// How a kernel divides its work. A tile has threads * items items.
+/// How a sort or merge kernel divides its work. Each thread block handles a tile of threads * items items.
 struct TileShape {
   int threads = 0;  ///< a power of two
-  int items = 0;    ///< items of a thread; odd, so that threads begin in different banks of shared memory
-  /// The number of blocks that must fit a multiprocessor together, which limits the registers of a thread. Used only
-  /// with the order Less, because other orders may need more registers and would spill.
+  int items = 0;    ///< items of a thread; odd, so that threads read different banks of shared memory
+  /// The number of blocks that must fit on a multiprocessor together, which limits the registers of a thread. Used only
+  /// with the order Less. Another order may need more registers, which would then spill to memory.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
@@ -31,12 +31,13 @@ struct Tuning {
   TileShape merge_pairs_4;  ///< an output tile of a 4-way pass over keys with values
 };
 
-/// Returns the tile shapes for items that take item_bytes bytes of shared memory.
+/// Returns the tile sizes for items that take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
-  // Found by gpusort_tune on an H200, except the network sorts (figures: data/bench/NOTES.md). With 2 blocks instead of
-  // 5, a sort of 2^20 items of 8 bytes is 18 % slower. With 5 blocks instead of 4, the tile sort of 16 bytes spills
-  // registers to local memory if there are values.
+  // The program gpusort_tune measured these numbers on an H200, except those of network sorts, and writes the lines
+  // from BEGIN to END (figures: data/bench/NOTES.md). With 2 blocks instead of 5, a sort of 2^20 items of 8 bytes is 18
+  // % slower. With 5 blocks instead of 4, the tile sort of 16 bytes spills registers to local memory if there are
+  // values.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};
@@ -47,7 +48,8 @@ constexpr Tuning TuningTable(std::size_t item_bytes) {
   return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};
 }
 
-/// The largest item, in bytes, that the GPU kernels take. Longer records must be sorted through keys or rows.
+/// The largest item, in bytes, that the GPU kernels sort or merge. Sort longer records through keys, or through their
+/// numbers.
 inline constexpr std::size_t kMaxItemBytes = 240;
 
 }  // namespace gpusort

@@ -1,4 +1,5 @@
-// Encoders and decoders for zlib, bzip2 and liblzma, whose stream structs have the same member names.
+// Encoders and decoders for zlib, bzip2 and liblzma, whose stream structs have the same member names (next_in, avail_in
+// and so on).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace gpusort {
 
-/// A stream struct of a compression library. The destructor calls `kEnd`, which must do nothing if the stream is not
-/// open.
+/// A stream struct of a compression library, such as z_stream. The destructor calls `kEnd`, which must do nothing if
+/// the stream is not open.
 template <class Stream, auto kEnd>
 struct OwnStream : Stream {
   OwnStream() : Stream{} {}
@@ -25,8 +26,8 @@ struct OwnStream : Stream {
   ~OwnStream() { kEnd(this); }
 };
 
-/// Calls a codec library once: sets the pointers of `stream`, calls `call`, and removes the used bytes from the
-/// beginning of both spans. Returns the result of `call`.
+/// Calls a compression library once. Points `stream` to the two spans, calls `call`, and removes the bytes that the
+/// library has read or written from the beginning of each span. Returns the result of `call`.
 template <class Stream, class Call>
 auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& out, Call call) {
   const std::size_t in_bytes = std::min<std::size_t>(in.size(), kMaxStepBytes);
@@ -42,9 +43,9 @@ auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& 
   return result;
 }
 
-/// Adapts a compressor to Boost's SymmetricFilter. Compressor::Compress(in, out, finish) removes the used bytes from
-/// both spans and returns false after the member's end. The filters of Boost 1.74 itself are not used, because their
-/// library depends on the libraries of all codecs.
+/// Adapts a compressor to the interface of Boost's SymmetricFilter. Compressor::Compress(in, out, finish) must remove
+/// the bytes that it has read or written from both spans, and must return false once the compressed data is complete.
+/// The ready-made filters of Boost 1.74 are not used, because their library depends on the libraries of all codecs.
 template <class Compressor>
 class CompressorFilter {
  public:
@@ -70,7 +71,7 @@ class StreamEncoder final : public MemberEncoder {
     namespace bio = boost::iostreams;
     constexpr std::streamsize kBuffer = 64 * kKiB;
     out.clear();
-    // A filtering_stream would ignore errors when it is closed.
+    // Not a filtering_stream, because closing a filtering_stream ignores errors.
     auto stream = bio::compose(bio::symmetric_filter<CompressorFilter<Compressor>>(kBuffer), bio::back_inserter(out));
     bio::write(stream, reinterpret_cast<const char*>(in.data()), static_cast<std::streamsize>(in.size()));
     bio::close(stream);
