@@ -1,5 +1,6 @@
-// Finds the values of keys in the records of logs: named fields, such as status or level, fields by number, and matches
-// of regular expressions. The form of a line tells which fields it has. Start at LogKeys.
+// Finds the values of the sort keys in the records of logs. A key is a named field such as status or level, a field by
+// number, or the match of a regular expression. The form of a line, such as syslog or JSON, decides which named fields
+// it has. Start at LogKeys.
 #pragma once
 
 #include <cstddef>
@@ -35,25 +36,27 @@ class LogKeys {
   /// Throws Error(kUsage) if a key is invalid. `table` must outlive this object.
   explicit LogKeys(const TableOptions& table);
 
-  /// Returns true if the key is the time of a record. LogTimeReader reads the time, not this class.
+  /// Returns true if the sort key `key` is the time of a record. LogTimeReader reads the time, not this class.
   static bool IsTime(const ColumnKey& key);
   /// Returns true if the job has a key other than the time.
   bool any() const { return any_; }
-  /// Returns true if some key is searched in all lines of a record, instead of only in the line that has the time.
+  /// Returns true if some key must be searched in all lines of a record, and not only in the line that has the time.
   bool in_record() const { return in_record_; }
 
   /// Sets the record that Find() searches. `line` is the line with the record's time. `record` is the whole record; it
   /// is used only if in_record() is true.
   void Begin(const LogTimes& log, std::string_view line, std::string_view record);
-  /// Returns the names of the fields of the current line, unless it is JSON.
+  /// Returns the names of the fields in the current line, which is the `line` of the last Begin(). Returns no names if
+  /// the line is JSON.
   std::vector<std::string> Names();
-  /// Returns the value of key number `key` in the record, or std::nullopt if there is none. The text is valid until the
-  /// next call of Begin(). It is empty for a JSON null, and for "-" in the log of a web server.
+  /// Returns the value of sort key number `key` in the current record, or std::nullopt if the record has none. The text
+  /// is valid until the next call of Begin(). The text is empty for a JSON null, and for "-" in the log of a web
+  /// server.
   std::optional<std::string_view> Find(std::size_t key);
 
  private:
   enum Form : std::uint8_t { kUnread, kJson, kWeb, kSyslog, kLogfmt, kOther };
-  /// The fields of log lines that a key can name. The fields of access logs come first.
+  /// The fields of log lines that a sort key can name. The fields of web servers' access logs come first.
   enum Name : std::uint8_t {
     kVhost,
     kHost,
@@ -77,7 +80,8 @@ class LogKeys {
     kLevel,
     kAnother,
   };
-  /// The JSON paths to try for each key. Key number K has the paths all[first[K]] to all[first[K + 1] - 1].
+  /// The paths to try for each sort key in lines of JSON, because different programs give the same field different
+  /// names. Key number K has the paths all[first[K]] to all[first[K + 1] - 1].
   struct Paths {
     std::vector<JsonPath> all;
     std::vector<std::size_t> first;
@@ -85,14 +89,15 @@ class LogKeys {
   static Name NameOf(std::string_view name);
   static Paths PathsOf(const TableOptions& table);
 
-  /// Finds the form of the current line and the values in it: sets form_, and found_ or, for JSON, values_.
+  /// Finds the form of the current line, and stores it in form_. Stores the values of the line's fields in found_, or
+  /// in values_ if the line is JSON.
   void ReadLine();
   void ReadJson();
-  /// Sets found_ if the line is from the log of a web server, otherwise returns false. `time_end` is the offset of the
-  /// end of the line's time.
+  /// If the current line is from the log of a web server, stores its fields in found_. Otherwise returns false.
+  /// `time_end` is the offset of the end of the line's time.
   bool ReadWeb(std::size_t time_end);
-  /// Sets found_ for a line of syslog. `rest` is the text after the line's time. `always` is true if the line is
-  /// certainly from syslog; otherwise the fields are set only if the line looks like syslog.
+  /// Stores the fields of a line of syslog in found_. `rest` is the text after the line's time. `always` is true if the
+  /// line is certainly from syslog. Otherwise the fields are stored only if the line looks like syslog.
   void ReadSyslog(std::string_view rest, bool always);
   void ReadLogcat(std::string_view rest);
   std::optional<std::string_view> FindMember(std::size_t key) const;
@@ -108,12 +113,12 @@ class LogKeys {
   const LogTimes* log_ = nullptr;
   std::string_view line_, record_;
   Form form_ = kUnread;
-  /// The values of the fields of the current line, by Name, unless the line is JSON.
+  /// The values of the fields of the current line, with a Name as index. Not used if the line is JSON.
   std::optional<std::string_view> found_[kAnother];
 };
 
-/// Returns a text that is appended to the error message about a key that no record has. The text lists the fields of
-/// `record`, a line of a log.
+/// Returns advice that is appended to the error "no record has a value for this key". The advice lists the fields of
+/// `record`, an example of a line.
 std::string LogHint(const std::string& key, const std::string& record);
 
 }  // namespace gpusort

@@ -1,7 +1,7 @@
-// Logs, ordered by time. A record begins with a line that has a time at the usual place of its input
-// (formats/log_times.hpp). The lines without a time after this line belong to the record, for example the lines of a
-// stack trace. Lines before the first time of an input belong to the first record. With --multiline more lines begin
-// records, and a record without a time has the time of the record before it. Start at LogsFormat.
+// The format of logs, which are sorted by time. A record begins with a line that has a time at the usual place of its
+// input (formats/log_times.hpp). The lines without a time after this line belong to the record, for example the lines
+// of a stack trace. Lines before the first time of an input belong to the first record. With --multiline, lines without
+// a time can begin records too. Such a record gets the time of the record before it. Start at LogsFormat.
 #pragma once
 
 #include <array>
@@ -33,24 +33,26 @@ class LogsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  /// Returns a state that knows the forms of the times of all inputs.
+  /// Returns a parser's state that knows how the times of all inputs are written. With it, the key of any single record
+  /// can be computed without the records before it.
   ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
-  /// The buffers of one thread.
+  /// The buffers that one thread uses to read the records of a log.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    /// The times of the current record and of the next one. `now` is the index of the current record's time.
+    /// The times of the current record and of the next record. `now` is the index of the current record's time in
+    /// `pair`.
     std::array<LogTime, 2> pair;
     unsigned now = 0;
-    /// The first line of the next record. It was read to find the end of the current record.
+    /// The first line of the next record, which was read to find the end of the current record.
     std::string_view next;
     const Byte* next_end = nullptr;     ///< the end of the buffer in which `next` lies; null: no line was read
     std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
     Zone::Span span;                    ///< the range around the last time, in which the distance to UTC is the same
     std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
   };
-  /// The values of ScanState::mode: where in the input a byte is.
+  /// The values of ScanState::mode: where the parser is in a log.
   enum Mode : unsigned {
     kHead,    ///< at the front of a line, before the first time of the input
     kInHead,  ///< inside a line before the first time of the input
@@ -60,46 +62,47 @@ class LogsFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
-  /// Returns the latest time that a record of input number `input` can have, in local seconds since 1970: one day after
-  /// the file was last changed.
+  /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file.
+  /// The result is in seconds since 1970-01-01 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
-  /// Returns true if the line begins a record. The caller must know that a line with a time came before, because lines
-  /// before the first time of an input begin no record.
+  /// Returns true if `line` begins a record. Call this only after the first line of the input that has a time, because
+  /// lines before it begin no record.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const;
-  /// Returns true if the line begins a record, and sets `time` to the time of the record. The caller must know that a
-  /// line with a time came before.
+  /// Returns true if `line` begins a record, and sets `time` to the time in this line. Call this only after the first
+  /// line of the input that has a time.
   bool Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const;
-  /// Returns the time of `record`, whose input has LogTimes::start. `place` has the forms of times. The records before
-  /// are not used.
+  /// Returns the time of `record`, which need not stand in the first line of the record, as in the output of git log
+  /// (see LogTimes::start). `place` says how times are written. The records before `record` are not used.
   LogTime TakeLateTime(RecordSpan record, const LogPlace& place, LogScratch& scratch) const;
-  /// Returns true if `line`, a part of a line from its beginning, is long enough to tell whether the whole line begins
-  /// a record.
+  /// Returns true if `line`, the beginning of a line that is not read to its end yet, is long enough to tell whether
+  /// the line begins a record.
   bool IsEnough(std::string_view line) const;
-  /// Reads the time of a record that begins with `line`, and completes it: a missing year, day or zone is taken from
-  /// the records before and from the options. `place` is the state before the record, and is replaced by the state
-  /// after it.
+  /// Returns the time of a record that begins with `line`. If the text lacks the year, the day or the time zone, takes
+  /// them from the records before and from the options. `place` is the parser's state before the record, and is
+  /// replaced by the state after it.
   LogTime TakeTime(std::string_view line, LogPlace& place, LogScratch& scratch) const {
     LogTime time = scratch.times.Read(*place.times, line);
     CompleteTime(time, place, scratch);
     return time;
   }
-  /// Completes `time`, which was read from the first line of a record: a missing year, day or zone is taken from the
-  /// records before and from the options. `place` is the state before the record, and is replaced by the state after
-  /// it.
+  /// Completes `time`, which was read from the first line of a record. If the text lacks the year, the day or the time
+  /// zone, takes them from the records before and from the options. `place` is the parser's state before the record,
+  /// and is replaced by the state after it.
   void CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratch) const;
-  /// Completes a time without a day, or a time without a year if --year is given. `place` is the state before the
-  /// record; its day and year are updated. Returns false if the resulting day does not exist.
+  /// Completes a time without a date (with --date), or a time without a year (with --year). `place` has the day and
+  /// year of the last record; both are updated. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
-  /// Stores `utc`, the time of a record that has a time zone, as local time in `place`.
+  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
-  /// Converts `local`, the time of the next record, to UTC, and stores it in `place`.
+  /// Returns `local`, the time of the next record in local time, in UTC. Stores `local` as the time of the last record
+  /// in `place`.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
-  /// Calls TakeTime() for each record that begins in [begin, end), so that `place` becomes the state at `end`. `begin`
-  /// must be the beginning of a line.
+  /// Reads the time of each record that begins in [begin, end), so that `place` becomes the parser's state at `end`.
+  /// `begin` must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const;
 
-  /// Checks a record that was read together with the records before it. Throws BadRecord if reading it alone, with the
-  /// forms of all inputs, would give another end of the record or a time other than `time`.
+  /// Checks that `record` can be read without the records before it, as another process of the same sort may have to
+  /// do. Throws BadRecord if it would then have another end, or another time than `time`.
   void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;
