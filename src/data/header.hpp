@@ -23,8 +23,8 @@ std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {
  public:
-  /// `memory_limit` is the limit on all memory of the job in bytes. The longest allowed header is a part of it.
-  /// `format` and `kinds` must outlive this object.
+  /// `memory_limit` is the limit on all memory of the job in bytes. A header may take a fixed fraction of it. `format`
+  /// and `kinds` must outlive this object.
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 

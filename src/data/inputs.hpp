@@ -28,7 +28,7 @@
 
 namespace gpusort {
 
-/// A range of bytes of one input, which contains whole records unless the user of the range says otherwise.
+/// A range of bytes of one input, counted from its first record.
 struct InputRange {
   std::uint32_t input = 0;   ///< the number of the input: 0, 1, ...
   std::uint64_t offset = 0;  ///< the number of bytes from the input's first record to the range
@@ -67,7 +67,7 @@ using StreamFronts = std::map<std::uint32_t, StreamFront>;
 
 struct InputOptions {
   const RecordFormat& format;  ///< must outlive the Inputs
-  /// the codec of all inputs; no value: the extension of each path (such as .gz) decides
+  /// The codec of all inputs; no value: the extension of each path (such as .gz) decides.
   std::optional<Codec> codec{};
   std::uint64_t header_limit = 0;  ///< the memory limit of the job in bytes; a header may take a fixed fraction of it
   DecoderLimits limits{};          ///< the limits on memory and threads for expanding a compressed input
@@ -112,7 +112,8 @@ class Inputs {
   const RecordFormat& format() const { return options_.format; }
   std::size_t count() const { return inputs_.size(); }
   const std::string& path(std::uint32_t input) const { return inputs_[input].path; }
-  /// Returns the attributes (size, times, inode) that an input had when it was opened. They are empty if it is no file.
+  /// Returns the attributes (size, times, inode) that an input had when it was opened. If the input is not a regular
+  /// file, they are empty.
   const FileFacts& facts(std::uint32_t input) const {
     static constexpr FileFacts kNone;
     return inputs_[input].file ? inputs_[input].file->facts() : kNone;

@@ -129,8 +129,8 @@ class OutputProof {
   /// instead of Check() if --top left out records, because the checksum of these records is unknown.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// Returns the first and the last record of the output. No chunk may be missing. If `keys` is true, the records are
-  /// returned with the sort keys before them.
+  /// Returns the first and the last record of the output. All records must have been added. If `keys` is true, the
+  /// records are returned with the sort keys before them.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
   /// What this class knows about the beginning of an output. A later process can store it, and continue the check from
@@ -140,15 +140,16 @@ class OutputProof {
     RecordSum sum, dropped;
     std::vector<std::byte> last;  ///< the last record of the beginning of the output
   };
-  /// Returns what this object knows about the bytes added so far, for a later process. Throws WrongResult if chunks are
-  /// missing before the last one.
+  /// Returns what this object knows about the records added so far, so that a later process can continue. Throws
+  /// WrongResult if some of the output is missing between these records.
   Front front() const;
   /// Continues the check of an earlier process, which has checked the beginning of the output. Call this before chunks
   /// are added.
   void GoOnFrom(Front front);
 
  private:
-  /// Returns true if no chunk is missing between the chunks that were added. The caller must hold mutex_.
+  /// Returns true if the chunks (some whole records each) that were added are the whole beginning of the output,
+  /// without a missing chunk between them. The caller must hold mutex_.
   bool Whole() const;
 
   struct Chunk {

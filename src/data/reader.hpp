@@ -34,7 +34,7 @@ class InputReader {
     /// The size of the block's first line, which may begin in an earlier block. If no line ends in the block, the size
     /// of the block. For records of fixed size, 0.
     std::uint64_t head = 0;
-    /// the offset after the last delimiter or the last fixed-size record; 0: no record ends in the block
+    /// The offset after the last delimiter or the last fixed-size record; 0: no record ends in the block.
     std::uint64_t end = 0;
     /// No line in the bytes [head, end) is longer than this. If the block was not divided by Split(), this is the size
     /// of the longest line.

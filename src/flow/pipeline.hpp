@@ -293,8 +293,9 @@ class PinnedBuffer {
   Backend* pinned_by_ = nullptr;
 };
 
-/// Lends page-aligned buffers of equal size from one allocation. Do not destroy a Block while holding a lock that the
-/// callback of OnReturn() takes. This includes destruction by an exception.
+/// Lends page-aligned buffers of equal size from one allocation. The destructor of a Block calls the callback of
+/// OnReturn(). Therefore do not destroy a Block while holding a lock that this callback takes. This includes
+/// destruction by an exception.
 class BlockPool {
  public:
   /// A buffer that a BlockPool lends. The destructor of a Block gives the buffer back to the pool.

@@ -23,7 +23,8 @@
 
 namespace gpusort {
 
-/// The data of a sort that its next attempt uses if an attempt has failed.
+/// The data of a sort that outlives an attempt. If an attempt fails, for example because a GPU is lost, the next
+/// attempt goes on with this data.
 struct Sorting {
   Job& job;
   const Ordered& ordered;
@@ -50,12 +51,13 @@ struct Sorting {
 struct Reading {
   Ring ring;
   std::shared_ptr<PinnedBuffer> memory{};  ///< the buffers of all readers of the input
-  /// one for each place in the input where reading begins; empty: the whole input was read
+  /// One for each place in the input where reading begins; empty: the whole input was read.
   std::vector<std::unique_ptr<BatchFeeder>> feeders{};
 };
 
-/// One attempt at a sort. The caller must call the functions in the order in which they are declared. The attempt sets
-/// Job::backend, Job::plan and Job::ring_memory. Its destructor resets them.
+/// One attempt at a sort; another one follows if, for example, a GPU fails. The caller must call the functions in the
+/// order in which they are declared. The attempt sets Job::backend, Job::plan and Job::ring_memory. Its destructor
+/// resets them.
 class Attempt {
  public:
   /// Begins an attempt. If an earlier attempt has begun to read a stream, which can be read only once, `reading` is its

@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// The lines of all inputs, one input after the other. If the inputs are large, only the first bytes of them.
+/// The lines of all inputs, one input after the other. If the inputs are large, the object has only their first bytes.
 class InputFront {
  public:
   /// Reads the inputs to their ends. Stops earlier if more than `limit` bytes were read and the function `stops`

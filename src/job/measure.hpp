@@ -15,7 +15,7 @@ namespace gpusort {
 /// The speed of the disk of a folder, in bytes per second. 0: the speed is unknown.
 struct FolderSpeed {
   double read = 0, write = 0;
-  /// the number of the disk (st_dev); folders with the same number share the speed of one disk
+  /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
   bool memory = false;  ///< true: the folder is in memory (tmpfs), and the speed of the cores already includes it
 };

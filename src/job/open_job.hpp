@@ -22,7 +22,7 @@ struct Ordered {
   KeyScheme* keyed = nullptr;  ///< makes the sort keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
-  /// true: sort keys only save time, because comparing records in the layout `plain` gives the same order
+  /// True: sort keys only save time, because comparing records in the layout `plain` gives the same order.
   bool optional = false;
   /// Used by --split: a layout in which two neighbouring records compare as equal if and only if their keys are equal.
   /// For records with columns, this layout includes sort keys. For all other records, it is `plain` without the
@@ -42,8 +42,8 @@ struct Ordered {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu` is true if a GPU may compare the records. If records can be compared without sort keys, no keys are made
-  /// then.
+  /// `gpu` is true if a GPU may compare the records. In this case no sort keys are made for records that can be
+  /// compared without them.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:

@@ -63,7 +63,7 @@ struct InputFacts {
   bool known = true;           ///< `bytes` is exact or a good estimate; false for a stream
   bool rereadable = true;      ///< all inputs are regular files, which can be read at any offset and again
   bool direct = false;         ///< most bytes come from a disk, without the page cache
-  /// size of each input, if the inputs are merged without being sorted (-m); otherwise empty
+  /// Size of each input, if the inputs are merged without being sorted (-m); otherwise empty.
   std::vector<std::uint64_t> sorted;
   std::uint64_t header_bytes = 0;  ///< size of the header that was read
   std::vector<Codec> codecs;       ///< the codecs of the inputs, each once

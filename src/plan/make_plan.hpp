@@ -22,7 +22,8 @@ bool DirectOutput(const PlanFacts& facts);
 /// memory is enough.
 Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 
-/// Returns true if the memory is enough for a plan. If the size of the GPU memory is not known yet, assumes 64 GiB.
+/// Returns true if the memory is enough for at least one plan. If the size of the GPU memory is not known yet, assumes
+/// 64 GiB.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
 /// The error that the memory of a GPU is too small for the smallest plan.

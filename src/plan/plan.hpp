@@ -22,13 +22,13 @@ struct Ring {
   /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into such a buffer, and
   /// copies the bytes to a block of the ring from there. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
-  /// The number of places in the input at which reading goes on at the same time, for several GPUs. Each place has an
-  /// equal share of the buffers and of the threads.
+  /// The number of places in the input that are read at the same time: several GPUs may each get records from another
+  /// place. Each place has an equal share of the buffers and of the threads.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
-  /// Returns the buffers and threads for one of the places in the input at which reading goes on.
+  /// Returns the buffers and threads that one of the `parts` places in the input gets.
   Ring Part() const {
     Ring part = *this;
     part.blocks /= parts;
@@ -46,7 +46,7 @@ struct Plan {
   std::uint64_t device_memory = 0;  ///< limit on the memory of each GPU in bytes
   // The following members are about the first phase of a sort: making sorted runs.
   Ring ring;
-  /// size of a slot: GPU or host memory for the records that are sorted together (a batch)
+  /// Size of a slot: GPU or host memory for the records that are sorted together (a batch).
   std::uint64_t slot_bytes = 0;
   /// The size in bytes at which no more records are added to a batch, the records that are sorted together. If the last
   /// line of a batch may be longer than usual, a slot is larger than this.

@@ -54,7 +54,7 @@ class Checkpoints {
     }
     Mark mark{number, epochs_, {}};
     for (const Cursor& cursor : cursors) mark.taken[cursor.run->id] = cursor.taken;
-    // comes before the change of mark_: if this throws, no checkpoint has begun
+    // This call comes before mark_ is set: if it throws, no checkpoint has begun.
     std::shared_ptr<void> next = NextEpoch();
     {
       const std::lock_guard lock(signal_->mutex);
@@ -90,7 +90,7 @@ class Checkpoints {
   }
 
   /// Tells the thread that makes checkpoints to end. If a checkpoint has begun, the thread still saves it. Call this
-  /// after the last window, from the thread that calls BeforeCut().
+  /// after the last window (piece of merged output), from the thread that calls BeforeCut().
   void End() {
     epoch_ = nullptr;
     const std::lock_guard lock(signal_->mutex);
@@ -120,8 +120,8 @@ class Checkpoints {
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
-  /// Begins the interval until the next checkpoint. Returns a token that all windows of the interval share. When the
-  /// last of these windows is destroyed, the token counts the interval as written.
+  /// Begins the interval until the next checkpoint. Returns a token that all windows (pieces of merged output) of the
+  /// interval share. When the last of these windows is destroyed, the token counts the interval as written.
   std::shared_ptr<void> NextEpoch() {
     return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
               const std::lock_guard lock(signal->mutex);

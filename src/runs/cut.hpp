@@ -60,7 +60,7 @@ struct Cursor {
     RecordSpan record;       ///< lies in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  /// the samples after offset `taken`, in the order of the run; used only if all runs are in memory
+  /// The samples after offset `taken`, in the order of the run; used only if all runs are in memory.
   std::deque<Sample> samples;
   // The following members belong to the window (the output that is merged at once) that is being chosen now.
   std::uint64_t take = 0;
@@ -86,10 +86,11 @@ struct Cursor {
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the offset in the run of the first byte that is neither merged nor chosen for the current window.
+  /// Returns the offset in the run of the first byte that is neither merged nor chosen for the current window (the
+  /// output that is merged next).
   std::uint64_t next() const { return taken + take; }
-  /// Returns the number of bytes of the run that are neither merged nor chosen for the current window. If the size of
-  /// the run is not known yet, returns a very large number.
+  /// Returns the number of bytes of the run that are neither merged nor chosen for the current window (the output that
+  /// is merged next). If the size of the run is not known yet, returns a very large number.
   std::uint64_t remaining() const { return (grows ? kMaxSize : run->bytes) - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
@@ -103,8 +104,8 @@ struct WindowPieces {
 /// Chooses the windows of a merge one after the other. A window is the output that is merged at once: some bytes of
 /// each sorted run, from the first byte that is not merged yet.
 ///
-/// If all runs are in memory, samples of the runs show where to cut them (CutBySamples). One search of all runs then
-/// makes a full window, even if the smallest keys are all in a single run.
+/// If all runs are in memory, samples (some records of the runs) show where to cut them (CutBySamples). One search of
+/// all runs then makes a full window, even if the smallest keys are all in a single run.
 ///
 /// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that
 /// it has in memory, up to a limit: its share of the window. Among the runs that have more records after their offer,
@@ -133,7 +134,8 @@ class Cutter {
     return bytes > 0 ? bytes : CutByOffers(limit);
   }
 
-  /// Returns the pieces of runs that Cut() has chosen for the next window, and moves the cursors past these pieces.
+  /// Returns the pieces of runs that Cut() has chosen for the next window of the output. Moves the positions in the
+  /// runs past these pieces.
   WindowPieces Take() {
     WindowPieces window;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -173,10 +175,11 @@ class Cutter {
     RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
   };
 
-  /// Chooses the next window by samples, which are records of the runs whose offsets are known. One sample becomes the
-  /// cut, and each run gives its records before the cut. In each run, the cut lies between two neighbouring samples, so
-  /// the second of them limits the size that the window can have. Returns the size in bytes. Returns 0 if no such
-  /// window has at most `limit` bytes, for example because records are very long.
+  /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs whose
+  /// offsets are known. One sample becomes the cut, the end of the window, and each run gives its records before the
+  /// cut. In each run, the cut lies between two neighbouring samples, so the second of them limits the size that the
+  /// window can have. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes, for example
+  /// because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -187,8 +190,8 @@ class Cutter {
     }
     // The distance in bytes between two samples of a run. With this distance, a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // For each sample, at most a sixteenth of the bytes that it stands for is read. Samples therefore cost little
-    // compared to the merge.
+    // Samples are records that are read to find where to cut the runs. For each sample, at most a sixteenth of the
+    // bytes that it stands for is read. Samples therefore cost little compared to the merge.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
@@ -252,7 +255,8 @@ class Cutter {
     const int order = CompareRecords(sample_a.record, sample_b.record, layout_);
     return order > 0 || (order == 0 && a > b);
   }
-  /// Returns true if the run has sample number `i`. Takes more samples first if this is necessary.
+  /// Returns true if the run has sample number `i`, a record that may show where to cut. Takes more samples first if
+  /// this is necessary.
   bool HasSample(std::size_t run, std::size_t i, std::uint64_t step) {
     if (i >= cursors_[run].samples.size()) TakeSamples(step);
     return i < cursors_[run].samples.size();
@@ -376,8 +380,8 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses a window that is only the smallest record of all runs. Cut() uses this if it has found no larger window,
-  /// for example because the records are very long.
+  /// Chooses a window (the output that is merged at once) that is only the smallest record of all runs. Cut() uses this
+  /// if it has found no larger window, for example because the records are very long.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -446,8 +450,8 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens the offer of a run to whole records, and sets `offer.last`. Does nothing if the offer reaches the end of
-  /// the run.
+  /// An offer is the next records of a run that it could give to the next window of the output. Shortens an offer to
+  /// whole records, and sets `offer.last`. Does nothing if the offer reaches the end of the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -504,7 +508,7 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// the runs that are not merged completely, as a heap: the run with the smallest next sample is first
+  /// The runs that are not merged completely, as a heap: the run with the smallest next sample is first.
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

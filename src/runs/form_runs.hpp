@@ -43,8 +43,8 @@ class BatchFeeder {
     std::unique_ptr<InputBlock> Next() override;
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
-    /// Returns the number of bytes of the input files that were read for this batch so far. If records get sort keys,
-    /// bytes() is larger, because it counts the keys too.
+    /// Returns the number of bytes of the input files that were read for this batch so far. bytes() also counts the
+    /// sort keys before the records.
     std::uint64_t stored() const { return stored_; }
     const RecordSum& sum() const { return sum_; }
     std::uint64_t number() const { return number_; }
@@ -111,7 +111,7 @@ class BatchFeeder {
   /// Keep this order of the following members: the reader must be destroyed before the pool of blocks, and after the
   /// threads of the pipeline have ended, even if the constructor throws.
   std::unique_ptr<InputReader> reader_;
-  /// makes the sort keys and puts them before the records; null: there are no keys, and blocks come from `reader_`
+  /// Makes the sort keys and puts them before the records; null: there are no keys, and blocks come from `reader_`.
   std::unique_ptr<KeyStage> keys_;
   const Pipeline::Guard guard_{pipeline_};
 };

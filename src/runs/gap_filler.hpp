@@ -30,10 +30,11 @@ struct StrippedRecords {
     std::string key;   ///< the first field of the gap's sort key, without escapes
     std::string text;  ///< the gap, which is text between two rows
   };
-  /// Neighbouring records of the same kind.
+  /// Neighbouring records of the same kind, such as rows.
   struct Run {
     enum Is : std::uint8_t { kOther, kGaps, kRows, kStatements } is = kOther;
-    /// only for kStatements: whether the records have the mark kOddPart, which tells neighbouring parts of a dump apart
+    /// Only for kStatements: whether the records have the mark kOddPart. Every second part of a dump has it, so that
+    /// neighbouring parts differ.
     bool odd = false;
     std::uint64_t count = 0;  ///< the number of gaps, rows or statements
     std::uint32_t begin = 0;  ///< the offset of the first row or statement in the bytes
@@ -94,7 +95,8 @@ class GapFiller {
   // The following members describe the current part of the dump, such as the rows of one table.
   bool reading_ = false;  ///< true: a row of the part was read
   const std::string* separator_ = nullptr;
-  /// whether the records of the part have the mark kOddPart, which tells neighbouring parts of the dump apart
+  /// Whether the records of the part have the mark kOddPart. Every second part of a dump has it, so that neighbouring
+  /// parts differ.
   bool odd_ = false;
   std::uint64_t singles_ = 0;          ///< the number of statements with one row, which come first in the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
@@ -111,7 +113,7 @@ class GapFiller {
   std::uint64_t read_at_ = 0;  ///< the place of the gap that was read last
   std::uint64_t row_ = 0;      ///< the number of rows so far
   std::int64_t balance_ = 0;   ///< the number of separators that were added, minus the number that were removed
-  /// the number of statement heads ("INSERT INTO ...") that were added, minus the number that were removed
+  /// The number of statement heads ("INSERT INTO ...") that were added, minus the number that were removed.
   std::int64_t statements_ = 0;
 };
 

@@ -52,7 +52,7 @@ struct Job {
   /// so if the inputs can be read again and records get no sort keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
   /// Returns how many bytes of the input are read into one block. If all records have the same size, this is a multiple
-  /// of it.
+  /// of that size.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
   /// Returns how many bytes of records fit into a block of a temp file, in addition to the header of the block.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }

@@ -198,10 +198,10 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Copies the keyed records of a piece into blocks and pushes the blocks to the output queue. Call this only when all
-  /// earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece fills several
-  /// blocks, each block is pushed before the next one is taken, so that no thread waits for a block that this function
-  /// holds.
+  /// Copies the keyed records of a piece of the input into blocks and pushes the blocks to the output queue. Call this
+  /// only when all earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece
+  /// fills several blocks, each block is pushed before the next one is taken, so that no thread waits for a block that
+  /// this function holds.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     const std::uint32_t input = made.tally.input;
@@ -248,8 +248,8 @@ class KeyStage {
       hand_on(take(whole > 0 ? whole : room));
     }
     stored_ += made.stored;
-    // A block without bytes only shows progress. One such block in the queue is enough, even if the job leaves out all
-    // records.
+    // A block without bytes only tells how much of the input was read. One such block in the queue is enough, even if
+    // the job leaves out all records.
     const bool passes = !keyed.empty() || !empty_waits_.exchange(true);
     const std::uint64_t last = !passes ? 0 : keyed.empty() ? blocks_++ : take(keyed.size());
     if (passes) block.stored = std::exchange(stored_, 0);
@@ -267,14 +267,15 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about a wrong record. `place` counts from the end of the records
-  /// that are in the output queue. Call this only when all earlier pieces of the input are in the queue.
+  /// Throws Error(kBadInput) with the message `why` about a wrong record. `place` is its place in the bytes that are
+  /// not yet in the output queue: the counts begin at the end of the records in this queue. Call this only when all
+  /// earlier pieces of the input are in the queue.
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the place of a record, counted from the beginning of its input. `place` counts from the end of the records
-  /// that are in the output queue.
+  /// Returns the place of a record, counted from the beginning of its input. In `place`, the counts begin at the end of
+  /// the records that are in the output queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;

@@ -93,7 +93,7 @@ class PieceCutter {
     format_.BeginInput(front, input_, state_);
     open_state_ = state_;
   }
-  /// Returns the state of the format's parser after all bytes so far.
+  /// Returns the state of the format's parser after all bytes that were passed to Take() so far.
   const ScanState& state() const { return state_; }
   /// Returns the size of the last, incomplete record, of which only the beginning was passed to Take() so far.
   std::uint64_t open_bytes() const { return open_.size(); }
@@ -212,7 +212,8 @@ struct KeyedPiece {
   std::uint64_t longest = 0;    ///< the size in bytes of the longest record with its key, leaving out the first record
   KeyTally tally;               ///< counts of unusual values; records that the job leaves out count, too
   std::uint64_t newlines = 0;
-  // The places of two records, for the check that an input is in order. They count from the beginning of the piece.
+  // The places of two records, for the check that an input is in order. The counts in them begin at the first record of
+  // the piece (the records that were made together).
   RecordPlace first;  ///< the first record in `keyed`
   /// The first record that is out of order. No value: all records are in order.
   std::optional<RecordPlace> disorder;
@@ -250,8 +251,8 @@ class PieceKeys {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // The keys of a record have a limit in bytes. Keys beyond the limit are cut off, but are then still too long
-        // here.
+        // An encoder cuts off the keys of a record at a limit. With keys that were cut off, the record is always too
+        // long here, so it becomes an error.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");

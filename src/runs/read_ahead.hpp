@@ -77,7 +77,7 @@ class ReadAhead {
   /// Returns how many buffers contain records that are not merged yet.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
-  /// Ends the reading of blocks before their end. Call this when the merge needs no more records.
+  /// Stops reading, even if there are more blocks. Call this when the merge needs no more records.
   void Stop() {
     const std::lock_guard lock(mutex_);
     blocks_left_ = 0;
@@ -109,8 +109,8 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer in bytes. If blocks may be larger than planned and get separate memory then, this is
-  /// plan.block_bytes. Otherwise any block of the runs fits.
+  /// Returns the size of a buffer in bytes: enough for any block of the runs. If lines may be longer than planned
+  /// (plan.ring.grows), returns plan.block_bytes, because a longer block gets separate memory.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -183,7 +183,8 @@ class ReadAhead {
           continue;
         }
         if (order_ == RunOrder::kVerified && !cursor->run->spilled() && keyed == nullptr) VerifyBorder(*cursor, *next);
-        // An earlier process may have merged the beginning of the first block.
+        // An earlier process may have merged the beginning of the first block, so only the rest of the block is
+        // counted.
         cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
       }
       if (cursor->grows && cursor->next_to_arrive == cursor->run->blocks.size()) {
@@ -201,7 +202,8 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // While a block of this run is being read, its last key is not known. Another run is read meanwhile.
+      // While a block of this run is being read, its last key is not known, and so it is not known how soon the merge
+      // needs the next block. Another run is read meanwhile.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
@@ -246,8 +248,8 @@ class ReadAhead {
   }
 
   /// Loads block number `index` of an input (-m) and puts a sort key before each of its records. The blocks of such an
-  /// input are loaded one after the other, because Choose() does not know the last key of a block before the block is
-  /// loaded.
+  /// input are loaded one after the other: Choose() begins no further block of it until the last key of the block
+  /// before is known.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);

@@ -96,7 +96,7 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// the first bytes of the last keys of all blocks: words_ elements for each block
+  /// The first bytes of the last keys of all blocks: words_ elements for each block.
   std::vector<std::uint32_t> forecasts_;
   /// The places of the rest of each line that is too long for one block. The keys are the numbers of the blocks in
   /// which these lines begin. Null: there is no such line.
@@ -168,11 +168,11 @@ class FrontCounter {
   FrontCounter(std::uint64_t count, bool unique, const RecordLayout& layout)
       : left_(count), unique_(unique), layout_(layout) {}
   /// Takes the next records of the sorted sequence. Returns how many bytes at the beginning of `bytes` belong to the
-  /// records that are searched for.
+  /// wanted records, which are the first ones of the sequence.
   std::uint64_t Take(RecordSpan bytes);
-  /// Returns true if all records that are searched for were found.
+  /// Returns true if all wanted records (the first ones of the sequence) were found.
   bool done() const { return done_; }
-  /// Returns how many of the records that are searched for were found so far.
+  /// Returns how many of the wanted records (the first ones of the sequence) were found so far.
   std::uint64_t records() const { return records_; }
 
  private:

@@ -34,21 +34,22 @@ class WindowSink {
   /// Takes a window (a piece of merged records) to write it. Any thread may call this, with windows in any order. May
   /// return before the window is written.
   virtual void Accept(Window window) = 0;
-  /// Tells the sink that there are no more windows. `windows` is the number of all windows. The threads of the sink end
-  /// when all of them are written.
+  /// Tells the sink that there are no more windows (pieces of merged records). `windows` is the number of all windows.
+  /// The threads of the sink end when all of them are written.
   virtual void Finish(std::uint64_t windows) = 0;
   /// Writes the bytes that the sink keeps in memory because they do not fill a block of the disk. Before the call, all
-  /// other bytes of the accepted windows must be written, and no thread may call Accept() meanwhile. Call this also at
-  /// the end, after the pipeline's threads have ended.
+  /// other bytes of the accepted windows (pieces of merged records) must be written, and no thread may call Accept()
+  /// meanwhile. Call this also at the end, after the pipeline's threads have ended.
   virtual void Settle() {}
   /// Returns true if the sink needs no more records, because the output has as many as --top=N asks for. Any thread may
   /// call this.
   virtual bool enough() const { return false; }
-  /// Returns the offset in bytes at which the first window begins. It is not 0 if an earlier process has written the
-  /// bytes before it.
+  /// Returns the offset in the output, in bytes, at which the first window (piece of merged records) begins. It is not
+  /// 0 if an earlier process has written the bytes before it.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the offset of the end of all bytes that were written. It can be less than the size of all windows, because
-  /// -u and --top drop records. Before the call, all windows must be written, as for Settle().
+  /// Returns the offset of the end of all bytes that were written. It can be less than the size of all windows (pieces
+  /// of merged records), because -u and --top drop records. Before the call, all windows must be written, as for
+  /// Settle().
   virtual std::uint64_t bytes() const = 0;
 };
 
@@ -78,7 +79,8 @@ inline void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
 /// that one thread checks, changes and writes. `rest` is the part of the window that is not divided yet, and must not
 /// be empty.
 inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
-  // This is large enough for a fast disk, and small enough that every thread gets a part of a window.
+  // This is large enough for a fast disk, and small enough that every thread gets a part of a window (a piece of merged
+  // records).
   constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
   RequireWholeRecords(rest, layout);
   if (rest.size() <= kChunkBytes) return rest.size();

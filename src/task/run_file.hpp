@@ -1,5 +1,5 @@
-// The file with the sorted records of one slice of the input (a run), and its fences. Fences are some records of the
-// run with their offsets. They allow a search in the run with few reads. Start at RunFile.
+// The file with the sorted records of one slice (range) of the input, called a run, and its fences. Fences are some
+// records of the run with their offsets. They allow a search in the run with few reads. Start at RunFile.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class TaskOrder {
  public:
   /// The first record in a range of bytes of a sorted run.
   struct First {
-    /// the record in the form that Compare() takes: with a sort key if records have columns
+    /// The record in the form that Compare() takes: with a sort key if records have columns.
     std::vector<std::byte> comparable;
     std::uint64_t bytes = 0;  ///< size of the record in the file
   };

@@ -32,7 +32,7 @@ struct TaskJob {
     }
   };
   std::string version;
-  /// the options that decide the bytes of the output, as ParseOptions() takes them
+  /// The options that decide the bytes of the output, as ParseOptions() takes them.
   std::vector<std::string> arguments;
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
@@ -60,12 +60,13 @@ struct RunLabel {
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
 };
 
-/// Returns the correct checksum of `label`, which RunLabel::check must contain.
+/// Returns the checksum that RunLabel::check of `label` must contain. A label is the last bytes of the file of a run.
 std::uint64_t CheckOfLabel(const RunLabel& label);
-/// Returns true if the checksum in `label` is right. The label may belong to any run and any job.
+/// Returns true if the checksum in `label` is right. A label is the last bytes of the file of a run, and may belong to
+/// any run and any job.
 bool IsWhole(const RunLabel& label);
 
-/// The description of a run, which is the sorted records of one slice of the input.
+/// The description of a run, which is the sorted records of one slice (range) of the input.
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the RunLabel at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
@@ -87,18 +88,18 @@ struct OrderPlace {
 /// The place in the order of all records where a part of the output begins. If `run` is the number of runs, the place
 /// is after all records.
 struct CutPlace : OrderPlace {
-  /// The size in bytes of all records before the place, in all runs together. No value: not known.
+  /// The size in bytes of all records before the beginning of the part, in all runs together. No value: not known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before the record (RecordFormat::SaveState)
 };
 
-/// The division of all sorted runs into the parts of the output.
+/// The places at which the parts of the output begin in the sorted runs, and what all tasks must know about the runs.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
   std::vector<std::byte> trailer;  ///< the trailer of all runs
   std::vector<CutPlace> places;    ///< the beginnings of all parts except the first
-  /// a random number that is a part of the names of hidden files, so that other users cannot guess these names
+  /// A random number that is a part of the names of hidden files, so that other users cannot guess these names.
   std::uint64_t secret = 0;
 };
 
@@ -116,7 +117,7 @@ struct TaskPart {
   RecordSum read;  ///< the checksum of the merged records; with -u there are more of them than the part contains
   /// The first and the last record of the part, as TaskOrder::Compare takes them. Empty if the part has no record.
   std::vector<std::byte> first, last;
-  /// checksums of pieces of the file; their offsets count from the beginning of the part
+  /// Checksums of pieces of the file; their offsets count from the beginning of the part.
   std::vector<PieceSum> pieces;
 };
 

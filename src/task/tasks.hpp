@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// The number of a slice of the input or of a part of the output, counted from 0, and the number of all slices or
-/// parts.
+/// The number of a slice (range) of the input or of a part of the output, counted from 0, and the number of all slices
+/// or parts.
 struct TaskNumber {
   std::uint64_t number = 0, count = 1;
 };
@@ -25,10 +25,10 @@ struct TaskNumber {
 /// Throws Error(kUsage) if an option in `spec` cannot be used in a sort that is divided into tasks.
 void CheckTaskOptions(const JobSpec& spec);
 
-/// Scans a slice of the input, so that the tasks for later slices know where their first record begins. Only formats
-/// such as CSV need this, where the ends of records depend on all bytes before them. Does nothing for other formats, or
-/// if the scan exists. Call this before SortSlice(). `arguments` are the options that decide the bytes of the output,
-/// as words for ParseOptions().
+/// Scans a slice (a range) of the input, so that the tasks for later slices know where their first record begins. Only
+/// formats such as CSV need this, where the ends of records depend on all bytes before them. Does nothing for other
+/// formats, or if the scan exists. Call this before SortSlice(). `arguments` are the options that decide the bytes of
+/// the output, as words for ParseOptions().
 void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 

@@ -43,7 +43,7 @@ class JobOutlook {
   /// Sets the progress of the current part of the job: `done` bytes are done. `skipped` of these bytes were done before
   /// the part began, by an earlier process.
   void Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipped, const PartSeen& seen);
-  /// Tells the estimate that the job is done: percent() is 100 from now on.
+  /// Ends the estimate, because the job is done: percent() is 100 from now on.
   void Finish();
 
   /// Returns the elapsed time as a percentage of the estimated time of the whole job. The percentage never falls, and

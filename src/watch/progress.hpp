@@ -45,7 +45,7 @@ struct ProgressFacts {
   double bytes_per_second = 0;           ///< 0 if not known yet
   std::optional<int> percent{};          ///< how much of the whole job is done
   std::optional<double> seconds_left{};  ///< estimated time to the end of the whole job
-  /// the resource that limits the speed, such as "disk read"; empty: no resource is busy enough
+  /// The resource that limits the speed, such as "disk read"; empty: no resource is busy enough.
   std::string waits_for{};
 };
 

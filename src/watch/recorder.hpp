@@ -42,7 +42,8 @@ class Recorder {
   void Stop();
   const std::vector<RecordedSample>& samples() const { return samples_; }
 
-  /// Shows `value` as a counter in the trace while this object exists. The thread that takes samples calls `value`.
+  /// Shows `value` as a counter in the trace (--trace) while this object exists. The thread that takes samples calls
+  /// `value`.
   class Gauge {
    public:
     Gauge(Recorder* recorder, std::string name, Value value);  ///< `recorder` may be null: then nothing is shown

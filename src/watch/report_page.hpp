@@ -24,7 +24,7 @@ struct ReportFacts {
   std::string version;
   std::string started;  ///< the date and time in UTC
   double seconds = 0;
-  /// each file of the job: what it is, such as "output", and its escaped name
+  /// Each file of the job: what it is, such as "output", and its escaped name.
   std::vector<std::pair<std::string, std::string>> files;
   std::string plan;                ///< the text that --explain prints; empty if no plan was made
   std::optional<SortStats> stats;  ///< no value if the job ended before it began to sort
