@@ -31,8 +31,8 @@ class InputReader {
     /// How many bytes of the input file were read for this block, counted before they are decompressed.
     std::uint64_t stored = 0;
     RecordSum sum;  ///< the checksum of the records in the bytes [head, end) of the block
-    /// The size of the block's first line, which may begin in an earlier block. If no line ends in the block, the size
-    /// of the block. For records of fixed size, 0.
+    /// How many bytes of the block's first line are in the block; the line may begin in an earlier block. If no line
+    /// ends in the block, the size of the block. For records of fixed size, 0.
     std::uint64_t head = 0;
     /// The offset after the last delimiter or the last fixed-size record; 0: no record ends in the block.
     std::uint64_t end = 0;
@@ -45,7 +45,7 @@ class InputReader {
     void Describe(const RecordLayout& layout);
     /// Sets the members `head` and `end` from the bytes of the block.
     void FindEnds(const RecordLayout& layout);
-    /// Returns the number of lines that end in the block.
+    /// Returns the number of lines that end in the block. A line may begin in an earlier block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
     /// Returns true if a line of the block is longer than `most` bytes. If the first line of the block began in earlier
     /// blocks, `open` is the number of its bytes there.
@@ -71,7 +71,8 @@ class InputReader {
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
 
-  /// Returns the next block, or std::nullopt after the last block. `waiter` is the pipeline of the calling thread.
+  /// Returns the next block of the inputs, or std::nullopt after the last block. `waiter` is the pipeline of the
+  /// calling thread, which may be stopped while it waits.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
 
  private:

@@ -49,7 +49,7 @@ struct Plan {
   /// Size of a slot: GPU or host memory for the records that are sorted together (a batch).
   std::uint64_t slot_bytes = 0;
   /// The size in bytes at which no more records are added to a batch, the records that are sorted together. If the last
-  /// line of a batch may be longer than usual, a slot is larger than this.
+  /// line of a batch may be longer than usual, the memory for a batch (slot_bytes) is larger than this.
   std::uint64_t batch_bytes = 0;
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of sorted runs that stay in slots until they are merged

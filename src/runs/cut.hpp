@@ -190,8 +190,8 @@ class Cutter {
     }
     // The distance in bytes between two samples of a run. With this distance, a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // Samples are records that are read to find where to cut the runs. For each sample, at most a sixteenth of the
-    // bytes that it stands for is read. Samples therefore cost little compared to the merge.
+    // Samples are records that are read to find where to cut the runs, one for each `step` bytes of a run. At most a
+    // sixteenth of these bytes is read for a sample, so samples cost little compared to the merge.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
@@ -262,9 +262,9 @@ class Cutter {
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples (records with known offsets), `step` bytes apart, of every run that has few samples left. Reads
-  /// all runs in GPU memory by a single call. If the record at such a place is longer than the bytes that are read
-  /// there, no sample is taken.
+  /// Takes more samples of every run that has few samples left. Samples are records with known offsets, here `step`
+  /// bytes apart. Reads all runs in GPU memory by a single call. If the record at such a place is longer than the bytes
+  /// that are read there, it becomes no sample.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -292,8 +292,9 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last whole record of the bytes [from, end) of a run to its samples. A record begins at offset `base`,
-  /// which is not after `from`. `copy` contains these bytes if the run is in GPU memory.
+  /// Adds the last whole record of the bytes [from, end) of a run to its samples, the records that show where to cut
+  /// the run. `base` is an offset, not after `from`, at which a record begins. `copy` contains these bytes if the run
+  /// is in GPU memory.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});

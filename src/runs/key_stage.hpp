@@ -267,15 +267,14 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about a wrong record. `place` is its place in the bytes that are
-  /// not yet in the output queue: the counts begin at the end of the records in this queue. Call this only when all
-  /// earlier pieces of the input are in the queue.
+  /// Throws Error(kBadInput) with the message `why` about a wrong record. In `place`, records and newlines are counted
+  /// from the beginning of a piece of the input. Call this only when all earlier pieces are in the output queue.
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the place of a record, counted from the beginning of its input. In `place`, the counts begin at the end of
-  /// the records that are in the output queue.
+  /// Returns the place of a record, with counts from the beginning of its input. In `place`, records and newlines are
+  /// counted from the beginning of a piece of the input. All earlier pieces must be in the output queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;

@@ -165,7 +165,8 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // If no line begins in this block, the block has no last key. The next block of the run then sets the key.
+        // If no line begins in this block, the block has no records, and so no last key. The next block of the run then
+        // sets the key.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -202,8 +203,8 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // While a block of this run is being read, its last key is not known, and so it is not known how soon the merge
-      // needs the next block. Another run is read meanwhile.
+      // While a block of this run is being read, the key of its last record is not known, and so it is not known how
+      // soon the merge needs the next block. Another run is read meanwhile.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
@@ -248,8 +249,8 @@ class ReadAhead {
   }
 
   /// Loads block number `index` of an input (-m) and puts a sort key before each of its records. The blocks of such an
-  /// input are loaded one after the other: Choose() begins no further block of it until the last key of the block
-  /// before is known.
+  /// input are loaded one after the other: Choose() begins no further block of it until the key of the last record so
+  /// far is known.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);

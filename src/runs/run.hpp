@@ -44,12 +44,12 @@ struct RunBlock {
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// The list of the blocks of a sorted run. There may be millions of blocks. Therefore a block takes only kBytes of
-/// memory, and the beginning of its last key (ForecastKey). If a sorted input is the run, its blocks take no memory,
-/// because their places are computed from their numbers.
+/// memory, and the first bytes of the last record's sort key (ForecastKey). If a sorted input is the run, its blocks
+/// take no memory, because their places are computed from their numbers.
 class RunBlocks {
  public:
-  /// How much memory the description of a block takes, in bytes: kBytes without its ForecastKey (the beginning of its
-  /// last key), and kSlotBytes for its place in a temp file.
+  /// How much memory the description of a block takes, in bytes: kBytes without its ForecastKey (the beginning of the
+  /// last record's sort key), and kSlotBytes for its place in a temp file.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns how many words of a ForecastKey (the first bytes of a sort key) are used for records of this layout.
   static std::size_t ForecastWords(const RecordLayout& layout) {
@@ -96,7 +96,7 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// The first bytes of the last keys of all blocks: words_ elements for each block.
+  /// For each block, the first bytes of the sort key of its last record: words_ elements.
   std::vector<std::uint32_t> forecasts_;
   /// The places of the rest of each line that is too long for one block. The keys are the numbers of the blocks in
   /// which these lines begin. Null: there is no such line.

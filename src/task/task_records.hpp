@@ -103,8 +103,8 @@ struct TaskCut {
   std::uint64_t secret = 0;
 };
 
-/// Where one part of the output begins in each sorted run: two offsets in the file of the run, between which it begins.
-/// The offsets are equal if the exact place is known.
+/// Where one part of the output begins in each sorted run: two offsets in the file of the run. The part begins between
+/// them, or at one of them. The offsets are equal if the exact place is known.
 using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after this part was merged.

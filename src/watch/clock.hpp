@@ -125,7 +125,7 @@ class Busy {
 
   /// Sets the number of bytes of this use of the resource, if it was not known at the beginning.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
-  /// Adds times that a GPU has spent on this use.
+  /// Adds times that a GPU has spent on this use of the resource.
   void Add(const DeviceTimes& times) {
     clock_.Add(times);
     device_ += times;
