@@ -59,7 +59,7 @@ class BatchFeeder {
     bool keep_ = false;
     std::uint64_t lines_left_ = 0;
     explicit Batch(const RecordLayout& layout) : open_(layout) {}
-    PartSum open_;  ///< The checksum of the first part of a line that continues in the next block.
+    PartSum open_;  ///< the checksum of the first part of a line that continues in the next block
     bool Continues(const InputRange& next) const;
     std::shared_ptr<InputReader::Block> TakeRecords();
     std::shared_ptr<InputReader::Block> TakeLines();
