@@ -94,8 +94,8 @@ class LogsFormat : public TableFormat {
   bool SetDate(LogTime& time, LogPlace& place) const;
   /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
-  /// Returns `local`, the time of the next record in local time, in UTC. Stores `local` as the time of the last record
-  /// in `place`.
+  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place` as the time of the last
+  /// record.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
   /// Reads the time of each record that begins in [begin, end), so that `place` becomes the parser's state at `end`.
   /// `begin` must be the beginning of a line.

@@ -59,10 +59,11 @@ struct ColumnKey {
   /// The column, as the user names it: its name without quotes, its JSON path, or the digits after '#'. For parts of a
   /// line: a regular expression (~RE), a field (3), or a range of fields (3,4).
   std::string column;
-  std::uint64_t number = 0;       ///< the number of the column, from 1, if the user gave #N; otherwise 0
-  std::string pattern;            ///< the regular expression, if the user gave ~RE; otherwise empty
-  std::uint64_t first_field = 0;  ///< the number of the first field, from 1, if the user gave N or N,M; otherwise 0
-  std::uint64_t last_field = 0;   ///< the number of the last field, if there is a first field
+  std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
+  std::string pattern;       ///< the regular expression, if the user gave ~RE; otherwise empty
+  /// the number of the first field, from 1, if the user gave fields, such as 3 or 3,4; otherwise 0
+  std::uint64_t first_field = 0;
+  std::uint64_t last_field = 0;  ///< the number of the last field, if there is a first field
   ValueRule rule;
 
   bool of_text() const { return !pattern.empty() || first_field > 0; }

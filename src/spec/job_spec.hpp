@@ -114,9 +114,10 @@ struct Limits {
   DeviceChoice device = DeviceChoice::kAuto;
   std::vector<int> gpus{};               ///< CUDA ordinals; empty: all visible GPUs (with kAuto: one for a small input)
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
-  std::uint64_t batch_bytes = 0;         ///< size of a batch; 0: the planner decides
+  std::uint64_t batch_bytes = 0;         ///< how many bytes are sorted in memory at once; 0: the planner decides
   std::uint64_t block_bytes = 0;         ///< size of a block in temp files; 0: the planner decides
-  unsigned max_fan_in = 0;               ///< maximum number of runs in one merge, at least 2; 0: the planner decides
+  /// maximum number of sorted pieces that one merge reads, at least 2; 0: the planner decides
+  unsigned max_fan_in = 0;
 };
 
 /// How a new process continues a job whose process was killed (--resume-dir).

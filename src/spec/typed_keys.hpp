@@ -60,7 +60,7 @@ struct KeyDef {
   std::uint64_t end_field = LineKey::kToEnd;
   std::uint64_t end_char = 0;
   KeyOptions options;
-  bool obsolescent = false;  ///< true: the user wrote the key in the old form, +F.C -F.C
+  bool obsolescent = false;  ///< true: the user wrote the key in the old form, +1.2 -2
 
   friend bool operator==(const KeyDef&, const KeyDef&) = default;
 };
