@@ -71,8 +71,7 @@ class JsonRecords {
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// A set of the paths that are searched. It is stored as a range of the array order_: order_[begin] to order_[end -
-  /// 1].
+  /// A set of the paths that are searched. It is stored as the elements [begin, end) of order_.
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;

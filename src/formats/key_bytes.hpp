@@ -107,8 +107,8 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends the key of `value`, which is short for the usual values: kDigits bytes for 0 <= value < 200 * 224^(kDigits -
-/// 1), and 9 bytes for any other value. The absolute value must be less than 2^54.
+/// Appends the key of `value`. The usual values, which are those in [0, 200 * 224^(kDigits - 1)), take kDigits bytes,
+/// and all other values 9 bytes. The absolute value must be less than 2^54.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);

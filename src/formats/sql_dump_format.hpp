@@ -1,13 +1,15 @@
 // The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. The rows of each COPY block are sorted, and so are
-// the rows of consecutive INSERT statements for one table. Everything else stays in place. One sort does all this,
-// because every key begins with the number of a part of the dump. A part is rows, or the SQL before or after rows.
+// the rows of consecutive INSERT statements for one table. Everything else stays in place. The dump is divided into
+// parts: the rows that are sorted together, or the SQL before or after such rows. One sort does all the work, because
+// every sort key begins with the number of a part.
 //
-// Outside of rows, a record is a line. In a COPY block, a record is a row, as in pgcopy. An INSERT with one row is a
-// record. From the first INSERT with several rows on, each row is a record, together with the comma after it. The text
-// between the last row of a statement and the first row of the next one is a record, too, called a gap. The key of a
-// gap is its place among the rows, and it keeps that place in the output (runs/gap_filler.hpp).
+// Outside of rows, a record is a line. In a COPY block, a record is a row. An INSERT with one row is a record. From the
+// first INSERT with several rows on, each row is a record, together with the comma after it. The text between the last
+// row of a statement and the first row of the next one is a record, too. Such a record is called a gap. It keeps its
+// place: in the output, a gap comes after the same number of rows as in the input (runs/gap_filler.hpp).
 //
-// A key names its table: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in place. Start at Scan.
+// The sort keys of the user name a table and a column: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in
+// place. Start at Scan.
 #pragma once
 
 #include <memory>
@@ -28,14 +30,14 @@ class SqlDumpFormat : public CopyFormat {
   ~SqlDumpFormat() override;
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
-  /// Throws Error(kUsage) if a key names no table of the dump, and Error(kBadInput) if the dump has no rows to sort.
-  /// Only the end of the dump can show these errors.
+  /// Handles the end of the dump. Throws Error(kUsage) if a key of the user names a table that the dump does not have,
+  /// and Error(kBadInput) if the dump has no rows to sort.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   bool has_trailer() const override { return true; }
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
-  /// Throws Error(kIntegrity) if `text` is not the result of SaveState(), and Error(kUsage) if the part of the dump
-  /// before has gaps and the job cannot move them.
+  /// Throws Error(kIntegrity) if `text` is not a result of SaveState(). Throws Error(kUsage) if the dump has text
+  /// between rows that must keep its place, and the job has an option or task that cannot do this.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
   bool has_gaps() const override { return true; }
@@ -54,22 +56,24 @@ class SqlDumpFormat : public CopyFormat {
   using Orders = std::vector<std::shared_ptr<const ValueKey>>;
   Name ParseName(const ColumnKey& key) const;
   enum class Statement { kOther, kUnfinished, kUnknownCopy, kCopy };
-  /// Returns the kind of the SQL statement at the beginning of `text`. For kCopy, sets `copy` to the statement's table
-  /// and columns.
+  /// Returns the kind of the SQL statement at the beginning of `text`. If it is a COPY statement (kCopy), sets `copy`
+  /// to the table and columns that the statement names.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
   const DumpPlace& PlaceOf(const ScanState& state) const;
-  /// Replaces the place in `state` by a copy, and returns the copy. The caller may change it until the next call of a
-  /// function with `state`.
+  /// Returns the description of the place in the dump that `state` has, so that the caller can change it. It is a copy,
+  /// because other states may share the old one. The caller may change it until the next call of a function with
+  /// `state`.
   DumpPlace& Change(ScanState& state) const;
-  /// Updates `state` for one line of SQL. Returns true if an INSERT begins after other text of the line. Throws
-  /// BadRecord at offset `at` if the line completes a COPY statement that cannot be parsed.
+  /// Updates `state`, the parser's state, for one line of SQL at offset `at`. Returns true if an INSERT begins in the
+  /// middle of the line, after other text. Throws BadRecord if the line completes a COPY statement that cannot be
+  /// parsed.
   bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   /// Finds the columns of the keys in a table of `place`. Throws Error(kUsage) if a column is missing.
   KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
   void BeginRows(const SqlTarget& copy, ScanState& state) const;
   static void EndRows(ScanState& state);
 
-  /// The beginning of an INSERT with rows.
+  /// The beginning of an INSERT statement that has rows.
   struct Insert {
     InsertHead::Is is = InsertHead::kNone;
     std::size_t lead = 0;  ///< the size of the white space and the comments before the statement, in bytes
@@ -79,16 +83,18 @@ class SqlDumpFormat : public CopyFormat {
     SqlTarget target;
   };
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
-  /// INSERT. Throws BadRecord if it is not known from which database the dump is.
+  /// INSERT. Throws BadRecord if nothing before has shown from which database the dump is.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Begins a statement with rows at the beginning of `text`. If its rows are a new part of the dump, it is decided
-  /// later whether each row or each statement is a record.
+  /// Updates `state` for `insert`, a statement with rows at the beginning of `text`. Its rows are either sorted
+  /// together with those of the statement before, or begin a new part of the dump. DecidePart() decides later whether
+  /// each row or each whole statement of the new part is a record.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
-  /// Throws Error(kUsage) if the job cannot move gaps.
+  /// Throws Error(kUsage) if the job has an option or task that cannot keep text between rows at its place.
   void RefuseGaps() const;
-  /// Decides if each row or each statement is a record in this part of the dump, from here on. Call this when the first
-  /// row of a statement was read. `several` is true if another row follows it, and `separator` is the text between the
-  /// two. Throws BadRecord at offset `at` if the statements so far have different ends.
+  /// Decides whether, from here on, each row or each whole INSERT statement is a record. Must be called when the first
+  /// row of a statement was read. `several` is true if another row follows in the statement; `separator` is the text
+  /// between the two rows. Throws BadRecord at offset `at` if the statements so far have different texts after their
+  /// rows.
   void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
   /// Ends a statement, whose text after the last row is `end`, with the semicolon and the newline.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
@@ -111,16 +117,19 @@ class SqlDumpFormat : public CopyFormat {
                   FieldWriter& out, KeyTally& tally) const;
 
   const std::string input_;  ///< the name of the dump, for error messages
-  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: it is an error.
+  /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: such a statement is an
+  /// error.
   const bool force_;
   const bool check_;         ///< true: the job only checks the order of the rows, so gaps are ignored
   const char* const no_gaps_;  ///< the task or option that cannot move gaps, for a message; empty: none
   const bool strip_;         ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;  ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
-  /// The orders of columns whose type is known from CREATE TABLE, by ValueType. Null: no column has this type.
+  /// For each ValueType: the object that makes the keys of columns that have this type by CREATE TABLE. Null: no column
+  /// has this type.
   Orders of_type_;
-  /// For each key of the user that has no type: the same orders, with the options of the key.
+  /// For each key that the user gave without a type: objects as in of_type_, but with the options of the key, such as
+  /// desc.
   std::vector<Orders> of_key_;
 };
 

@@ -17,7 +17,8 @@ namespace gpusort {
 
 enum class SqlDialect : std::uint8_t { kUnknown, kPostgres, kMysql, kSqlite };
 
-/// The lexical state of SQL at the beginning of a line.
+/// The state of the SQL parser at the beginning of a line: whether the line begins inside a string, a comment or a
+/// statement.
 struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kBacktick, kBracket, kDollar, kComment };
   In in = kNothing;      ///< the string, quoted name or comment that the line begins in
@@ -27,30 +28,33 @@ struct SqlText {
   bool escapes = false;  ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
   bool open = false;     ///< true: a statement has begun and not ended
-  /// True: the statement is a CREATE TRIGGER of SQLite, or has BEGIN ATOMIC of PostgreSQL, and contains semicolons.
+  /// True: the statement is a CREATE TRIGGER of SQLite, or contains BEGIN ATOMIC of PostgreSQL. A semicolon does not
+  /// end such a statement.
   bool trigger = false;
   unsigned brackets = 0;  ///< PostgreSQL: the number of open brackets in the statement
   unsigned end = 0;       ///< a trigger ends with "; END": how many of these tokens were just read
 
-  /// Returns true if the line can begin a statement.
+  /// Returns true if a new statement can begin at the beginning of the line.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Updates `text` for a line, or for the rest of a line. Returns true if an INSERT begins after other text of the line.
+/// Updates `text`, the parser's state, for `line`, which is a line or the rest of one. Returns true if an INSERT begins
+/// in the middle of the line, after other text.
 bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
 
-/// Returns the database that a line near the beginning of a dump shows, or kUnknown.
+/// Returns the database that wrote the dump, if `line`, a line near the beginning of the dump, shows it. Otherwise
+/// returns kUnknown.
 SqlDialect DialectOfLine(std::string_view line);
 
 inline constexpr std::string_view kSqlBlanks = " \t\r\n\v\f";
 bool IsSqlWordByte(char c);
-/// Each of the following functions removes a token from the front of `text`, or returns false if there is no such
-/// token.
+/// TakeSqlText(), TakeSqlName() and TakeSqlWord() remove one token from the front of `text`. If there is no such token,
+/// they return false and leave `text` as it is.
 bool TakeSqlText(std::string_view& text, std::string_view what);
 /// Removes a name from the front of `text`: a name in quotes of any database, or all bytes up to one of `stops`.
 bool TakeSqlName(std::string_view& text, std::string_view stops, std::string& name);
-/// Removes `word` from the front of `text`, where it may have any case. `word` must be in lower case.
+/// Removes `word` from the front of `text`, where it may be in upper or lower case. `word` must be in lower case.
 bool TakeSqlWord(std::string_view& text, std::string_view word);
 /// Removes white space, and comments that begin with "--", from the front of `text`.
 void SkipSqlBlanks(std::string_view& text);
@@ -69,7 +73,8 @@ struct InsertHead {
   SqlTarget target;
   bool replaces = false;  ///< REPLACE or IGNORE: of two rows with the same primary key, only one stays
 };
-/// Parses an INSERT at the beginning of `text`. The result is kUnfinished if `text` ends too early to tell.
+/// Parses an INSERT at the beginning of `text`. The member `is` of the result is kUnfinished if `text` is too short to
+/// tell.
 InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with the word INSERT or REPLACE.
 bool BeginsInsert(std::string_view text);
@@ -86,32 +91,35 @@ struct LeadOfStatement {
   std::size_t size = 0;
   bool ended = false;  ///< false: the text ends in white space or in a comment, which may go on
 };
-/// Finds the lead of the statement at the beginning of `text`. `lines` is true if the lead may have several lines;
-/// otherwise it ends before the first newline.
+/// Finds the white space and the comments at the beginning of `text`, before a statement. `lines` is true if they may
+/// have several lines. Otherwise they end before the first newline.
 LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 
-/// The text after a row of an INSERT statement.
+/// The text that follows a row of an INSERT statement: a comma before the next row, or the end of the statement.
 struct AfterRow {
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
   /// With kComma: the end of the text between this row and the next one, including comments. With kEnd: the end of the
-  /// statement, with its newline and with comments before the newline.
+  /// statement, after its newline and comments before the newline.
   const Byte* stop = nullptr;
   bool sure = false;      ///< true: further bytes could not change `stop`
   std::string_view tail;  ///< with kEnd: the text between the row and the semicolon
 };
-/// Parses the text [p, end) after a row. Returns kUnfinished if the text has no comma and no semicolon.
+/// Parses the text [p, end) after a row of an INSERT statement. The result has `is` = kUnfinished if the text has
+/// neither a comma nor a semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
-/// Skips whole rows at the beginning of [p, end), at most `most`, faster than RowLexer. `p` is the place after the text
-/// between two rows. Only skips rows without brackets, names in quotes and other rare code, after each of which
-/// `separator` and another row follow. Returns the place after the last `separator`, and sets `rows` to their number. If
-/// `separator` is empty, skips one row and nothing after it.
+/// Skips at most `most` whole rows of an INSERT statement, faster than RowLexer. The first row begins at `p`. Stops
+/// before a row with rare code, such as brackets or names in quotes, and before a row that is not followed by
+/// `separator` and another row. Returns the place after the last `separator`, and sets `rows` to the number of skipped
+/// rows. If `separator` is empty, skips one row and nothing after it.
 const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
                      std::uint64_t most, std::uint64_t& rows);
-/// Returns the text `tail` of AfterRow without comments and with single blanks as its white space. Two statements whose
-/// results are equal end in the same way.
+/// Returns the clause after the last row of an INSERT, such as "ON CONFLICT DO NOTHING", without comments and with
+/// single blanks. `tail` is the text between the row and the semicolon. Two INSERT statements end in the same way if
+/// these texts are equal.
 std::string ClauseOf(std::string_view tail, SqlDialect dialect);
 
-/// Finds the end of a row of an INSERT statement: the ")" that matches the first "(". The row may be given in parts.
+/// Finds the end of a row of an INSERT statement: the ")" that matches the first "(". The bytes of the row may be given
+/// in several pieces.
 struct RowLexer {
   enum In : std::uint8_t { kCode, kString, kEscape, kEscapedByte, kAfterEscape,
                          kName, kNameEscaped, kNameEscapedByte, kBacktick, kBracket };
@@ -120,23 +128,24 @@ struct RowLexer {
   std::uint32_t depth = 0;  ///< the number of open brackets
   char last[2] = {0, 0};       ///< the last two bytes of the part before
 
-  /// Reads a part [p, end) of a row. Returns the end of the row, or `end` with `depth` > 0 if the row goes on. Returns
-  /// null and sets `bad` if a comment or a string between dollars begins at `bad`.
+  /// Reads the bytes [p, end) of a row. Returns the end of the row. If the row goes on after `end`, returns `end`, and
+  /// `depth` is greater than 0. If a comment or a string between dollar signs ($$...$$) begins, which is not supported
+  /// in a row, returns null and sets `bad` to its place.
   const Byte* Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad);
 };
 
-/// Returns the end of the value that begins at `p`: the comma or the bracket after it. [p, end) must contain the rest
-/// of a row that RowLexer accepts.
+/// Returns the end of the value of a row that begins at `p`: a pointer to the comma or the bracket after it. [p, end)
+/// must contain the rest of the row, and RowLexer must accept the row.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
 /// A value of a row of an INSERT statement.
 struct SqlValue {
-  /// kHex: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits.
+  /// The kind of the value. kHex: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits.
   enum Is : std::uint8_t { kNull, kNumber, kText, kHex } is = kText;
   std::string_view text;  ///< lies in the parsed text or in the buffer `scratch`
 };
-/// Reads the SQL literal `raw`. An expression that is no literal becomes a value with the text of the expression.
-/// `scratch` is a buffer.
+/// Returns the value of the SQL literal `raw`. If `raw` is another expression, the value is its text. The text of the
+/// result may lie in the buffer `scratch`.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
 /// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
@@ -161,8 +170,8 @@ struct SqlTable {
   std::vector<std::string> primary;  ///< the columns of the primary key
   bool refers_to_itself = false;     ///< a foreign key names this table
 };
-/// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` are the types that the
-/// dump has described so far.
+/// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` has the enum types that
+/// CREATE TYPE statements of the dump have described so far.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
 /// Returns true if `text` begins with CREATE TABLE.
@@ -170,7 +179,7 @@ bool BeginsCreateTable(std::string_view text);
 bool BeginsAlterTable(std::string_view text);
 /// Returns true if `text` is an ALTER TABLE that adds a foreign key to its own table. Sets `table` to the table's name.
 bool RefersToItself(std::string_view text, SqlDialect dialect, SqlTarget& table);
-/// Returns true if the names differ only in the case of ASCII letters.
+/// Returns true if `a` and `b` are equal, or differ only in upper and lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
 
 }  // namespace gpusort
