@@ -49,7 +49,7 @@ class CopyFormat : public TableFormat {
   /// the end of a line \. that ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Writes the sort keys of the record that begins at `begin`, and returns the end of the record. `wanted` lists the
-  /// key columns. If `wanted` is empty, every column is a key and is written by PutWhole().
+  /// columns that are keys. If `wanted` is empty, every column is a key and is written by PutWhole().
   const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
                      KeyTally& tally) const;
 

@@ -22,8 +22,9 @@ struct GapKey {
   std::string head, tail;
 };
 
-/// Writes the key of a gap to `out`. Before this, the caller must write the number of the gap's part of the dump by
-/// out.PutCount(). A part is a range of rows that are sorted together, or the SQL before or after such a range.
+/// Writes the sort key of a gap, which is text between two rows of a dump that keeps its place. Before this, the caller
+/// must write a number by out.PutCount(): the number of the gap's part of the dump. A part is a range of rows that are
+/// sorted together, or the SQL before or after such a range.
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
@@ -40,8 +41,9 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads a key that PutGapKey() has written. FieldWriter::Unescape() must have removed the escapes from `key`. `key`
-/// begins with the number that the caller of PutGapKey() wrote. Throws std::out_of_range if the key is damaged.
+/// Reads the sort key of a gap that PutGapKey() has written. `key` begins with the number of the gap's part of the
+/// dump. FieldWriter::Unescape() must have removed the escapes from `key`. Throws std::out_of_range if the key is
+/// damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {

@@ -27,7 +27,7 @@ inline constexpr unsigned kKeyedHead = 0x40;
 /// dumps have them. kGapMark: the record is text between two rows, which must keep its place while the rows are sorted
 /// (runs/gap_filler.hpp). kRowMark: a row with the text that follows most rows, such as a comma and a newline.
 /// kBareRowMark: a row without that text. kStatementMark: an INSERT with one row. kOddPart is added to kStatementMark
-/// in every second range of rows that are sorted together, and so separates one range from the next.
+/// in every second range of rows that are sorted together, so that the end of a range can be seen.
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
 /// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a

@@ -165,8 +165,8 @@ class LogTimeReader {
   /// Reads the time at the front of `text` with the fast reader `quick`. Returns false if `quick` cannot read it. The
   /// caller must then try a slower function.
   static bool TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
-  /// Makes the fast reader `quick` remember the date of a time that was just read as `parts`, because most lines have
-  /// the date of the line before. `begin` is the beginning of the time in the line.
+  /// Tells the fast reader `quick` the date of a time that was just read as `parts`. Most of the next lines have the
+  /// same date, so `quick` can read their times. `begin` is the beginning of the time in the line.
   void KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const;
   /// Reads `text`, the value of a JSON member, as a time in a form that ParseInstant() knows. Returns false if it is no
   /// time.

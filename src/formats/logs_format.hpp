@@ -92,10 +92,10 @@ class LogsFormat : public TableFormat {
   /// Completes a time without a date (with --date), or a time without a year (with --year). `place` has the day and
   /// year of the last record; both are updated. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
-  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`.
+  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`, the parser's state.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
-  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place` as the time of the last
-  /// record.
+  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place`, the parser's state, as the
+  /// time of the last record.
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
   /// Reads the time of each record that begins in [begin, end), so that `place` becomes the parser's state at `end`.
   /// `begin` must be the beginning of a line.

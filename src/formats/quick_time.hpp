@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// A fast reader for log times that are all written in one form, such as "Feb 5 17:32:18". It can read only times of
+/// A fast reader for log times that are all written in one form, such as "Feb  5 17:32:18". It can read only times of
 /// dates that KeepDate() was called with before. One thread at a time may use an object.
 class QuickTime {
  public:
@@ -68,8 +68,8 @@ class QuickTime {
   bool zone_ = false;     ///< true: a zone can follow the clock
   bool no_year_ = false;  ///< true: the text is not a time of this form if a year follows it
   std::array<bool, 256> can_begin_;
-  /// The sizes of the texts of the last two dates that were read, in bytes, if they differ. The size of the last date
-  /// comes first.
+  /// The sizes of the texts of dates that were read last, in bytes: two different sizes, because "1 Nov" can follow "31
+  /// Oct". The size of the last date comes first.
   std::array<std::uint32_t, 2> sizes_{};
   std::array<Date, 1u << kDateBits> dates_{};
   std::array<ZoneName, 1u << kZoneBits> zones_{};

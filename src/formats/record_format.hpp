@@ -129,9 +129,9 @@ class RecordFormat {
   /// number of the input. The result becomes part of the third argument, the parser's state at the beginning of the
   /// input. Throws Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
-  /// How many bytes at the beginning of an input BeginInput() looks at. In most logs, these bytes contain the 400 lines
-  /// that LearnLog() examines. Threads that compute keys always read at least as many bytes at a time, so BeginInput()
-  /// finds the same form of times with any --memory.
+  /// The number of bytes at the beginning of an input that BeginInput() looks at. In most logs, these bytes contain the
+  /// 400 lines that LearnLog() examines. A job with little memory also reads at least as many bytes at a time, so that
+  /// the result does not depend on --memory.
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
   /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are the
   /// first bytes of the input and the state that BeginInput() has set. Returns an empty text if there is nothing to

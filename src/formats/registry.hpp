@@ -124,8 +124,8 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
-/// The format of lines with typed keys, such as -k 2:int. Lines that are sorted by the keys of GNU sort, or without
-/// keys, do not use this table.
+/// The format of lines that are sorted by keys with a type, such as -k 2:int. Lines that are sorted by the keys of GNU
+/// sort, such as -k 2,2n, or without keys, have no FormatRow.
 inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .extensions = "",
                                           .reads = kReadsLines,

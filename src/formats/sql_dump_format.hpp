@@ -37,7 +37,7 @@ class SqlDumpFormat : public CopyFormat {
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
   /// Throws Error(kIntegrity) if `text` is not a result of SaveState(). Throws Error(kUsage) if the dump has text
-  /// between rows that must keep its place, and the job has an option or task that cannot do this.
+  /// between rows that must keep its place, and an option or task of the job does not allow that.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
   bool has_gaps() const override { return true; }
@@ -89,7 +89,7 @@ class SqlDumpFormat : public CopyFormat {
   /// together with those of the statement before, or begin a new part of the dump. DecidePart() decides later whether
   /// each row or each whole statement of the new part is a record.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
-  /// Throws Error(kUsage) if the job has an option or task that cannot keep text between rows at its place.
+  /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. Must be called when the first
   /// row of a statement was read. `several` is true if another row follows in the statement; `separator` is the text

@@ -61,7 +61,7 @@ struct ColumnKey {
   std::string column;
   std::uint64_t number = 0;  ///< the number of the column, from 1, if the user gave #N; otherwise 0
   std::string pattern;       ///< the regular expression, if the user gave ~RE; otherwise empty
-  /// the number of the first field, from 1, if the user gave fields, such as 3 or 3,4; otherwise 0
+  /// The number of the first field, from 1, if the user gave a field (3) or a range of fields (3,4). Otherwise 0.
   std::uint64_t first_field = 0;
   std::uint64_t last_field = 0;  ///< the number of the last field, if there is a first field
   ValueRule rule;
