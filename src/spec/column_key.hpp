@@ -99,7 +99,7 @@ struct TableOptions {
   unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
   Multiline multiline = Multiline::kAuto;
-  /// The output keeps only records of a log with times from `since` up to `until`. Empty: no bound.
+  /// The output keeps only records of a log with times from `since` up to, but without, `until`. Empty: no bound.
   std::string since{}, until{};
   bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
   bool prefix_name = false;     ///< true: the output has the name of the input before each record
