@@ -18,7 +18,8 @@ struct stat;
 
 namespace gpusort {
 
-/// What stat reports about a file. If the facts at two times are equal, nothing was written to the file in between.
+/// Facts about a file, as stat reports them. If the facts at two times are equal, nothing was written to the file in
+/// between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -103,7 +104,7 @@ class File {
 
 class OutputFile;
 
-/// What to do if a file with the output's name already exists.
+/// Tells CreateOutput what to do if a file with the output's name already exists.
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced

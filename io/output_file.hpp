@@ -19,9 +19,9 @@ namespace gpusort {
 /// A new version of a file. It has no visible name and mode 0600 until Publish replaces the old file. Without Publish
 /// the destructor removes the new file and leaves the old file untouched. Hard links of the old file keep the old
 /// content. The new file gets the ACL and the extended attributes user.* and security.* of the old file. Some files are
-/// written in place: the first write empties the old file, and its content is incomplete until Publish returns. These
-/// are files that would lose their owner, group or ACL, and files that cannot be replaced: mount points, files in a
-/// folder that is not writable, and files of other users.
+/// written in place: the first write empties the old file, and its content is incomplete until Publish returns. This
+/// happens if a new file would lose the owner, group or ACL of the old file, or if the old file cannot be replaced.
+/// Mount points, files in a folder that is not writable, and files of other users cannot be replaced.
 class OutputFile {
  public:
   ~OutputFile();
@@ -52,9 +52,9 @@ class OutputFile {
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
   /// Continues the file `name` in the output's folder, which an earlier process has begun, as the new file. Creates it
-  /// if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. The destructor
-  /// then leaves the bytes that were passed to Keep on the disk. Throws Error(kUsage) if `name` is not a file of this
-  /// user. Call this first, and never if the old file is written in place.
+  /// if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. From then on
+  /// the destructor does not remove the bytes at the front of the file that Keep has secured. Throws Error(kUsage) if
+  /// `name` is not a file of this user. Call this first, and never if the old file is written in place.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
   /// of an earlier process, the destructor then leaves these bytes there.
@@ -82,9 +82,11 @@ class OutputFile {
   /// Returns the path of the file that will be replaced, with links resolved.
   const std::string& path() const { return path_; }
   const std::string& directory() const { return directory_; }
-  /// Returns the reason why the old file is written in place; empty if it is replaced.
+  /// Returns the reason why the output is written into the old file (in place). Empty if a new file replaces the old
+  /// file.
   const std::string& in_place() const { return in_place_; }
-  /// Returns false if the old file is written in place and this user may not read it.
+  /// Returns false if ReadAt cannot work: the output is written into the old file, and this user may not read that
+  /// file.
   bool readable() const;
   FileFacts Facts() const { return file_->Facts(); }
 

@@ -16,11 +16,11 @@ bool PlantedByOther(const std::string& path);
 /// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through
 /// links. Returns std::nullopt for any other path.
 std::optional<int> DescriptorOf(const std::string& path);
-/// Returns true if the output `path` can only be written from front to end, as a stream: "-", an open descriptor such
-/// as /dev/fd/3, a FIFO or a character device, also through links.
+/// Returns true if the output `path` can only be written from front to end, as a stream. Streams are "-", open
+/// descriptors such as /dev/fd/3, FIFOs and character devices, also through links.
 bool IsStreamTarget(const std::string& path);
-/// Returns true if the input `path` can only be read from front to end, as a stream: "-", a file that reports a wrong
-/// size (as in /proc), and anything that is neither a regular file nor a directory.
+/// Returns true if the input `path` can only be read from front to end, as a stream. Streams are "-", files that report
+/// a wrong size (as in /proc), and anything that is neither a regular file nor a directory.
 bool IsStreamSource(const std::string& path);
 
 namespace detail {

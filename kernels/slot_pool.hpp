@@ -129,7 +129,7 @@ class ArenaBackend : public Backend {
     const auto fail = [](const char* why) { throw Error(ErrorCode::kInternal, why); };
     const std::uint64_t least = LeastRecordBytes(shape.layout);
     if (shape.slot_bytes < least) fail("a slot holds no record");
-    // The number of a record in a slot is a 32-bit number, and so is the offset of a line.
+    // The records in a slot (a buffer) are numbered with 32 bits, so there must be fewer than 2^32 of them.
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");

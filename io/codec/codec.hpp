@@ -3,7 +3,7 @@
 // reports the end of the data only after it has verified the end of every member. If data is damaged or truncated,
 // exceeds a limit, or has other bytes after its end, a Decoder throws Error(kBadInput) with path and offset. An Encoder
 // cuts its input into members of a fixed size and compresses them on all threads. The number of threads does not change
-// the output. Decoders and Encoders hold only a few members in memory. Each codec is a shared library of its own,
+// the output. Decoders and Encoders hold only a few members in memory. Each codec is a separate shared library,
 // loaded when needed (see codec_module.hpp). If the library cannot be loaded, constructors and functions that return
 // memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for blocks.
 #pragma once
@@ -80,8 +80,8 @@ struct EncoderOptions {
   std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
 };
 
-/// Compresses a file into members (parts that can be expanded without the others). Any program for the codec reads the
-/// members as one file. Not thread-safe.
+/// Compresses data into the members of a compressed file (parts that can be expanded without the others). Any program
+/// for the codec reads them as one file. Not thread-safe.
 class Encoder {
  public:
   /// A function that receives the compressed bytes in order. Write and Finish call it. It may throw.

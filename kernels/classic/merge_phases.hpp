@@ -156,7 +156,8 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  /// The numbers of items of list `a` that come before the first and after the last output item of the block.
+  /// block_co_ranks[0] and [1] are the numbers of items of list `a` that come before the first output item of the block
+  /// and before the end of the block's output.
   std::uint64_t* block_co_ranks;
   Item* a;
   Item* b;
@@ -190,8 +191,9 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// A phase of a block: finds the part of the outputs [tile_begin, tile_end) that this thread writes. With
-/// share_co_ranks, also stores the co-rank of the part's end (the number of items of list `a` before it) in `co_ranks`.
+/// One phase of a thread block (the work between two barriers): finds the part of the outputs [tile_begin, tile_end)
+/// that this thread writes. With share_co_ranks, also stores the co-rank of the part's end (the number of items of list
+/// `a` before it) in `co_ranks`.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -224,8 +226,8 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// A phase of a block: merges this thread's part of the output, which CutShare has found, to out[share.begin,
-/// share.end).
+/// One phase of a thread block (the work between two barriers): merges this thread's part of the output, which CutShare
+/// has found, to out[share.begin, share.end).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -262,8 +264,8 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// A phase of a block: finds how many items of list `a` come before the output items number `begin` and `end`. Stores
-/// the two numbers in `co_ranks`.
+/// One phase of a thread block (the work between two barriers): finds how many items of list `a` come before the output
+/// items number `begin` and `end`. Stores the two numbers in `co_ranks`.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {

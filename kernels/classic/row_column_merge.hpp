@@ -107,8 +107,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many items `out` and `spare` of a RowMergeSort must have room for: the maximum of all passes, less than
-/// 2 * items.
+/// Returns how many items the lists `out` and `spare` of a RowMergeSort must have room for. A transposed matrix has
+/// unused places, so this may be more than `items`, but is less than 2 * items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;

@@ -25,7 +25,7 @@ struct WideKey {
 };
 
 /// Collects the bytes of a WideKey. Has the same functions as ChunkWriter, which collects twelve bytes of an encoded
-/// key.
+/// key, so that PutKeys can write to either.
 class WideWriter {
  public:
   /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key, from which only the first `wanted` bytes are
@@ -172,8 +172,8 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first key field of a keyed line (encoded keys in front of the record's own bytes). The field is the
-  /// whole encoded key here, because the key after the field can only be compared by the host and has no encoding.
+  /// Returns the first key field of a keyed line (encoded keys, then the record's own bytes). The field is the whole
+  /// encoded key here, because the key after the field can only be compared by the host and has no encoding.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());

@@ -24,7 +24,8 @@ class SlotSorter {
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the records in the buffer [in, in + bytes). Leaves the result there or in the buffer `out`.
+  /// Sorts the records in the buffer [in, in + bytes). Leaves the result there or in the buffer `out`; Sorted::in_input
+  /// says where.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
   /// Merges the sorted lists `pieces` to `out`. There must be at least two pieces, and none of them may be empty.

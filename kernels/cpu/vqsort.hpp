@@ -1,4 +1,5 @@
-// Highway's vqsort: sorts in ascending order with the widest vector instructions of this machine.
+// The function vqsort of the library Highway. It sorts in ascending order with the widest vector instructions of this
+// machine.
 #pragma once
 
 #include <cstdint>

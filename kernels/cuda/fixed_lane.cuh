@@ -16,8 +16,9 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of a kernel in which each thread handles many records. So many blocks fill any
-/// GPU. So few blocks are all running soon, and a block that is running can stop early.
+/// The maximum number of thread blocks of a kernel in which each thread handles many records. The number is large
+/// enough to fill any GPU. It is small enough that all blocks run almost from the start, so that all can stop early
+/// when the result is known.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {

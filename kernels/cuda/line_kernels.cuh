@@ -46,8 +46,8 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
 }
 
 /// Special results of KeyDifference, which compares the encoded keys of two lines (bytes that sort as the lines do).
-/// kNoDifference: the lines are equal. kHiddenDifference: the lines differ, but all bytes of their encoded keys are
-/// equal.
+/// kNoDifference means that the lines are equal. kHiddenDifference means that the lines differ, although all bytes of
+/// their encoded keys are equal.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
@@ -105,8 +105,8 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Returns the result of KeyDifference for encoded keys that end in the texts `a` and `b`, without any change of their
-/// bytes. The encoded keys have `front` equal bytes before these texts.
+/// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys that end in unchanged
+/// bytes of their lines, the texts `a` and `b`. Before these texts, the encoded keys have `front` equal bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for a text that consists of sorted runs: finds out whether the lines are in
+/// Does the work of InspectLinesKernel for a text that consists of sorted runs. Finds out whether the lines are in
 /// order, and how many leading bytes are equal in all encoded keys. Run r ends at byte ends[r]. Looks only at the first
 /// and the last line of each run: if their keys begin with the same bytes, all keys of the run do. If a run is not
 /// sorted, because the input was rewritten in the meantime, the result is unspecified; gpusort finds this when it
@@ -334,7 +334,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Selects the lines that need another round of the sort: the lines of groups in which not all lines are equal.
+/// Returns true for a line that needs another round of the sort, by more key bytes: not all lines of its group are
+/// equal.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -362,7 +363,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if line number `a` comes before line number `b`. Of equal lines, the lower number comes first.
+/// Returns true if line number `a` comes before line number `b`. If the lines are equal, the lower number comes first.
 __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& view, std::uint32_t a, std::uint32_t b) {
   const int order = CompareRows(lines, a, b, view);
   return order != 0 ? order < 0 : a < b;

@@ -72,9 +72,9 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Copying records in sorted order word by word: returns the index of the input word that goes to the output word
-/// `offset`, counted from output record `first_record`. Divides 32-bit numbers, because a 64-bit division costs a GPU
-/// thread about a hundred instructions.
+/// Returns which input word goes to an output word when records are copied in sorted order. The output word is word
+/// number `offset` from the start of output record `first_record`. Divides 32-bit numbers, because a 64-bit division
+/// costs a GPU thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;

@@ -129,7 +129,7 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // The same number as BoundedRuns::FirstTile(pairs(), kTile), computed without reading the bounds.
+    // Returns the same number as BoundedRuns::FirstTile(pairs(), kTile), but without reading the bounds.
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }
@@ -150,8 +150,8 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(works, before, tiles, lists, out, values, less, stream);
   };
-  // Merges 4 runs at a time, except in the first pass if the number of levels is odd. A single run also takes a pass,
-  // which copies the input to the output.
+  // Merges 4 runs at a time (two levels of pairwise merging), except in the first pass if the number of levels is odd.
+  // A single run also takes a pass, which copies the input to the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }

@@ -132,10 +132,10 @@ __device__ __forceinline__ void LetNextKernelStart() {
 #endif
 }
 
-// ---- Finding the parts of the runs that belong to a tile.
+// ---- Finding the parts of the sorted runs that belong to a tile (the part of the output of one thread block).
 
-/// The number of items of each run that threads of a warp look at in one step of a search. With 8 threads, each step
-/// leaves an eighth of the run, instead of a half.
+/// The number of items of each run that threads of a warp look at in one step of a search, one thread for each item.
+/// With 8 items, each step leaves an eighth of the run, instead of a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of threads of a warp that together find how an output position divides kWays sorted runs.
@@ -260,7 +260,8 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    // 0: this thread helps to find where the tile starts in the runs; 1: where it ends; > 1: neither.
+    // `end` says what this thread does: 0: it helps to find where the tile starts in the runs; 1: where it ends; > 1:
+    // nothing.
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
@@ -314,7 +315,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
   return work;
 }
 
-// ---- Moving tiles.
+// ---- Moving the items of tiles between device memory and shared memory.
 
 /// Calls function(integral_constant<int, w>) for every w in [0, kWays).
 template <typename Function, int... kWay>
@@ -380,8 +381,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The distance between the words that a thread copies is constant if it is a multiple of the period of the padding
-    // (the unused places in shared memory).
+    // The words that a thread copies are kStepItems items apart. If that is a multiple of the period of the padding
+    // (the unused places in shared memory), the distance in bytes is constant.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -440,10 +441,10 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   }
 }
 
-// ---- Merging tiles.
+// ---- Merging tiles: each thread block merges one part of the output.
 
 /// Returns true if most threads of a warp will begin to read in the same bank of shared memory as one of the next two
-/// threads, so that their reads wait for each other. This happens for one random input in eight.
+/// threads. Their reads then wait for each other. This happens for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -584,7 +585,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-// ---- Sorting tiles.
+// ---- Sorting tiles: each thread block sorts one part of the items.
 
 /// Writes a sorted tile, and the values of its keys, from shared memory to the output. A warp writes only what its own
 /// threads have sorted, because it cannot see the items of other warps before a barrier.
@@ -752,7 +753,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-// ---- Launching.
+// ---- Functions that launch the kernels above.
 
 /// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. This is correct
 /// only if `kernel` itself waits for the previous kernel before it accesses memory. Only code compiled for compute
@@ -831,8 +832,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns the largest size in bytes of the array that tells each tile its parts of the runs, in a pass over n items in
-/// `runs` sorted runs.
+/// Returns the largest size in bytes of the array of WayTiles in a merge pass. A WayTile says which part of each sorted
+/// run belongs to one tile of the output. The pass merges n items in `runs` sorted runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();

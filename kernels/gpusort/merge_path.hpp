@@ -173,9 +173,9 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Returns 1 if the item at which `worker` looks (its probe) is certainly among the first `rank` items of the merge,
-  /// -1 if it certainly is not, and 0 if that is not known yet. probes[v] is the key of the probe of worker v. If
-  /// nothing of a run is unknown, its workers have no probes.
+  /// Tells whether the item at which `worker` looks (its probe) is among the first `rank` items of the merge. Returns 1
+  /// if it certainly is, -1 if it certainly is not, and 0 if that is not known yet. probes[v] is the key of the probe
+  /// of worker v. If nothing of a run is unknown, its workers have no probes.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
@@ -502,7 +502,7 @@ struct MergePass {
   }
 };
 
-/// Finds where a tile of the output begins in each run of its group: sets split[w] to the number of items of run w that
+/// Finds where a tile of the output begins in each run of its group. Sets split[w] to the number of items of run w that
 /// come before the first item of the tile. `lists` knows which list contains each run.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
@@ -518,8 +518,8 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores where tile t begins in the runs of its group: as the start of tile t in works[t], and as the end of tile t -
-/// 1 in works[t - 1]. split[w] items of run w come before that place. After this call for all tiles of a pass, `works`
+/// Stores where tile t begins in the runs of its group: split[w] items of run w come before that place. It is the start
+/// of tile t in works[t], and the end of tile t - 1 in works[t - 1]. After this call for all tiles of a pass, `works`
 /// is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
@@ -543,7 +543,8 @@ constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   return levels;
 }
 
-/// Returns how many passes turn `runs` runs into one. Passes are 4-way; for an odd number of levels the first is 2-way.
+/// Returns how many passes turn `runs` runs into one. A pass merges groups of 4 runs, which is two levels of pairwise
+/// merging. If the number of levels is odd, the first pass merges pairs.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

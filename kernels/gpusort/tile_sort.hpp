@@ -260,7 +260,8 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // The descending items of the share go to its last places: items[i] gets tile[b + i].
+  // The items that this thread takes from the descending run go to the last places of `items`: items[i] gets tile[b +
+  // i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {

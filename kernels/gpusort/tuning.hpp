@@ -35,9 +35,9 @@ struct Tuning {
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
   // The program gpusort_tune measured these numbers on an H200, except those of network sorts, and writes the lines
-  // from BEGIN to END (figures: data/bench/NOTES.md). With 2 blocks instead of 5, a sort of 2^20 items of 8 bytes is 18
-  // % slower. With 5 blocks instead of 4, the tile sort of 16 bytes spills registers to local memory if there are
-  // values.
+  // from BEGIN to END (figures: data/bench/NOTES.md). With 2 blocks instead of 5, sorting 2^20 items of 8 bytes takes
+  // 1.18 times as long. With 5 blocks instead of 4, the tile sort of 16 bytes spills registers to local memory if there
+  // are values.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};

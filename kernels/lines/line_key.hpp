@@ -71,9 +71,9 @@ struct LineOrderView {
   bool last_resort = true;      ///< whether the whole line decides between lines with equal keys (neither -s nor -u)
   bool last_resort_reverse = false;  ///< whether the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True for keyed lines: lines with encoded keys (fields) in front of the record's own bytes. Host only. The keys
-  /// then come in pairs, one pair for each field. The first key of a pair is the field, whose bytes are neither 0 nor
-  /// the separator. The second key has a HostOrder, which compares lines whose fields are equal.
+  /// True for keyed lines: encoded keys (fields), then the record's own bytes. Host only. The keys then come in pairs,
+  /// one pair for each field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The
+  /// second key has a HostOrder, which compares lines whose fields are equal.
   bool keyed = false;
   /// True if no key contains a NUL byte and no key is reversed. Encoded keys are padded with zeros at the end, and
   /// these zeros then never look like bytes of a key.
@@ -104,8 +104,9 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
 }
 
 /// Returns true if lines whose encoded keys are equal always compare equal. (An encoded key is a string of bytes that
-/// sorts as the line does.) Returns false if encoded keys end in plain bytes of the line, because their padding looks
-/// like NULs, or if there is a kHost key, which has no encoding.
+/// sorts as the line does.) Returns false if encoded keys end in unchanged bytes of the line, because their padding
+/// looks like NULs. Also returns false if only the host can compare some key (kHost), because such a key has no
+/// encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

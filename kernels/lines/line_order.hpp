@@ -53,8 +53,8 @@ GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte*
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are all equal. Compares all bytes of the lines, unless the order has keys and `sort`
-/// was called with -s or -u (last_resort is false). Then returns 0.
+/// Compares two lines whose keys are all equal. Compares all bytes of the lines, unless the order has keys and
+/// last_resort is false (sort -s or -u). In that case returns 0.
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -86,8 +86,8 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Compares two keyed lines (encoded keys in front of the record's own bytes) as CompareLines does. Faster, because it
-/// finds each field only once.
+/// Compares two keyed lines (encoded keys, then the record's own bytes) as CompareLines does. Faster, because it finds
+/// each field only once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -148,8 +148,8 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line (bytes that sort as the line does): the encodings of all its keys, then the whole
-/// line unless last_resort is false.
+/// Appends the encoded key of a line (bytes that sort as the line does). It consists of the encodings of all keys, then
+/// the whole line unless view.last_resort is false (sort -s or -u).
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -172,14 +172,14 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns bytes [skip, skip + 12) of the line's encoded key: the encodings of all keys, then the whole line unless
-/// last_resort is false. To compare two lines, compare their chunks by (hi, lo), unsigned, for skip = 0, 12, 24, ...
-/// (or other common steps). The first chunks that differ order the lines as CompareLines does. If all chunks are equal
-/// until both keys have ended, the lines differ at most in NULs at the end of a plain last key (a key whose bytes are
-/// compared without any change). If ChunksDecide returns true, the lines are then equal; otherwise CompareLines must
-/// decide. An encoded key is padded with zeros, or with ones if it ends in reversed plain bytes. A plain last key (the
-/// whole line, or one key without last_resort) costs two loads after FindKey for any `skip`. The cost of other keys
-/// grows with `skip`.
+/// Returns twelve bytes of the line's encoded key, from byte `skip` on (a chunk). An encoded key is a string of bytes
+/// that sorts as the line does: the encodings of all keys, then the whole line unless view.last_resort is false (sort
+/// -s or -u). To compare two lines, compare their chunks as unsigned numbers (hi, lo) for skip = 0, 12, 24, ..., or in
+/// other steps that are the same for both lines. The first chunks that differ order the lines as CompareLines does. If
+/// all chunks are equal until both keys have ended, the lines are equal if ChunksDecide returns true. Otherwise they
+/// may still differ in NULs at the end of the last key, and CompareLines must decide. After its end an encoded key is
+/// padded with zeros, or with ones if its last bytes are in descending order. If the only key is a range of the line's
+/// bytes without any change, the cost does not depend on `skip`. Otherwise the cost grows with `skip`.
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);

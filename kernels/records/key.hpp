@@ -178,8 +178,8 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries (twelve key bytes and a record number) by these alone. Use this only if the entries contain all key
-/// bytes in which the records may differ.
+/// Orders entries (twelve key bytes and a record number) without looking at the records. Use this only if the entries
+/// contain all key bytes in which the records may differ.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
