@@ -25,8 +25,9 @@ class PieceSums {
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Removes all checksums, because the caller will write the file again. No thread may be writing.
   void Clear();
-  /// Returns the checksums of pieces that together contain the first `bytes` bytes of the file, by ascending offset.
-  /// Pieces overlap if bytes were written twice. Throws Error(kInternal) if some byte is in no piece.
+  /// Returns the checksums of pieces of the file (the bytes of one call of Add each) that together contain the first
+  /// `bytes` bytes of the file, by ascending offset. Pieces overlap if bytes were written twice. Throws
+  /// Error(kInternal) if some byte is in no piece.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:

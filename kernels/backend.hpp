@@ -89,8 +89,8 @@ struct ArenaShape {
   /// window (the output that is merged at once): fewer than 2^32 whole records. For lines, slot_bytes must be below
   /// 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may have more lines.
   std::uint64_t slot_bytes = 0;
-  /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two. Each sorted run
-  /// that stays in the arena needs one. A CPU lane that only merges needs none.
+  /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two. Each list of
+  /// sorted records that stays in the backend's memory needs one. A CPU lane that only merges needs none.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
   std::uint64_t batch_lines = 0;  ///< the maximum number of lines of a CPU batch; 0 means SlotRecords()
@@ -160,8 +160,8 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the number of the run. Lane::Merge
-/// takes a list of pieces, in which the run numbers ascend and the pieces of one run follow each other in the order of
+/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the number of the run. In the list of
+/// pieces that Lane::Merge takes, the run numbers ascend, and the pieces of one run follow each other in the order of
 /// the run.
 struct Piece {
   const std::byte* data = nullptr;
@@ -199,22 +199,22 @@ class Lane {
   /// Returns how long the GPU worked, in seconds, for all calls of Sort and Merge since the last TakeTimes. On the CPU
   /// all times are 0.
   virtual DeviceTimes TakeTimes() { return {}; }
-  /// Returns the CUDA ordinal of the GPU that the lane works on, or kOnHost.
+  /// Returns the CUDA ordinal of the GPU that this worker (lane) uses, or kOnHost.
   virtual int device() const { return kOnHost; }
 };
 
 /// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
-/// A request to copy out.size() bytes from `data`, in the memory of the backend, to host memory at `out`.
+/// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
   int device = kOnHost;  ///< the GPU whose memory holds `data`
 };
 
-/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore searches for a given
-/// record, the cut, and counts the bytes of the records that come before the cut.
+/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore searches for the place
+/// of a given record, called the cut, and counts the bytes of the records before that place.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -272,7 +272,8 @@ class Backend {
   /// fit.
   virtual void MakeArena(const ArenaShape& shape, HostMemory& memory) = 0;
   virtual std::unique_ptr<Lane> OpenLane() = 0;
-  /// Returns how many slots (buffers of the arena) are free, that is, used neither by a lane nor by a SortedRecords.
+  /// Returns how many slots (buffers for records) are free, that is, used neither by a lane (worker) nor by a
+  /// SortedRecords.
   virtual std::uint32_t free_slots() const = 0;
   /// Pins the host memory [data, data + bytes), so that copies between it and a GPU are fast and asynchronous. Does
   /// nothing on the CPU. If pinning fails, copies are slower, and nothing else changes.
@@ -316,9 +317,9 @@ std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
 /// Returns the number of GPUs that CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
-/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device is missing, or the CUDA
-/// module of the program's version. A GPU counts as lost if opening it, or a later wait for it, takes longer than
-/// `timeout`.
+/// Opens a GPU, which takes about 0.35 s. Throws Error(kGpuLost) with the reason if the device is missing, or if the
+/// CUDA module (the part of gpusort for GPUs) is missing or has another version. A GPU counts as lost if opening it, or
+/// a later wait for it, takes longer than `timeout`.
 std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeout = std::chrono::minutes(1));
 /// Returns one backend that works on all `gpus`, in this order. If there is only one GPU, returns its backend
 /// unchanged. Enables direct copies between the GPUs if the machine allows them.

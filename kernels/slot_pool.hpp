@@ -19,8 +19,8 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// Owns one slot (a buffer of the pool). The destructor frees the slot. The object keeps the pool, and the arena that
-  /// derives from the pool, alive.
+  /// Owns one slot (a buffer of the pool). The destructor frees the slot. The object keeps the pool alive, and with it
+  /// the memory of the buffers, because the class that owns this memory derives from SlotPool.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -52,8 +52,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Makes a pool in which all slots (buffers) and lane numbers are free. Slot 0 is taken first. Later, the slot that
-  /// was freed last is taken first.
+  /// Makes a pool in which all slots (buffers) and all lane numbers (numbers of workers) are free. Slot 0 is taken
+  /// first. Later, the slot that was freed last is taken first.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -91,8 +91,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all threads that wait. A single thread might need more slots than are free and sleep again, although
-    // another thread could continue.
+    // Wakes all threads that wait for slots (buffers). If only one thread woke, it might need more slots than are free
+    // and sleep again, although another thread could continue.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {
@@ -133,7 +133,8 @@ class ArenaBackend : public Backend {
     if (shape.slot_bytes / least >= std::uint64_t{1} << 32) fail("a slot of 2^32 records or more");
     const std::lock_guard lock(mutex_);
     if (arena_.use_count() > 1) fail("lanes or records of the old arena are still alive");
-    // Frees the old arena before it allocates the new one, because the memory limit has no room for two.
+    // Frees the old arena (the memory of the backend) before it allocates the new one, because the memory limit has no
+    // room for two.
     arena_.reset();
     arena_ = NewArena(shape, memory);
     if (cancelled_) arena_->Cancel();

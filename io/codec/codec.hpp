@@ -64,7 +64,7 @@ class Decoder {
   ~Decoder();
   /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written.
   /// A result of 0 means that the end is reached and all checksums are right. Do not trust the bytes before that,
-  /// because the checksum of a member follows its bytes.
+  /// because a checksum follows the bytes that it protects.
   std::uint64_t Read(std::span<std::byte> out);
   /// Returns the number of compressed bytes used so far.
   std::uint64_t offset() const;
@@ -92,8 +92,8 @@ class Encoder {
   /// Drops the bytes that are not written yet. Without a call of Finish the output is incomplete.
   ~Encoder();
   void Write(std::span<const std::byte> data);
-  /// Compresses the remaining bytes and passes them to the sink. For empty input, writes one empty member, so that the
-  /// output is a valid file. Call this once, after the last Write.
+  /// Compresses the remaining bytes and passes them to the sink. If there were no bytes at all, makes a valid file that
+  /// expands to nothing. Call this once, after the last Write.
   void Finish();
 
  private:

@@ -35,8 +35,9 @@ struct Refusal {
 class MemberDecoder {
  public:
   virtual ~MemberDecoder() = default;
-  /// Starts a member of the compressed file. `head` has its first CodecModule::head_bytes bytes, which the input of the
-  /// next Decode must contain again. Throws Refusal if the data is damaged or needs too much memory.
+  /// Starts a member (a part of a compressed file that can be expanded by itself). `head` has its first
+  /// CodecModule::head_bytes bytes, which the input of the next Decode must contain again. Throws Refusal if the data
+  /// is damaged or needs too much memory.
   virtual void Begin(std::span<const std::byte> head) = 0;
   /// Expands bytes of `in` into `out`. Removes the bytes that were read from the front of `in` and the bytes that were
   /// written from the front of `out`, even if it throws Refusal. Returns true once the end of the member is verified.
@@ -48,7 +49,8 @@ class MemberDecoder {
 class MemberEncoder {
  public:
   virtual ~MemberEncoder() = default;
-  /// Compresses `in` and replaces the content of `out` with the result, one member of a compressed file.
+  /// Compresses `in` and replaces the content of `out` with the result, which can be expanded without other members of
+  /// the file.
   virtual void Encode(std::span<const std::byte> in, std::vector<char>& out) = 0;
 };
 

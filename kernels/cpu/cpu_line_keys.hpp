@@ -24,12 +24,12 @@ struct WideKey {
   std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };
 
-/// Collects the bytes of a WideKey. Has the same functions as ChunkWriter, which collects twelve bytes of an encoded
-/// key, so that PutKeys can write to either.
+/// Collects the bytes of a WideKey. Has the same functions as ChunkWriter, which collects twelve bytes, so that PutKeys
+/// can write a line's key to either.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of an encoded key, from which only the first `wanted` bytes are
-  /// needed. After these the writer is full, and the caller may stop.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of a line's encoded key (bytes that sort as the line does). Only the
+  /// first `wanted` of these are needed: after them the writer is full, and the caller may stop.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -104,8 +104,8 @@ class LineKeys {
     return FirstDifference(x.data(), y.data(), begin,
                            std::min({end, std::uint64_t{x.size()}, std::uint64_t{y.size()}}));
   }
-  /// Returns the twelve bytes of the line's encoded key that begin at byte `skip` (a chunk). `line` must not include
-  /// its delimiter.
+  /// Returns twelve bytes of the line's encoded key (bytes that sort as the line does), from byte `skip` on. `line`
+  /// must not include its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
     if (plain_) {
       const RecordSpan key = Key(line);
@@ -123,8 +123,9 @@ class LineKeys {
     }
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
-  /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key to `key`. Returns true if the encoded key
-  /// ends within the first `wanted` of these bytes. `line` must not include its delimiter.
+  /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key (bytes that sort as the line does) to `key`.
+  /// Returns true if the encoded key ends within the first `wanted` of these bytes. `line` must not include its
+  /// delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -206,7 +207,8 @@ class CommonKey {
   /// Returns the largest number of common leading bytes that this object can find.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line, but at most `most`.
+  /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the
+  /// first line, but at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -216,8 +218,8 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns the twelve bytes of the encoded key of `line` that begin at byte `skip` (a chunk). Lowers `common` to the
-  /// number of leading bytes that are equal in the encoded keys of `line` and of the first line.
+  /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on. Lowers
+  /// `common` to the number of leading bytes that are equal in the encoded keys of `line` and of the first line.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.plain()) {
@@ -258,7 +260,8 @@ inline void Prefetch(RecordSpan line) {
 template <typename Lines>
 class WideCompare {
  public:
-  /// All encoded keys must be equal in the bytes before byte `next`. `memory` is the cache and need not be initialized.
+  /// The encoded keys (bytes that sort as the lines do) of all lines must be equal in the bytes before byte `next`.
+  /// `memory` is the cache and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 

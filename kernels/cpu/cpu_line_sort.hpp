@@ -78,15 +78,15 @@ class LineRefiner {
     }
   }
 
-  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the number of the first
-  /// byte of an encoded key after these twelve bytes. On return the entries are in the final order, with unchanged
-  /// content.
+  /// Completes the order of entries (each has twelve bytes of a line's key) that VqSort has sorted by these bytes.
+  /// `next` is the number of the first key byte after them. On return the entries are in the final order, with
+  /// unchanged content.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
       // Line numbers are in random order here, so reading a line is a cache miss. Prefetches the lines of the next
-      // groups early.
+      // groups (lines with equal key bytes) early.
       constexpr std::uint64_t kAhead = 32;
       const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
       for (asked = std::max<const Entry*>(asked, group); asked < group + ahead; ++asked) {
@@ -118,10 +118,11 @@ class LineRefiner {
     const HostOrder* host;
     LineOrderView rest;
   };
-  /// The largest group that is sorted by comparing whole lines. For three or more lines, encoding each line once is
-  /// faster.
+  /// The largest group (lines that are equal so far) that is sorted by comparing whole lines. For three or more lines,
+  /// encoding the key of each line once is faster.
   static constexpr std::uint64_t kPair = 2;
-  /// The largest group that is sorted by std::sort. Starting vqsort takes longer than sorting so few entries.
+  /// The largest group (lines that are equal so far) that is sorted by std::sort. Starting vqsort takes longer than
+  /// sorting so few.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -141,9 +142,9 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Handles a group of lines whose encoded keys are equal, except that keys may differ in NULs at their ends. Compares
-  /// the lines, and sorts them if they are not in order. Equal lines are in order already, because equal entries are in
-  /// the order of their line numbers.
+  /// Handles a group of lines whose encoded keys are equal (bytes that sort as the lines do), so that the lines differ
+  /// at most in NULs at the ends of keys. Compares the lines, and sorts them if they are not in order. Equal lines are
+  /// in order already, because equal entries are in the order of their line numbers.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -176,7 +177,8 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     const LineKeys keys = Keys(group.stage);
-    // In a small group the next bytes usually differ, so a search for the common prefix would be wasted.
+    // In a small group of lines that are equal so far, the next key bytes usually differ. A search for a common prefix
+    // would be wasted.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
     if (AllSame(group)) return;  // otherwise equal lines would be read to their ends
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);
@@ -192,7 +194,8 @@ class LineRefiner {
     RefineBy(keys, group, next);
   }
 
-  /// Sorts a group of lines by the twelve bytes of their encoded keys that begin at byte `next`.
+  /// Sorts a group of lines by twelve bytes of their encoded keys (bytes that sort as the lines do), from byte `next`
+  /// on.
   void RefineBy(const LineKeys& keys, const Group& group, std::uint64_t next) {
     bool ended = true, same = true;
     for (std::uint64_t i = 0; i < group.size; ++i) {
@@ -218,8 +221,8 @@ class LineRefiner {
     }
   }
 
-  /// Decides how to go on with a group of lines whose encoded keys are equal in all bytes before group.next. If `ended`
-  /// is true, the keys have no further bytes.
+  /// Decides how to go on with a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all
+  /// bytes before group.next. If `ended` is true, the keys have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -269,8 +272,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the number of the first byte, from byte `at` on, in which the wide keys of the entries differ. Returns
-  /// kBytes if all wide keys are equal.
+  /// Returns the number of the first byte, from byte `at` on, in which the wide keys (copies of 56 key bytes of a line)
+  /// of the entries differ. Returns kBytes if all wide keys are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -381,10 +384,10 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by the encoded keys from byte `skip` on. Sets `exact` to true if the entries (twelve
-  /// key bytes and a line number) alone decide the order. Returns how many leading bytes are equal in all keys, at most
-  /// `skip`. If the result is less than `skip`, nothing is sorted, and the caller must call again with the result as
-  /// `skip`.
+  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. Sets
+  /// `exact` to true if the entries (twelve key bytes and a line number) alone decide the order. Returns how many
+  /// leading bytes are equal in all keys, at most `skip`. If the result is less than `skip`, nothing is sorted, and the
+  /// caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {

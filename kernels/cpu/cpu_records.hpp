@@ -64,7 +64,7 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries as PrefixEntryLess does, but entry.row() is an index of the array of addresses `records`.
+/// Orders entries as PrefixEntryLess does, but finds the record of an entry at the address records[entry.row()].
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -90,8 +90,8 @@ class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the number of the first
-  /// byte of a normalized key after these twelve bytes. On return the entries are in the order (key, row), with
+  /// Completes the order of entries (each has twelve bytes of a record's key) that VqSort has sorted by these bytes.
+  /// `next` is the number of the first key byte after them. On return the entries are in the order (key, row), with
   /// unchanged content. The sort goes from the most significant bytes to the least, with a list of groups instead of
   /// recursion. It skips the bytes that are equal in all keys of a group, which bounds the number of reads of each key
   /// byte.
@@ -187,7 +187,8 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
     std::memcpy(&chunk, from + at, sizeof(chunk));
     std::memcpy(to + at, &chunk, sizeof(chunk));
   };
-  // The last chunk ends with the record, so it may overlap the chunk before it.
+  // Copies the record in chunks of sizeof(chunk) bytes. The last chunk ends with the record, so it may overlap the
+  // chunk before it.
   const auto run = [&](auto chunk) {
     for (std::uint64_t at = 0; at + sizeof(chunk) < stride; at += sizeof(chunk)) copy(at, chunk);
     copy(stride - sizeof(chunk), chunk);
@@ -203,8 +204,8 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   }
 }
 
-/// Copies the records that `n` entries refer to, in the order of the entries, to `to`. record_of(row) must return the
-/// address of record number `row`.
+/// Copies records to `to`, one after the other, in the order of `n` entries. The record of an entry is at the address
+/// record_of(entry.row()).
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
   // Record numbers are in random order, so copying a record causes a cache miss or two. Prefetches each record well
@@ -345,8 +346,8 @@ class RecordSorter final : public SlotSorter {
   }
 
  private:
-  // The scratch memory: an Entry for each record, then for each worker three tiles of entries and one tile of record
-  // addresses. A tile has tile_items_ items.
+  // The scratch memory has an Entry (twelve key bytes and a record number) for each record. Then each worker has three
+  // tiles of entries and one tile of record addresses. A tile has room for tile_items_ of them.
   std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
   std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {

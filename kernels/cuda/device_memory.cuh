@@ -96,8 +96,8 @@ inline CudaFaults& TheCudaFaults() {
   return faults;
 }
 
-/// Returns as how many GPUs each real GPU appears; normally 1. Tests set GPUSORT_GPU_TWINS=N. Each real GPU then acts
-/// as N GPUs with separate memory and streams.
+/// Returns into how many simulated GPUs each real GPU is divided; normally 1. Tests set GPUSORT_GPU_TWINS=N. Each real
+/// GPU then acts as N GPUs with separate memory and streams.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");
@@ -313,7 +313,8 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Copies several ranges of bytes with one kernel: block number i copies reads[i] to to + reads[i].at.
+/// Copies several ranges of bytes with one kernel: block number i copies the bytes of reads[i] to the address to +
+/// reads[i].at.
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];

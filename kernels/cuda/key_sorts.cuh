@@ -17,10 +17,10 @@ namespace gpusort::detail {
 /// (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {
-  /// Calls gpusort::SortKeys.
+  /// Sorts `n` keys by gpusort::SortKeys.
   static cudaError_t Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                           const LessT& less, cudaStream_t stream);
-  /// Calls gpusort::MergeRuns.
+  /// Merges sorted runs of keys by gpusort::MergeRuns.
   static cudaError_t Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                            const std::uint64_t* bounds, std::uint32_t runs, const LessT& less, cudaStream_t stream);
 };

@@ -75,8 +75,8 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts a position in an encoded key to 32 bits. Returns at most 2^31: the sort does not distinguish lines by key
-/// bytes after that position.
+/// Converts a position in the encoded key of a line (bytes that sort as the line does) to 32 bits. Returns at most
+/// 2^31: the sort does not distinguish lines by key bytes after that position.
 __device__ inline std::uint32_t Place(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
@@ -85,8 +85,8 @@ __device__ inline std::uint32_t Place(std::uint64_t at) {
 /// The common prefix of two texts, which are keys of two lines.
 struct CommonFront {
   std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
-  /// How many bytes of the common prefix have the value 0 or 1. Each takes two bytes in an encoded key, unless the key
-  /// is the last one, because the byte 0 marks the end of a key.
+  /// How many bytes of the common prefix have the value 0 or 1. When a key is encoded (as bytes that sort as the line
+  /// does), each takes two bytes, because the byte 0 marks the end of a key. The last key has no such mark.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -105,15 +105,17 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys that end in unchanged
-/// bytes of their lines, the texts `a` and `b`. Before these texts, the encoded keys have `front` equal bytes.
+/// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys (bytes that sort as the
+/// lines do) that end in unchanged bytes of their lines, the texts `a` and `b`. Before these texts, the encoded keys
+/// have `front` equal bytes.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // Encoded keys are padded with zeros, so a shorter text is equal to a longer text that goes on with NULs.
+    // Encoded keys (bytes that sort as the lines do) are padded with zeros, so a shorter text is equal to a longer text
+    // that goes on with NULs.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -221,8 +223,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines `a` and `b`, if
-/// that number is lower. `skip` is the lowest number that this thread has found.
+/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines `a` and `b` (bytes
+/// that sort as the lines do), if that number is lower. `skip` is the lowest number that this thread has found.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -295,9 +297,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after a round of the sort, and where groups of lines that are still equal begin.
-/// heads[j] is for line j of the round, in sorted order: the place of the line if it differs from the line before it,
-/// otherwise 0. If `active` is null, all lines take part in the round.
+/// Stores the order of the lines after one round of the sort (a comparison of more key bytes), and where groups of
+/// lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j] is the place of
+/// the line if it differs from the line before it, otherwise 0. If `active` is null, all lines take part in the round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -310,10 +312,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Prepares the next round of the sort for each group of lines that are equal so far. Sets skips[group] to the number
-/// of leading bytes that are equal in all keys of the group. If the lines are equal, leaves kNoDifference there.
-/// groups[j] is the place of the first line of line j's group. If `active` is null, the first `known` bytes of all keys
-/// are equal. Otherwise known_skips[g] + 8 bytes are equal, where g was the group of the line in the last round.
+/// Prepares the next round of the sort (a comparison of more key bytes) for each group of lines that are equal so far.
+/// Sets skips[group] to the number of leading bytes that are equal in all keys of the group. If the lines are equal,
+/// leaves kNoDifference there. groups[j] is the place of the first line of line j's group. If `active` is null, the
+/// first `known` bytes of all keys are equal. Otherwise known_skips[g] + 8 bytes are equal, where g was the group of
+/// the line in the last round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -466,8 +469,8 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Search with several probes in each step. `low` and `high` are starts of lines: lines before `low` come before the
-  // line `cut`, and lines from `high` on come after it.
+  // Search in which each warp looks at one line in each step. `low` and `high` are starts of lines: lines before `low`
+  // come before the line `cut`, and lines from `high` on come after it.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);

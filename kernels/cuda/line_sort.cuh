@@ -72,7 +72,7 @@ class LineSort {
                                           const LineOrderView& view, std::uint32_t rows);
   /// Sorts lines whose entries (twelve key bytes and a line number) have equal key bytes by the next bytes of their
   /// keys. `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false if
-  /// different lines have the same encoded key, so that their order is not decided.
+  /// different lines have the same encoded key (bytes that sort as the line does), so that their order is not decided.
   bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 

@@ -178,7 +178,8 @@ constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts the items in `buffers`. All lists of `buffers` belong to the caller, so the workspace needs no list.
+/// Sorts the items in `buffers`. Both lists that the passes alternate between belong to the caller, so the workspace
+/// needs no room for items.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -327,7 +328,7 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace has room for n keys.
+/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace needs memory for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -351,7 +352,7 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer
 }
 
 /// Sorts keys as SortKeys does, and moves a value along with each key. Inputs and outputs must not overlap. The
-/// workspace has room for n keys and n values.
+/// workspace needs memory for n keys and n values.
 template <typename Input, typename ValueInput, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       detail::ValueOf<Input>* out, detail::ValueOf<ValueInput>* values_out, std::uint64_t n,
@@ -408,7 +409,7 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
 }
 
 /// Merges the sorted runs of in[0, n) to out[0, n), which must not overlap `in`. Run r is [bounds[r], bounds[r + 1]),
-/// and n is bounds[runs]. If there are more than four runs, the workspace also has room for n keys.
+/// and n is bounds[runs]. If there are more than four runs, the workspace also needs memory for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {

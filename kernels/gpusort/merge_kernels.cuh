@@ -861,8 +861,8 @@ cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t 
 }
 
 /// Queues one merge pass: a small kernel finds the part of each run that belongs to each tile of the output, and a
-/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `works` has room for `tiles` tiles. If
-/// there are few tiles, the large kernel does both.
+/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `works` has room for one WayTile for each
+/// tile. If there are few tiles, the large kernel does both.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
                     LessT less, cudaStream_t stream) {

@@ -189,8 +189,8 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns true if probe p of run w precedes the probe of this worker. If their keys are equal, the probe of the
-        // lower run precedes.
+        // Returns true if the item at which worker p of run w looks precedes the item at which this worker looks. If
+        // their keys are equal, the item of the lower run precedes.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);

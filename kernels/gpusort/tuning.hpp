@@ -11,7 +11,8 @@
 
 namespace gpusort {
 
-/// How a sort or merge kernel divides its work. Each thread block handles a tile of threads * items items.
+/// How a sort or merge kernel divides its work. Each thread block handles threads * items items, which are called a
+/// tile.
 struct TileShape {
   int threads = 0;  ///< a power of two
   int items = 0;    ///< items of a thread; odd, so that threads read different banks of shared memory
@@ -48,8 +49,8 @@ constexpr Tuning TuningTable(std::size_t item_bytes) {
   return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};
 }
 
-/// The largest item, in bytes, that the GPU kernels sort or merge. Sort longer records through keys, or through their
-/// numbers.
+/// The largest item, in bytes, that the GPU kernels sort or merge. To sort longer records, sort their keys or their
+/// record numbers instead.
 inline constexpr std::size_t kMaxItemBytes = 240;
 
 }  // namespace gpusort

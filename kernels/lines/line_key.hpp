@@ -75,8 +75,8 @@ struct LineOrderView {
   /// one pair for each field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The
   /// second key has a HostOrder, which compares lines whose fields are equal.
   bool keyed = false;
-  /// True if no key contains a NUL byte and no key is reversed. Encoded keys are padded with zeros at the end, and
-  /// these zeros then never look like bytes of a key.
+  /// True if no key contains a NUL byte and no key is reversed. The encoding of a key (bytes that sort as the key does)
+  /// is padded with zeros at the end, and these zeros then never look like bytes of a key.
   bool nul_free = false;
 };
 

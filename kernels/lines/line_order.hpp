@@ -64,8 +64,8 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the fields of a keyed line: the encoded keys that gpusort has put before the record's own bytes.
-/// Starts at the field of the first key. Host only.
+/// Iterates over the key fields of a keyed line, in which gpusort has put encoded keys before the record's own bytes.
+/// Starts at the field of the first key of the order. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)

@@ -167,8 +167,9 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// Makes the entry of `record` (see Entry) from the twelve bytes of its normalized key that follow the first `skip`
-/// bytes. The first `skip` bytes must be equal in all records that are sorted together.
+/// Makes the Entry of `record` from its number `row` and the twelve bytes of its normalized key (bytes that sort as the
+/// key does) that follow the first `skip` bytes. The first `skip` bytes must be equal in all records that are sorted
+/// together.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -184,8 +185,8 @@ struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells tile_sort.hpp that equal entries are identical, so that it need not keep their order. Entries that are sorted
-/// together always differ in their row numbers.
+/// Tells tile_sort.hpp that equal entries are identical, so that the sort need not keep their order. Entries that are
+/// sorted together always differ in their record numbers.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;

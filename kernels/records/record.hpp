@@ -33,8 +33,8 @@ struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// The byte that ends an encoded key that is stored before its record. Every byte of such a key is greater, so a key
-/// that is a prefix of another key comes first.
+/// The byte that ends an encoded key (bytes that sort as the key does) that is stored before its record. Every byte of
+/// such a key is greater, so a key that is a prefix of another key comes first.
 inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
@@ -51,14 +51,15 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys that are stored before each delimited record. Each of these keys ends with kKeyEnd and
-  /// contains neither the delimiter nor kKeyEnd. The record itself, as it is read and written, follows the keys.
+  /// The number of encoded keys (bytes that sort as the keys do) that are stored before each delimited record. Each
+  /// ends with kKeyEnd and contains neither the delimiter nor kKeyEnd. The record itself, as it is read and written,
+  /// follows the keys.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
   bool keyed() const { return keys != 0; }
   /// Returns true if the record is a single number of 4 or 8 bytes, which is its own key. Such numbers are sorted
-  /// directly, without Entry objects.
+  /// directly, as unsigned integers.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }

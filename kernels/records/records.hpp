@@ -59,9 +59,9 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size in bytes of the smallest possible record: of a line, 1 byte (the delimiter).
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// Returns the maximum number of records in a buffer of `slot_bytes` bytes. Sorting takes more memory for each line (an
-/// Entry and an offset), and that memory is planned for lines of 32 bytes on average. If lines are shorter, a batch
-/// (the records that are sorted together) does not fill its buffer.
+/// Returns the maximum number of records in a buffer of `slot_bytes` bytes. Sorting takes more memory for each line
+/// (some key bytes and an offset), and that memory is planned for lines of 32 bytes on average. If lines are shorter, a
+/// batch (the records that are sorted together) does not fill its buffer.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
 }
@@ -80,8 +80,8 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
   return bytes.first(size);
 }
 
-/// Returns the record without the encoded keys that the sort has put before it. The returned bytes are those that were
-/// read from the input and will be written.
+/// Returns the record without the encoded keys (bytes that sort as the keys do) that gpusort has put before it. The
+/// returned bytes are those that were read from the input and will be written.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
 #if !GPUSORT_ON_DEVICE
   // A fast path for two keys that both end within the first 16 bytes of the record, which is the most common case.
