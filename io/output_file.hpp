@@ -59,14 +59,14 @@ class OutputFile {
   /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
   /// of an earlier process, the destructor then leaves these bytes there.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its disk space, including the bytes for which Keep was called.
+  /// Empties the file and frees its disk space, including the bytes that Keep would leave on the disk.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
   }
   /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
-  /// `sync` is true. Publish calls this if the caller has not. A job with several outputs calls it for all of them
-  /// before the first Publish, because Complete may fail or take long.
+  /// `sync` is true. Publish calls Complete if the caller has not. A job with several outputs calls Complete for all of
+  /// them before the first Publish, because Complete may fail or take long.
   void Complete(std::uint64_t total_bytes, bool sync);
   /// Calls Complete if the caller has not, renames the file to path() and, if `sync` is true, syncs the directory. Call
   /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a

@@ -313,7 +313,8 @@ std::string WhyGpuIsUnused();
 std::vector<std::string> ListBackends();
 /// Opens the CPU backend with `threads` threads. 0 means one thread for each core.
 std::unique_ptr<Backend> OpenCpuBackend(unsigned threads);
-/// Returns what LaneBytes() of a CPU backend with `threads` threads would return. Opens no backend.
+/// Returns how many bytes one worker of a CPU backend with `threads` threads needs, as Backend::LaneBytes does. Opens
+/// no backend.
 std::uint64_t CpuLaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes, unsigned threads);
 /// Returns the number of GPUs that CUDA shows to this process. Throws the same errors as OpenCudaBackend.
 int CountGpus(std::chrono::seconds timeout);
@@ -327,8 +328,8 @@ std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
 /// The type of a function for the case that a call into the driver of a GPU does not return. Another thread calls the
 /// function with the message for the user. The stuck call cannot be ended, so the function must end the process.
 using StuckDriverHandler = void (*)(const std::string& why);
-/// Sets the handler of a stuck driver. Call this before a backend is opened. Without a handler, a job whose driver is
-/// stuck waits for ever.
+/// Sets the function that is called if a call into the driver of a GPU does not return. Call this before a backend is
+/// opened. Without such a function, a job whose driver is stuck waits for ever.
 void OnStuckDriver(StuckDriverHandler handler);
 /// Returns true if a GPU has not answered within its timeout. Its kernels may still be running, so the process must
 /// exit without waiting for the GPU.

@@ -24,16 +24,17 @@ class Module {
   };
   explicit Module(Description description) : about_(std::move(description)) {}
 
-  /// Returns the path of the module's file. If the file is missing, returns an empty string and, unless `why` is null,
-  /// sets `why` to a message. The message lists the searched paths, and the error if a path could not be read.
+  /// Returns the path of the module (the shared library). If its file is missing, returns an empty string and, unless
+  /// `why` is null, sets `why` to a message. The message lists the searched paths, and the error if a path could not be
+  /// read.
   std::string Find(std::string* why = nullptr) const;
   /// Loads the module and returns the struct of its function pointers. Throws Error with the reason, for example that
   /// the version differs. A second call returns the same pointer. Thread-safe.
   const void* Load() const;
 
  private:
-  /// Returns the paths where the module's file may be. Sets `error` to the errno if the folder of the program cannot be
-  /// found.
+  /// Returns the paths where the module (the shared library) may be. Sets `error` to the errno if the folder of the
+  /// program cannot be found.
   std::vector<std::string> Places(int& error) const;
   [[noreturn]] void Fail(const std::string& why) const { throw Error(about_.error, why); }
 

@@ -84,8 +84,8 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads: as many as the kind of buffering wants, but not more than the list has
-  /// left.
+  /// Returns how many items of the list the next Load reads: as many as fill the buffer. With kDouble, a whole tile if
+  /// less than one tile is left (two tiles if nothing is left), otherwise none. Never more than the rest of the list.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
@@ -140,7 +140,7 @@ struct ListWindow {
   }
 
  private:
-  /// Returns the index in the ring for `at`, which must be below 2 * kCapacity.
+  /// Returns `at` modulo kCapacity. `at` must be below 2 * kCapacity.
   GPUSORT_HD static std::uint32_t Wrap(std::uint32_t at) { return at < kCapacity ? at : at - kCapacity; }
 };
 
@@ -315,7 +315,7 @@ GPUSORT_HD inline void BufferedMergeBlock(
     window_b.Loaded();
     team.Barrier();
 
-    // The last tile may have fewer items.
+    // The last tile (the items that the block writes in one round) may be shorter than the others.
     const std::uint32_t items = static_cast<std::uint32_t>(Least<std::uint64_t>(kTile, end - begin));
     const auto view_a = window_a.View(memory.a);
     const auto view_b = window_b.View(memory.b);

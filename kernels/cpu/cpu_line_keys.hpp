@@ -144,7 +144,7 @@ class LineKeys {
   /// descending order).
   bool plain() const { return plain_; }
   /// Returns the range of the line's bytes that is its key, without complementing them. Call this only if plain() is
-  /// true.
+  /// true, that is, if the key is such a range.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -192,8 +192,9 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Counts how many leading bytes the encoded keys of a first line and of another line have in common. Also returns
-/// chunks (twelve bytes of a key), because a chunk costs little once the key of a line has been found.
+/// Counts how many leading bytes the encoded keys (bytes that sort as the lines do) of a first line and of another line
+/// have in common. Also returns chunks (twelve bytes of a key), because a chunk costs little once the key of a line has
+/// been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {

@@ -22,8 +22,8 @@
 
 namespace gpusort::detail {
 
-/// The division of the scratch memory for sorting lines, in bytes: an Entry and an offset for each line, then memory
-/// for each worker.
+/// The division of the scratch memory for sorting lines, in bytes: an Entry (twelve key bytes and a line number) and an
+/// offset for each line, then memory for each worker.
 struct LineShape {
   std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
@@ -375,7 +375,8 @@ class LineSorter {
     std::atomic<bool> sorted{true};
     const std::uint64_t share = std::max(kLines, DivideUp(n, 4 * std::uint64_t{executor.workers()}));
     executor.ForEach(DivideUp(n, share), [&](std::uint64_t task, unsigned) {
-      // Each step also compares its first line with the last line of the step before.
+      // Each step also compares its first line with the last line of the step before, so that all neighbours are
+      // compared.
       for (std::uint64_t i = task * share, end = std::min(n, i + share); i < end && sorted; i += kLines) {
         const std::uint64_t from = i == 0 ? 0 : i - 1, to = std::min(end, i + kLines);
         if (FirstLineDisorder({in + at[from], at[to] - at[from]}, layout_, false) != kInOrder) sorted = false;
@@ -417,7 +418,8 @@ class LineSorter {
     return common;
   }
 
-  /// Estimates, from a sample of the lines, how many leading bytes are equal in the encoded keys of all lines.
+  /// Estimates, from a sample of the lines, how many leading bytes are equal in the encoded keys (bytes that sort as
+  /// the lines do) of all lines.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);

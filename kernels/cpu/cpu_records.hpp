@@ -64,7 +64,8 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries as PrefixEntryLess does, but finds the record of an entry at the address records[entry.row()].
+/// Orders entries (twelve key bytes and a record number) by the whole keys of their records, then by number. The record
+/// of an entry is at the address records[entry.row()].
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;

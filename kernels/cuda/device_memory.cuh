@@ -58,8 +58,8 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// Starts to count calls at 1 again, and makes call number `call` fail (0: no call). No other thread may be making
-  /// CUDA calls.
+  /// For tests: starts to count CUDA calls at 1 again, and makes call number `call` fail (0: no call). No other thread
+  /// may be making CUDA calls.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;

@@ -623,7 +623,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Returns the order of the items that a tile sort moves: Order<LessT> for keys with values, and `less` for keys alone.
+/// Returns the comparator with which the items of a tile are sorted: Order<LessT> if the items are keys with the places
+/// of their values, and `less` if the items are keys alone.
 template <bool kPairs, template <typename> typename Order, typename LessT>
 __device__ auto OrderOfItems(LessT less) {
   if constexpr (kPairs) {

@@ -531,7 +531,8 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // If this tile is empty, the tile before it has stored its own end.
+    // Also stores the end of the tile before this one, which is where this tile begins. If this tile is empty, the tile
+    // before it has stored its own end.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

@@ -279,7 +279,8 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
 }
 
 /// Returns which items the thread writes when pairs of runs are merged by a sorting network. A run consists of the
-/// items of `run_threads` threads. Runs with odd numbers are in descending order.
+/// items of `run_threads` threads. Runs with odd numbers are in descending order, so that each pair ascends and then
+/// descends, as the network needs it.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);

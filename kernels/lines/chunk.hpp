@@ -19,8 +19,8 @@ struct LineChunk {
 
 namespace detail {
 
-/// Collects the bytes [skip, skip + 12) of a line's encoded key. The caller must append all bytes of the key, from the
-/// first byte on; the writer drops the bytes outside this range.
+/// Collects the bytes [skip, skip + 12) of a line's encoded key (bytes that sort as the line does). The caller must
+/// append all bytes of the key, from the first byte on; the writer drops the bytes outside this range.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}

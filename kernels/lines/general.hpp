@@ -1,5 +1,5 @@
-// Orders that only the host can compare: the option -g, which reads numbers as strtold does, and the orders of
-// LineKey::host, such as the order of a locale. A GPU has no long double and no locales.
+// Orders that only the host can compare: the order of the sort option -g, which reads numbers as strtold does, and the
+// orders of LineKey::host, such as the order of a locale. A GPU has no long double and no locales.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ GPUSORT_HD inline void RefuseDevice() {
 }
 
 #if !GPUSORT_ON_DEVICE
-/// The value of a key in the order -g. The rank is 0 for text that is no number, 1 for -NaN, 2 for NaN and 3 for a
-/// number. Lower ranks come first.
+/// The value of a key for the sort option -g. The rank is 0 for text that is no number, 1 for -NaN, 2 for NaN and 3 for
+/// a number. Lower ranks come first.
 struct GeneralNumber {
   int rank;
   long double value;

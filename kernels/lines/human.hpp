@@ -1,4 +1,4 @@
-// The order of the option -h: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
+// The order of the sort option -h: numbers with a suffix such as K or M. Suffixes are compared first, then the digits.
 #pragma once
 
 #include <cstdint>

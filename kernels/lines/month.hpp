@@ -1,4 +1,4 @@
-// The order of the option -M: by the three-letter names of months.
+// The order of the sort option -M: by the three-letter names of months.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The order of the option -n: by decimal numbers of any length.
+// The order of the sort option -n: by decimal numbers of any length.
 #pragma once
 
 #include <cstdint>

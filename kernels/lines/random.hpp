@@ -1,4 +1,4 @@
-// The order of the option -R: by a hash of random bytes (the salt) and the key, so that lines with equal keys are
+// The order of the sort option -R: by a hash of random bytes (the salt) and the key, so that lines with equal keys are
 // neighbours.
 #pragma once
 

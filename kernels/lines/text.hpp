@@ -1,5 +1,5 @@
-// The text of a sort key after the options -d, -f and -i are applied, and its encoding. The orders of keys read the key
-// through KeyText.
+// The text of a key after the sort options -d, -f and -i are applied, and its encoding. The comparisons of keys read
+// the key through KeyText.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// The text of a key: those bytes of the key that count under the options -d and -i, as capital letters if the key has
-/// -f.
+/// The text of a key: those bytes of the key that count under the sort options -d and -i, as capital letters if the key
+/// has the option -f.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;

@@ -1,4 +1,4 @@
-// The order of the option -V: names with version numbers, in the order of GNU's filevercmp, so that "a9" < "a10".
+// The order of the sort option -V: names with version numbers, in the order of GNU's filevercmp, so that "a9" < "a10".
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gpusort::detail {
 
-/// Returns the class of a name, which the order -V compares first: 0 (empty), 1 ("."), 2 (".."), 3 (leading dot), 4
-/// (other).
+/// Returns the class of a name, which the sort option -V compares first: 0 (empty), 1 ("."), 2 (".."), 3 (leading dot),
+/// 4 (other).
 GPUSORT_HD inline int VersionClass(const KeyText& text) {
   const std::uint64_t first = text.Next(text.begin);
   if (first == text.end) return 0;
@@ -39,7 +39,8 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// Ranks of characters in the order -V, lowest first: '~', the end of the name, numbers. Letters and other bytes follow.
+// Ranks of characters for the sort option -V, lowest first: '~', the end of the name, numbers. Letters and other bytes
+// follow.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -92,8 +93,8 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends the bytes [text.begin, end) of a name in an encoding whose bytes sort in the order -V: the ranks of
-/// characters, and for each number its length and its digits.
+/// Appends the bytes [text.begin, end) of a name in an encoding whose bytes sort as the names do under the sort option
+/// -V: the ranks of characters, and for each number its length and its digits.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);

@@ -60,7 +60,8 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// Returns the map that gives numbers in a key field of sizeof(U) bytes their sort order.
+/// Returns the NumberMap for the key field `field`, which must have sizeof(U) bytes. The map turns the numbers in the
+/// field into unsigned numbers that have the order in which the field is sorted.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
@@ -185,8 +186,8 @@ struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells tile_sort.hpp that equal entries are identical, so that the sort need not keep their order. Entries that are
-/// sorted together always differ in their record numbers.
+/// Tells the GPU sort (tile_sort.hpp) that equal entries are identical, so that it need not keep their order. Entries
+/// that are sorted together always differ in their record numbers.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
