@@ -101,7 +101,7 @@ class Arena : public SlotPool {
     return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
   }
 
-  /// Returns the order of the lines. Its keys are in GPU memory.
+  /// Returns the order in which lines are compared. Its keys are in GPU memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {

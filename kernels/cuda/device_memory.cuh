@@ -514,7 +514,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-/// Owns pinned (page-locked) host memory, whose size counts toward the limit of a HostMemory.
+/// Owns pinned (page-locked) host memory, whose size counts toward the limit of a HostMemory (the option --memory).
 class PinnedMemory {
  public:
   PinnedMemory(DevicePtr device, HostMemory& memory, std::uint64_t bytes)

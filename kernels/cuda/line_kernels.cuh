@@ -57,8 +57,8 @@ inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Returns the result of KeyDifference for keys that must be encoded to be compared. Encodes and compares twelve bytes
-/// at a time.
+/// Returns the result of KeyDifference for keys that must be encoded (as bytes that sort as the keys do) before they
+/// can be compared. Encodes and compares twelve bytes at a time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {

@@ -13,8 +13,8 @@
 // can read, including counting and transform iterators. Comparators are copyable function objects that the device can
 // call as bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
 //
-// Errors: cudaErrorInvalidValue if the workspace is too small, if bounds descend, or if there are more than 2^31 tiles.
-// Otherwise the error of the kernel launch.
+// Errors: cudaErrorInvalidValue if the workspace is too small, if bounds descend, or if there are more than 2^31 thread
+// blocks. Otherwise the error of the kernel launch.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -165,8 +165,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Computes SplitRuns with kWays * kProbes threads of a warp, for fewer than 2^32 items. `probes` is shared memory for
-/// kWays * kProbes keys.
+/// Does the work of SplitRuns (how many items of each run come before output position `rank`?) with kWays * kProbes
+/// threads of a warp, for fewer than 2^32 items. `probes` is shared memory for kWays * kProbes keys.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                                  const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,

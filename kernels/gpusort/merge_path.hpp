@@ -47,10 +47,10 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
   return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
 }
 
-/// Returns the same as CoRank, but starts to search near k * m / (m + n). In lists with similar keys the co-rank is
-/// within about sqrt(m + n) / 4 of that place. From there the search goes toward the answer in growing steps, until it
-/// has passed the answer, and then halves the interval. For 4096 items it takes 7 steps instead of 12; at worst twice
-/// as many.
+/// Returns the same as CoRank, but starts to search near k * m / (m + n). In lists with similar keys the co-rank (the
+/// number of items of `a` among the first k merged items) is within about sqrt(m + n) / 4 of that place. From there the
+/// search goes toward the answer in growing steps, until it has passed the answer, and then halves the interval. For
+/// 4096 items it takes 7 steps instead of 12; at worst twice as many.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;

@@ -37,8 +37,7 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the thread's items, which may be sorted by now, back to the tile. Leaves out items after the tile's last
-/// item.
+/// Writes the thread's kItems items back to their places in the tile. Leaves out items after the end of the tile.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -260,8 +259,7 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // The items that this thread takes from the descending run go to the last places of `items`: items[i] gets tile[b +
-  // i].
+  // The items from the descending run go to the last places of `items`: items[i] gets tile[b + i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
