@@ -70,7 +70,7 @@ inline constexpr int kOnHost = -1;
 /// What an open backend (the CPU, or one or more GPUs) reports about itself.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
-  std::string id;    ///< identifies a GPU across runs: "UUID GPU-..., PCI 0000:3B:00.0"
+  std::string id;    ///< identifies a GPU in every process: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
   int device = kOnHost;  ///< the CUDA ordinal of the backend's (first) GPU
   unsigned gpus = 1;     ///< the number of GPUs of the backend; 1 on the CPU
@@ -93,8 +93,8 @@ struct ArenaShape {
   /// sorted records that stays in the backend's memory needs one. A CPU lane that only merges needs none.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
-  std::uint64_t batch_lines = 0;  ///< the maximum number of lines of a CPU batch; 0 means SlotRecords()
-  bool grows = false;             ///< whether the CPU backend accepts a line longer than a slot, as a batch by itself
+  std::uint64_t batch_lines = 0;  ///< the maximum number of lines that a CPU lane sorts at once; 0 means SlotRecords()
+  bool grows = false;             ///< whether the CPU backend accepts a line longer than a slot, and sorts it by itself
 };
 
 /// One block of the input of a batch (the records that are sorted together), in host memory. The destructor returns the

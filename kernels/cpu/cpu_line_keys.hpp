@@ -19,7 +19,7 @@ namespace gpusort::detail {
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
-  Byte bytes[kBytes];  ///< after the end of the key: padding, as in the chunks of EncodeChunk
+  Byte bytes[kBytes];  ///< after the end of the key: zeros or ones, as EncodeChunk pads
   std::uint32_t row;
   std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
 };

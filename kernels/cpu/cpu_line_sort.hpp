@@ -25,8 +25,8 @@ namespace gpusort::detail {
 /// The division of the scratch memory for sorting lines, in bytes: an Entry (twelve key bytes and a line number) and an
 /// offset for each line, then memory for each worker.
 struct LineShape {
-  std::uint64_t rows = 0;       ///< the maximum number of lines of a batch
-  std::uint64_t tile_rows = 0;  ///< the maximum number of lines of a merge tile
+  std::uint64_t rows = 0;       ///< the maximum number of lines that are sorted together
+  std::uint64_t tile_rows = 0;  ///< the maximum number of lines that are merged at once
   std::uint64_t entries_bytes = 0;
   std::uint64_t starts_bytes = 0;
   std::uint64_t worker_bytes = 0;  ///< three tiles of entries, a table of lines, and half a tile of wide keys

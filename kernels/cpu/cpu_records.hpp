@@ -360,7 +360,7 @@ class RecordSorter final : public SlotSorter {
 
   const RecordLayout& layout_;
   const KeyReader keys_;
-  const std::uint64_t records_;  ///< the maximum number of records in a slot
+  const std::uint64_t records_;  ///< the maximum number of records in a buffer
   /// The number of records in a tile (the part of the output that is merged at once). Tiles of large records have fewer
   /// records, so that the threads share the work evenly.
   const std::uint64_t tile_items_ =

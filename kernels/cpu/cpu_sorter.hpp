@@ -17,7 +17,7 @@ namespace gpusort::detail {
 class SlotSorter {
  public:
   struct Sorted {
-    bool in_input;  ///< true: the result is in the input slot; false: the result is in `out`
+    bool in_input;  ///< true: the result is in the input buffer; false: the result is in `out`
     bool was_sorted;
     std::uint64_t records;
   };

@@ -38,7 +38,7 @@ constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n /
 
 /// The layout of the working memory of one lane (a worker of the backend). Offsets are in bytes.
 struct LaneShape {
-  std::uint64_t rows = 0;      ///< the maximum number of records in a slot
+  std::uint64_t rows = 0;      ///< the maximum number of records in a buffer (slot)
   std::uint32_t max_runs = 0;  ///< the maximum number of sorted runs that one call of MergeRuns merges
   std::uint64_t entries_bytes = 0;
   std::uint64_t workspace_bytes = 0;

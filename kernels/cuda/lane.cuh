@@ -36,7 +36,7 @@ class CudaLane : public Lane {
 
  protected:
   struct Sorted {
-    bool in_input;  ///< true: the result is in the input slot; false: in the other slot
+    bool in_input;  ///< true: the result is in the input buffer; false: in the other buffer
     bool was_sorted;
     std::uint64_t records;
   };

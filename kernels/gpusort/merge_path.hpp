@@ -152,7 +152,7 @@ struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
   static constexpr int kWorkers = kWays * kProbes;
   Index rank;
-  Index low[kWays], high[kWays];  ///< the co-rank of run w is in [low[w], high[w]]
+  Index low[kWays], high[kWays];  ///< the result for run w is in [low[w], high[w]]
 
   GPUSORT_HD SplitSearch(Index wanted, const std::uint64_t (&items)[kWays]) : rank(wanted) {
     Index all = 0;

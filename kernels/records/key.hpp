@@ -200,7 +200,7 @@ struct EqualIsSame<Entry, ExactEntryLess> {
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< the index of the first byte of a normalized key that its entry does not contain
+  std::uint64_t rest;  ///< the index of the first byte of a normalized key that is not in its entry
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;
