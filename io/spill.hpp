@@ -96,12 +96,11 @@ class SpillStore {
     std::string path;
     std::unique_ptr<File> file;       ///< created at the first write
     std::vector<std::uint64_t> free;  ///< the offsets of places (slots) for one block that are free again
-    std::vector<std::uint64_t>
-        most;               ///< for each slot: the longest block there since its space was last freed, in bytes
-    std::uint64_t end = 0;  ///< the first offset that no block has used
-    bool holes = true;      ///< whether the file system can free parts of a file
-    bool named = false;     ///< whether the name of the file is on the disk
-    std::string full;       ///< the reason why the file cannot grow; empty if it can
+    std::vector<std::uint64_t> most;  ///< for each slot: its longest block since its space was last freed, in bytes
+    std::uint64_t end = 0;            ///< the first offset that no block has used
+    bool holes = true;                ///< whether the file system can free parts of a file
+    bool named = false;               ///< whether the name of the file is on the disk
+    std::string full;                 ///< the reason why the file cannot grow; empty if it can
   };
   struct Slot {
     std::uint32_t directory;

@@ -45,7 +45,7 @@ class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
   virtual int Open(int directory, const char* path, int flags, unsigned mode);
-  /// Turns O_DIRECT on for an open file.
+  /// Turns O_DIRECT on for an open file: reads and writes then bypass the page cache.
   virtual int SetDirect(int fd);
   virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);

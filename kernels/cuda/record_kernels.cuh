@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// Sets counts[i] to the result of CountBeforeCut for ranges[i].
+/// Sets counts[i] to the number of records in ranges[i] that come before the record `cut` (see CountBeforeCut).
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,
