@@ -182,7 +182,7 @@ class RecordIterator {
   std::uint64_t stride_ = 0;
 };
 
-/// Copies one record. Copies up to 512 bytes without a call of memcpy, because the call would be slower.
+/// Copies one record. Copies up to 512 bytes by inlined loads and stores, without a call of memcpy.
 inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
   const auto copy = [&](std::uint64_t at, auto chunk) {
     std::memcpy(&chunk, from + at, sizeof(chunk));

@@ -17,8 +17,8 @@
 namespace gpusort::cuda {
 
 /// The maximum number of thread blocks of a kernel in which each thread handles many records. The number is large
-/// enough to fill any GPU. It is small enough that all blocks run almost from the start, so that all can stop early
-/// when the result is known.
+/// enough to fill any GPU. With more blocks, a kernel whose result is known early would still have to start and end
+/// every block.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
