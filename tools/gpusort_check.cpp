@@ -1066,9 +1066,9 @@ const tool::ToolHelp kHelp = {
      {"Formats",
       "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
       "  and the dumps pgdump (COPY), mysqldump, sqlitedump and sqldump (INSERT): the\n"
-      "  formats of gpusort. In dumps with INSERT, give each key its type. A table\n"
-      "  without keys is ordered by its primary key with the types of its columns, or\n"
-      "  by all columns. Lines are ordered by all their bytes. For lines that are\n"
+      "  formats of gpusort. In dumps, give each key its type. A table without keys is\n"
+      "  ordered by its primary key, or by all columns, with the types of CREATE TABLE.\n"
+      "  Lines are ordered by all their bytes. For lines that are\n"
       "  ordered by keys, check the order by sort -c with the same options, and the\n"
       "  records by gpusort_check --format lines --any-order\n"
       "  --against. Headers, bytes after the records, and the parts of a dump that are\n"

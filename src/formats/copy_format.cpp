@@ -53,7 +53,7 @@ std::optional<std::uint64_t> CopyFormat::HeaderBytes(RecordSpan front, bool all)
 void CopyFormat::ReadHeader(RecordSpan header) {
   const Byte* const end = AsBytes(header.data()) + header.size();
   const Byte* record = end;
-  for (const Byte* next = AsBytes(header.data()); next != end; next = RowEnd(next, end)) record = next;
+  for (const Byte* next = AsBytes(header.data()); next != end; next = RecordEnd(next, end)) record = next;
   if (record == end) return;
   std::vector<std::string> names;
   std::string scratch;
@@ -276,8 +276,7 @@ const Byte* CopyFormat::SkipField(const Byte* p, const Byte* end, std::string& s
   return ReadQuoted(p, end, field, scratch);
 }
 
-/// Returns the end of the record. A field must begin at `p`.
-const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
+const Byte* CopyFormat::RecordEnd(const Byte* p, const Byte* end) const {
   if (quote_ >= 0) {
     Mode mode = kStart;
     return ScanQuotedRow(p, end, mode);
@@ -289,11 +288,13 @@ const Byte* CopyFormat::RowEnd(const Byte* p, const Byte* end) const {
   }
 }
 
-const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch,
-                               FieldWriter& out, KeyTally& tally) const {
+std::uint64_t CopyFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                  KeyTally& tally) const {
+  const Byte* const begin = AsBytes(records.data());
+  const Byte* const end = begin + records.size();
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
-  const auto& columns = wanted.by_column;
+  const auto& columns = wanted_.by_column;
   fields.assign(keys_.size(), {});
   texts.resize(columns.size() + 1);
   const Byte* p = begin;
@@ -311,14 +312,8 @@ const Byte* CopyFormat::PutRow(const Byte* const begin, const Byte* end, const K
     ended = p == end || *p == kNewline;
     if (p != end) ++p;
   }
-  for (const std::size_t key : wanted.keys) PutKey(key, fields[key], out, tally);
-  return ended ? p : RowEnd(p, end);
-}
-
-std::uint64_t CopyFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                  KeyTally& tally) const {
-  const Byte* const begin = AsBytes(records.data());
-  return static_cast<std::uint64_t>(PutRow(begin, begin + records.size(), wanted_, scratch, out, tally) - begin);
+  for (const std::size_t key : wanted_.keys) PutKey(key, fields[key], out, tally);
+  return static_cast<std::uint64_t>((ended ? p : RecordEnd(p, end)) - begin);
 }
 
 }  // namespace gpusort

@@ -48,23 +48,22 @@ class CopyFormat : public TableFormat {
   /// state after the scanned bytes. Adds the ends of the records, as offsets from `begin`, to `ends`. Returns `end`, or
   /// the end of a line \. that ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
-  /// Writes the sort keys of the record that begins at `begin`, and returns the end of the record. `wanted` lists the
-  /// columns that are keys. If `wanted` is empty, every column is a key and is written by PutWhole().
-  const Byte* PutRow(const Byte* begin, const Byte* end, const KeyColumns& wanted, Scratch& scratch, FieldWriter& out,
-                     KeyTally& tally) const;
+  /// Returns the end of the record. A field must begin at `p`.
+  const Byte* RecordEnd(const Byte* p, const Byte* end) const;
+  /// Sets `field` to the value of the field that begins at `p`, and returns the end of the field: a delimiter, a
+  /// newline, or `end`. The record begins at `begin`. If the field has escapes, its decoded text lies in `scratch`.
+  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+  /// Returns the end of the field that begins at `p`. `scratch` is a buffer.
+  const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
 
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
-  const Byte* RowEnd(const Byte* p, const Byte* end) const;
   /// Returns the end of the unquoted field that begins at `p`: a pointer to the next delimiter or newline, or `end`.
   /// Sets `escaped` to the byte after the last escape sequence of the field, or to null if the field has no escape
   /// sequence.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// ReadField and ReadQuoted set `field` to the value of the field that begins at `p`, and return the end of the
-  /// field. If the field has escapes, its decoded text lies in `scratch`.
-  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
+  /// Does the work of ReadField for a field that begins with a quote.
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
-  const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
   /// Decodes one escape sequence, such as \t, and appends the result to `text`. `p` points to the byte after the
   /// backslash, and is moved to the byte after the sequence.

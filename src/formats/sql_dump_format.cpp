@@ -9,36 +9,42 @@
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
 #include "formats/gap_key.hpp"
-#include "formats/value_keys.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
+#include "formats/value_keys.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
 
-/// The facts about rows of INSERT statements that are sorted together. An object does not change any more after a place
-/// refers to it.
-struct InsertPart {
+/// The facts about rows that are sorted together: the rows of a COPY block or of INSERT statements. An object does not
+/// change any more after a place refers to it.
+struct RowsPart {
   using Order = std::shared_ptr<const ValueKey>;
 
-  std::string head;  ///< the text of each statement before its first row
   std::string table;
+  KeyColumns wanted;              ///< the columns of the user's keys
+  std::vector<Order> by;          ///< for each key of the user, the order that the type of the column gives, or null
+  KeyColumns primary;             ///< the columns of the primary key; empty: not known
+  std::vector<Order> primary_by;  ///< the orders of the columns in `primary`
+  std::vector<Order> columns;     ///< the orders of all columns; null: as text
+  std::size_t inexact = 0;        ///< how many of the `columns` have a type whose equal values can differ as text
+  /// A foreign key of the table names the table, and the dump does not turn the checks off.
+  bool refers_to_itself = false;
+
+  std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
+  // The following members are only for INSERT.
   bool decided = false;
   bool several = false;  ///< each row is a record, from the first statement with several rows on
   /// With `several`: how many statements with one row came before the first one with several rows.
   std::uint64_t singles = 0;
-  std::string separator;            ///< the text after a row that most rows have; it belongs to the row
-  bool ended = false;               ///< the following three members are known
-  std::string tail;                 ///< the text between the last row of the first statement and its semicolon
-  std::string end;                  ///< the text after the last row of the first statement, up to its newline
-  bool ends_differ = false;         ///< a statement with one row ends in another way than the first one
-  KeyColumns wanted;                ///< the columns of the user's keys
-  std::vector<Order> by;            ///< for each key, the order that the type of the column gives, or null
-  /// The columns of a table without keys, and their orders: those of the primary key. Empty: all columns.
-  std::vector<std::pair<std::uint64_t, Order>> primary;
-  std::vector<Order> columns;  ///< the orders of all columns; null: as text
-  /// A foreign key of the table names the table, and the dump does not turn the checks off.
-  bool refers_to_itself = false;
+  std::string separator;     ///< the text after a row that most rows have; it belongs to the row
+  bool ended = false;        ///< the following three members are known
+  std::string tail;          ///< the text between the last row of the first statement and its semicolon
+  std::string end;           ///< the text after the last row of the first statement, up to its newline
+  bool ends_differ = false;  ///< a statement with one row ends in another way than the first one
+
+  /// Returns true if equal values of the order can be written in several ways, such as 1.0 and 1.00.
+  static bool IsInexact(const Order& order) { return order != nullptr && order->rule().type != ValueType::kInt; }
 };
 
 namespace {
@@ -77,7 +83,7 @@ constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest s
 constexpr std::size_t kMostHead = std::size_t{64} << 10;
 /// The largest size of the text of an INSERT after a row, in bytes.
 constexpr std::size_t kMostTail = std::size_t{1} << 20;
-constexpr std::size_t kMostTables = 20;                       ///< the largest number of tables that a message names
+constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message names
 
 }  // namespace
 
@@ -92,8 +98,6 @@ struct Session {
 struct DumpPlace {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
-  std::string table;              ///< the table of the last rows
-  KeyColumns wanted;              ///< the columns of the keys in that table, for COPY
   std::vector<bool> named;        ///< for each key: the dump has the table
   std::vector<std::string> seen;  ///< the names of the first tables, for messages
   std::string statement;          ///< the lines so far of a statement that may become a COPY
@@ -101,10 +105,10 @@ struct DumpPlace {
   std::shared_ptr<const TableList> tables;
   std::shared_ptr<const std::vector<SqlEnum>> enums;
   Session session;
-  std::shared_ptr<const InsertPart> part;  ///< the rows of INSERT that came last
-  bool any = false;                        ///< there was a line
-  bool gaps = false;                       ///< there was a part with gaps
-  bool inserts = false;                    ///< there was an INSERT that was left in place
+  std::shared_ptr<const RowsPart> part;  ///< the rows that came last
+  bool any = false;                      ///< there was a line
+  bool gaps = false;                     ///< there was a part with gaps
+  bool inserts = false;                  ///< there was an INSERT that was left in place
 };
 
 namespace {
@@ -115,7 +119,7 @@ enum Mode : unsigned {
   kRows = 1,          ///< in a COPY block
   kAfterInsert = 16,  ///< the same as kSql, directly after an INSERT with rows
   kFirstRow,  ///< in the first row of an INSERT, while it is not known if the statements of this part have several rows
-  kLaterRow,       ///< in any other row
+  kLaterRow,  ///< in any other row
   kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
   kNextRow,  ///< before a row, in a part of statements with several rows
@@ -395,7 +399,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     if (!text.open) TakeSession(line, dialect, session);
   }
   if (is == Statement::kCopy) {
-    BeginRows(copy, state);
+    BeginRows(copy, place.statement + std::string(line), state);
     return false;
   }
   if (is == Statement::kUnknownCopy && !force_) {
@@ -455,10 +459,8 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
 KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) const {
   KeyColumns wanted;
   place.named.resize(names_.size());
-  place.table = target.name();
-  if (place.seen.size() < kMostTables && std::ranges::count(place.seen, place.table) == 0) {
-    place.seen.push_back(place.table);
-  }
+  const std::string table = target.name();
+  if (place.seen.size() < kMostTables && std::ranges::count(place.seen, table) == 0) place.seen.push_back(table);
   // An unquoted name of PostgreSQL is in lower case. Names of SQLite, and of columns of MySQL, have no case.
   const bool postgres = place.dialect == SqlDialect::kPostgres, lite = place.dialect == SqlDialect::kSqlite;
   const auto is = [&](const std::string& name, const std::string& in_dump, bool no_case) {
@@ -476,7 +478,7 @@ KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) co
     if (found == target.columns.end()) {
       std::string columns;
       for (const std::string& column : target.columns) columns += (columns.empty() ? "" : ", ") + column;
-      FailKey(table_.keys[key], "table " + EscapeName(place.table) +
+      FailKey(table_.keys[key], "table " + EscapeName(table) +
                                     (columns.empty() ? " has no names of columns in the dump: give pg_dump "
                                                        "--column-inserts, or mysqldump --complete-insert"
                                                      : " has no such column (it has: " + EscapeName(columns) + ")"));
@@ -487,13 +489,15 @@ KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) co
   return wanted;
 }
 
-void SqlDumpFormat::BeginRows(const SqlTarget& copy, ScanState& state) const {
+void SqlDumpFormat::BeginRows(const SqlTarget& copy, std::string text, ScanState& state) const {
   DumpPlace& next = Change(state);
   next.text.in = SqlText::kNothing;
   next.text.open = false;
   next.statement.clear();
   next.create.clear();
-  next.wanted = FindKeys(copy, next);
+  auto part = std::make_shared<RowsPart>(*MakePart(copy, next));
+  part->head = std::move(text);
+  next.part = std::move(part);
   state.mode = kRows;
   ++state.count;
 }
@@ -573,8 +577,8 @@ const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpPlac
   return nullptr;
 }
 
-std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpPlace& place) const {
-  auto part = std::make_shared<InsertPart>();
+std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpPlace& place) const {
+  auto part = std::make_shared<RowsPart>();
   SqlTarget target = given;
   const SqlTable* const table = FindTable(target, place);
   if (target.schema.empty()) target.schema = place.session.schema;
@@ -597,7 +601,7 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
     const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
     if (found != table->columns.end()) columns[i] = &*found;
   }
-  const auto order_of = [&](std::size_t column, const Orders& orders) -> InsertPart::Order {
+  const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
     const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
     if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
     ValueRule rule = orders[0]->rule();
@@ -611,19 +615,20 @@ std::shared_ptr<const InsertPart> SqlDumpFormat::MakePart(const SqlTarget& given
     if (table != nullptr && !orders.empty()) part->by[wanted.key] = order_of(wanted.column, orders);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    // Values of other types can be equal and differ as text, such as 1.0 and 1.00.
-    const bool whole = columns[i] != nullptr && columns[i]->type == ValueType::kInt;
-    part->columns.push_back(whole ? order_of(i, of_type_) : nullptr);
+    const bool text = columns[i] == nullptr || columns[i]->type == ValueType::kText;
+    part->columns.push_back(text ? nullptr : order_of(i, of_type_));
+    part->inexact += RowsPart::IsInexact(part->columns.back()) ? 1 : 0;
   }
   if (table == nullptr) return part;
   for (const std::string& name : table->primary) {
     const auto found = std::ranges::find_if(target.columns, is_name(name));
     if (found == target.columns.end()) {
-      part->primary.clear();
+      part->primary = {};
       break;
     }
     const auto column = static_cast<std::size_t>(found - target.columns.begin());
-    part->primary.emplace_back(column, order_of(column, of_type_));
+    part->primary.Add(column, part->primary.keys.size());
+    part->primary_by.push_back(order_of(column, of_type_));
   }
   return part;
 }
@@ -633,7 +638,7 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, Sca
   if (state.mode == kAfterInsert) ++state.count;
   DumpPlace& place = Change(state);
   place.any = true;
-  auto part = std::make_shared<InsertPart>(*MakePart(insert.target, place));
+  auto part = std::make_shared<RowsPart>(*MakePart(insert.target, place));
   part->head = text.substr(0, insert.size);
   place.part = std::move(part);
 }
@@ -647,7 +652,7 @@ void SqlDumpFormat::RefuseGaps() const {
 }
 
 void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const {
-  const InsertPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *PlaceOf(state).part;
   if (part.decided && part.several == several) return;
   if (several) RefuseGaps();
   if (part.decided && part.ends_differ) {
@@ -656,7 +661,7 @@ void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::ui
                     "cannot be sorted together with those of statements with several rows: write the dump with one "
                     "row a statement");
   }
-  auto next = std::make_shared<InsertPart>(part);
+  auto next = std::make_shared<RowsPart>(part);
   if (part.decided) {
     next->singles = state.row;
   } else {
@@ -675,7 +680,7 @@ void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::ui
 void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const {
   state.mode = kAfterInsert;
   const DumpPlace& place = PlaceOf(state);
-  const InsertPart& part = *place.part;
+  const RowsPart& part = *place.part;
   const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
   if (part.ended && (!differs || part.ends_differ)) return;
   if (part.several && part.ended) {
@@ -684,7 +689,7 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
                     "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "
                     "together: write the dump with one row a statement");
   }
-  auto next = std::make_shared<InsertPart>(part);
+  auto next = std::make_shared<RowsPart>(part);
   next->ends_differ = differs;
   if (!part.ended) {
     next->ended = true;
@@ -704,7 +709,6 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
       << ' ' << text.trigger << ' ' << text.brackets << ' ' << text.end << ' ';
   put(text.tag);
   put(text.delimiter);
-  put(place.table);
   put(place.statement);
   put(place.create);
   put(place.session.schema);
@@ -723,10 +727,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   }
   out << place.any << ' ' << place.gaps << ' ' << place.inserts << ' ';
   for (std::size_t key = 0; key < names_.size(); ++key) {
-    const auto& columns = place.wanted.by_column;
-    const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.key == key; });
-    out << (key < place.named.size() && place.named[key]) << ' ' << (column == columns.end() ? 0 : column->column + 1)
-        << ' ';
+    out << (key < place.named.size() && place.named[key]) << ' ';
   }
   put_all(place.seen);
   std::vector<const SqlTable*> tables;
@@ -748,7 +749,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   }
   out << (place.part != nullptr) << ' ';
   if (place.part == nullptr) return out.str();
-  const InsertPart& part = *place.part;
+  const RowsPart& part = *place.part;
   put(part.head);
   out << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' ' << part.ends_differ
       << ' ';
@@ -788,7 +789,6 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   place.text.end = static_cast<unsigned>(number());
   place.text.tag = name();
   place.text.delimiter = name();
-  place.table = name();
   place.statement = name();
   place.create = name();
   place.session.schema = name();
@@ -809,10 +809,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   place.any = number() != 0;
   place.gaps = number() != 0;
   place.inserts = number() != 0;
-  for (std::size_t key = 0; key < names_.size(); ++key) {
-    place.named.push_back(number() != 0);
-    if (const std::uint64_t column = number(); column > 0) place.wanted.Add(column - 1, key);
-  }
+  for (std::size_t key = 0; key < names_.size(); ++key) place.named.push_back(number() != 0);
   place.seen = names();
   for (std::uint64_t left = number(); left > 0 && in; --left) {
     auto table = std::make_shared<SqlTable>();
@@ -832,10 +829,12 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   }
   if (number() != 0) {
     const std::string head = name();
-    // The head was followed by a row.
+    // The head of an INSERT was followed by a row.
     const InsertHead parsed = ParseInsertHead(head + "(", place.dialect);
-    if (parsed.is == InsertHead::kRows && in) {
-      auto part = std::make_shared<InsertPart>(*MakePart(parsed.target, place));
+    SqlTarget copy;
+    const bool insert = parsed.is == InsertHead::kRows;
+    if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
+      auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, place));
       part->head = head;
       part->decided = number() != 0;
       part->several = number() != 0;
@@ -850,6 +849,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       in.setstate(std::ios::failbit);
     }
   }
+  if (state.mode != kSql && place.part == nullptr) in.setstate(std::ios::failbit);
   if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
   if (place.gaps) RefuseGaps();
   state.dump = std::make_shared<const DumpPlace>(std::move(place));
@@ -896,7 +896,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
       BeginInsert(insert, text.substr(insert.lead), state);
       // A comment or an empty line between two statements has its place among the rows.
       if (insert.lead > 0) DecidePart(true, {}, marks.At(p), state);
-      const InsertPart& part = *PlaceOf(state).part;
+      const RowsPart& part = *PlaceOf(state).part;
       state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
       state.lexer = 0;
       return SkipSpace(head + insert.size, end);
@@ -1050,7 +1050,7 @@ RecordFormat::Ends SqlDumpFormat::Scan(RecordSpan bytes, ScanState& state) const
 std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
   if (state.mode != kSql && state.mode != kAfterInsert) {
     const bool insert = state.mode > kAfterInsert;
-    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(PlaceOf(state).table) +
+    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(PlaceOf(state).part->table) +
                                      (insert ? ", in an INSERT" : ""));
   }
   // The last lines may have been kept, because they could have been the beginning of an INSERT.
@@ -1110,80 +1110,144 @@ const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* re
   return stop;
 }
 
-/// Writes the keys of the row [row, end).
-void SqlDumpFormat::PutRowKeys(const Byte* record, const Byte* row, const Byte* end, const DumpPlace& place,
-                               Scratch& scratch, FieldWriter& out, KeyTally& tally) const {
-  const InsertPart& part = *place.part;
-  const SqlDialect dialect = place.dialect;
-  const bool escapes = place.text.escapes;
-  const auto& columns = part.wanted.by_column;
-  const bool keyed = !columns.empty(), primary = !keyed && !part.primary.empty();
-  std::size_t last = 0;  // the last column that is needed
-  for (const auto& [column, order] : part.primary) last = std::max<std::size_t>(last, column);
-  if (keyed) last = columns.back().column;
+/// Reads the columns of a row of an INSERT, one after the other.
+class SqlDumpFormat::InsertColumns {
+ public:
+  /// `p` is at or before the "(" of the row, and `end` is after the ")".
+  InsertColumns(const Byte* record, const Byte* p, const Byte* end, const DumpPlace& place)
+      : record_(record),
+        end_(end),
+        dialect_(place.dialect),
+        escapes_(place.text.escapes),
+        p_(FindByte(p, end, '(') + 1) {}
+  bool more() const { return p_ < end_; }
+  /// Returns the value of the column. Sets `kind` to the kind of the literal. `order` is the order for its key; null:
+  /// as text. The value can lie in `text`.
+  Field Read(const ValueKey* order, std::string& text, SqlValue::Is& kind) {
+    const SqlValue value = ReadSqlValue(Text(p_, Stop()), dialect_, escapes_, text);
+    kind = value.is;
+    Field field{value.text, value.is == SqlValue::kNull ? Field::kNull : Field::kValue,
+                static_cast<std::uint64_t>(p_ - record_)};
+    if (value.is != SqlValue::kHex || (order != nullptr && order->rule().type == ValueType::kBytesHex)) return field;
+    text.clear();
+    for (std::size_t i = value.text.size() % 2; i + 1 < value.text.size(); i += 2) {
+      text += static_cast<char>(HexDigit(value.text[i]) << 4 | HexDigit(value.text[i + 1]));
+    }
+    field.text = text;
+    return field;
+  }
+  void Next() {
+    p_ = Stop() + 1;
+    stop_ = nullptr;
+  }
+
+ private:
+  const Byte* Stop() {
+    if (stop_ == nullptr) stop_ = ValueEnd(p_, end_, dialect_, escapes_);
+    return stop_;
+  }
+
+  const Byte *const record_, *const end_;
+  const SqlDialect dialect_;
+  const bool escapes_;
+  const Byte* p_;
+  const Byte* stop_ = nullptr;  ///< the end of the column, once it is known
+};
+
+/// Reads the columns of a row of a COPY block, one after the other.
+class SqlDumpFormat::CopyColumns {
+ public:
+  CopyColumns(const SqlDumpFormat& format, const Byte* record, const Byte* end, std::string& scratch)
+      : format_(format), record_(record), end_(end), scratch_(scratch), p_(record) {}
+  bool more() const { return !ended_; }
+  /// As InsertColumns::Read.
+  Field Read(const ValueKey*, std::string& text, SqlValue::Is& kind) {
+    Field field;
+    stop_ = format_.ReadField(record_, p_, end_, field, text);
+    kind = field.is == Field::kNull ? SqlValue::kNull : SqlValue::kText;
+    return field;
+  }
+  void Next() {
+    if (stop_ == nullptr) stop_ = format_.SkipField(p_, end_, scratch_);
+    ended_ = stop_ == end_ || *stop_ == '\n';
+    p_ = stop_ == end_ ? end_ : stop_ + 1;
+    stop_ = nullptr;
+  }
+  /// Returns the end of the row.
+  const Byte* RowEnd() const { return ended_ ? p_ : format_.RecordEnd(p_, end_); }
+
+ private:
+  const SqlDumpFormat& format_;
+  const Byte *const record_, *const end_;
+  std::string& scratch_;
+  const Byte* p_;
+  const Byte* stop_ = nullptr;  ///< the end of the column, if it was read
+  bool ended_ = false;
+};
+
+template <typename Columns>
+void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch& scratch, FieldWriter& out,
+                               KeyTally& tally) const {
+  const RowsPart& part = *place.part;
+  const bool keyed = !part.wanted.keys.empty();
+  const KeyColumns& wanted = keyed ? part.wanted : part.primary;
+  const bool all = wanted.keys.empty();
+  const bool lite = place.dialect == SqlDialect::kSqlite;
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
-  fields.assign(keyed ? keys_.size() : part.primary.size(), {});
-  texts.resize(std::max(columns.size(), part.primary.size()) + 1);
-  const bool lite = dialect == SqlDialect::kSqlite;
   std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
-  if (lite) kinds.resize(fields.size());
+  fields.assign(keyed ? keys_.size() : wanted.keys.size(), {});
+  kinds.assign(fields.size(), SqlValue::kText);
+  if (const std::size_t most = std::max(wanted.keys.size(), part.inexact) + 1; texts.size() < most) texts.resize(most);
+  // Writes the key of a value. Returns false if it is no value of the type, which is ordered as null.
   const auto put = [&](const ValueKey* order, const Field& field) {
-    if (order == nullptr) return PutWhole(field, out);
-    if (field.is != Field::kValue) return order->PutNull(out);
-    if (order->Put(field.text, out)) return;
+    if (order == nullptr) return PutWhole(field, out), true;
+    if (field.is == Field::kValue && order->Put(field.text, out)) return true;
     order->PutNull(out);
-    PutWhole(field, out);
+    return field.is != Field::kValue;
   };
-  std::size_t next = 0;  // of `columns`
-  const Byte* p = FindByte(row, end, '(') + 1;
-  for (std::size_t column = 0; p < end; ++column) {
-    const Byte* const stop = ValueEnd(p, end, dialect, escapes);
-    SqlValue::Is kind = SqlValue::kText;
-    const auto read = [&](const ValueKey* order, std::string& text) {
-      const SqlValue value = ReadSqlValue(Text(p, stop), dialect, escapes, text);
-      kind = value.is;
-      Field field{value.text, value.is == SqlValue::kNull ? Field::kNull : Field::kValue,
-                  static_cast<std::uint64_t>(p - record)};
-      if (value.is != SqlValue::kHex || (order != nullptr && order->rule().type == ValueType::kBytesHex)) return field;
-      text.clear();
-      for (std::size_t i = value.text.size() % 2; i + 1 < value.text.size(); i += 2) {
-        text += static_cast<char>(HexDigit(value.text[i]) << 4 | HexDigit(value.text[i + 1]));
+  std::size_t next = 0;  // the index in `wanted`
+  for (std::size_t column = 0; columns.more() && (all || next < wanted.by_column.size()); ++column) {
+    if (all) {
+      const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
+      const bool inexact = RowsPart::IsInexact(order);
+      SqlValue::Is kind = SqlValue::kText;
+      const Field field = columns.Read(order.get(), texts[inexact ? fields.size() + 1 : 0], kind);
+      if (inexact) fields.push_back(field);
+      if (lite) {
+        PutLite(of_type_, kind, field, true, out);
+      } else {
+        put(order.get(), field);
       }
-      field.text = text;
-      return field;
-    };
-    if (keyed) {
-      for (; next < columns.size() && columns[next].column == column; ++next) {
-        const std::size_t key = columns[next].key;
-        fields[key] = read(part.by[key] != nullptr ? part.by[key].get() : &this->keys_[key], texts[next]);
-        if (lite) kinds[key] = kind;
-      }
-    } else if (primary) {
-      for (std::size_t i = 0; i < part.primary.size(); ++i) {
-        if (part.primary[i].first != column) continue;
-        fields[i] = read(part.primary[i].second.get(), texts[i]);
-        if (lite) kinds[i] = kind;
-      }
-    } else {
-      const ValueKey* const order = column < part.columns.size() ? part.columns[column].get() : nullptr;
-      const Field field = read(order, texts[0]);
-      lite ? PutLite(of_type_, kind, field, true, out) : put(order, field);
     }
-    if ((keyed || primary) && column == last) break;
-    p = stop + 1;
+    for (; next < wanted.by_column.size() && wanted.by_column[next].column == column; ++next) {
+      const std::size_t key = wanted.by_column[next].key;
+      const ValueKey* const order = !keyed                    ? part.primary_by[key].get()
+                                    : part.by[key] != nullptr ? part.by[key].get()
+                                                              : &keys_[key];
+      fields[key] = columns.Read(order, texts[next], kinds[key]);
+    }
+    columns.Next();
   }
-  for (const std::size_t key : part.wanted.keys) {
-    if (lite && part.by[key] != nullptr && fields[key].is != Field::kMissing) {
+  if (all) {
+    // Rows whose values are all equal are ordered by the texts of the values.
+    for (const Field& field : fields) PutWhole(field, out);
+    return;
+  }
+  for (const std::size_t key : wanted.keys) {
+    if (!keyed) {
+      if (lite) {
+        PutLite(of_type_, kinds[key], fields[key], false, out);
+      } else if (!put(part.primary_by[key].get(), fields[key])) {
+        PutWhole(fields[key], out);
+      }
+    } else if (lite && part.by[key] != nullptr && fields[key].is != Field::kMissing) {
       KeyTally::Column& seen = tally.columns[key];
       (fields[key].is == Field::kNull ? seen.nulls += 1 : seen.any = true);
       PutLite(of_key_[key], kinds[key], fields[key], false, out);
     } else {
       PutKey(key, fields[key], out, tally, part.by[key].get());
     }
-  }
-  for (std::size_t i = 0; primary && i < part.primary.size(); ++i) {
-    lite ? PutLite(of_type_, kinds[i], fields[i], false, out) : put(part.primary[i].second.get(), fields[i]);
   }
 }
 
@@ -1216,7 +1280,7 @@ void SqlDumpFormat::PutLite(const Orders& orders, SqlValue::Is is, const Field& 
 
 /// Writes the key of a gap: its place among the rows, and the text that follows most rows.
 void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const {
-  const InsertPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *PlaceOf(state).part;
   out.PutCount(state.count);
   GapKey key{};
   key.place = state.row - 1;
@@ -1248,15 +1312,16 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
   if (insert.replaces && !insert.goes_on) {
     // Rows with the same primary key keep their order if all key columns are columns of the primary key.
-    const InsertPart& part = *PlaceOf(state).part;
+    const RowsPart& part = *PlaceOf(state).part;
+    const auto& primary = part.primary.by_column;
     const bool keeps = std::ranges::all_of(part.wanted.by_column, [&](const KeyColumns::Wanted& wanted) {
-      return std::ranges::any_of(part.primary, [&](const auto& column) { return column.first == wanted.column; });
+      return std::ranges::any_of(primary, [&](const auto& one) { return one.column == wanted.column; });
     });
-    if (!keeps || part.primary.empty()) tally.replacing_inserts.Note(part.table);
+    if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
   }
   if (insert.lead > 0) DecidePart(true, {}, 0, state);
   const Byte* const head_end = head + insert.size;
-  if (const InsertPart& part = *PlaceOf(state).part; part.decided && part.several) {
+  if (const RowsPart& part = *PlaceOf(state).part; part.decided && part.several) {
     PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;
@@ -1278,7 +1343,8 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   out.PutCount(state.count);
   out.Put(1);
   scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
-  PutRowKeys(begin, row, row_end, PlaceOf(state), scratch, out, tally);
+  InsertColumns columns(begin, row, row_end, PlaceOf(state));
+  PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
   ++state.row;
   EndInsert(after, Text(row_end, after.stop), 0, state);
   return after.stop;
@@ -1299,7 +1365,8 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
     row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place);
     out.PutCount(state.count);
     out.Put(1);
-    PutRowKeys(begin, row, row_end, place, scratch, out, tally);
+    InsertColumns columns(begin, row, row_end, place);
+    PutRowKeys(columns, place, scratch, out, tally);
     ++state.row;
     if (skipped > 0) {
       scratch.mark = kRowMark;
@@ -1344,7 +1411,9 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   if (ends_rows) EndRows(state);
   out.PutCount(state.count);
   if (state.mode != kSql) {
-    return static_cast<std::uint64_t>(PutRow(begin, end, PlaceOf(state).wanted, scratch, out, tally) - begin);
+    CopyColumns columns(*this, begin, end, scratch.text);
+    PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
+    return static_cast<std::uint64_t>(columns.RowEnd() - begin);
   }
   const Byte* const newline = FindByte(begin, end, '\n');
   const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);

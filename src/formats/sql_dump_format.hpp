@@ -22,7 +22,7 @@
 
 namespace gpusort {
 
-struct InsertPart;
+struct RowsPart;
 
 class SqlDumpFormat : public CopyFormat {
  public:
@@ -70,15 +70,16 @@ class SqlDumpFormat : public CopyFormat {
   bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   /// Finds the columns of the keys in a table of `place`. Throws Error(kUsage) if a column is missing.
   KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
-  void BeginRows(const SqlTarget& copy, ScanState& state) const;
+  /// Begins the rows of the COPY statement `text`.
+  void BeginRows(const SqlTarget& copy, std::string text, ScanState& state) const;
   static void EndRows(ScanState& state);
 
   /// The beginning of an INSERT statement that has rows.
   struct Insert {
     InsertHead::Is is = InsertHead::kNone;
-    std::size_t lead = 0;  ///< the size of the white space and the comments before the statement, in bytes
-    std::size_t size = 0;  ///< the size of the text before the first row, without `lead`
-    bool goes_on = false;  ///< true: the rows are sorted together with those of the statement before
+    std::size_t lead = 0;   ///< the size of the white space and the comments before the statement, in bytes
+    std::size_t size = 0;   ///< the size of the text before the first row, without `lead`
+    bool goes_on = false;   ///< true: the rows are sorted together with those of the statement before
     bool replaces = false;  ///< see InsertHead
     SqlTarget target;
   };
@@ -98,7 +99,8 @@ class SqlDumpFormat : public CopyFormat {
   void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
   /// Ends a statement, whose text after the last row is `end`, with the semicolon and the newline.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
-  std::shared_ptr<const InsertPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
+  /// Describes rows of a table: their keys, from CREATE TABLE and from the user's keys.
+  std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
   /// Finds the last CREATE TABLE of the table. Returns null if there is none.
   static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
 
@@ -113,17 +115,20 @@ class SqlDumpFormat : public CopyFormat {
   /// Writes the key of a value of SQLite: null, then numbers, then texts, then blobs. `orders` are the orders of a
   /// column by ValueType. With `whole`, numbers that are equal and written differently have different keys.
   static void PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out);
-  void PutRowKeys(const Byte* record, const Byte* row, const Byte* end, const DumpPlace& place, Scratch& scratch,
-                  FieldWriter& out, KeyTally& tally) const;
+  class InsertColumns;
+  class CopyColumns;
+  /// Writes the keys of a row, which is given as InsertColumns or CopyColumns.
+  template <typename Columns>
+  void PutRowKeys(Columns& columns, const DumpPlace& place, Scratch& scratch, FieldWriter& out, KeyTally& tally) const;
 
   const std::string input_;  ///< the name of the dump, for error messages
   /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: such a statement is an
   /// error.
   const bool force_;
-  const bool check_;         ///< true: the job only checks the order of the rows, so gaps are ignored
-  const char* const no_gaps_;  ///< the task or option that cannot move gaps, for a message; empty: none
-  const bool strip_;         ///< true: lines that differ between dumps of equal databases are left out
-  std::vector<Name> names_;  ///< one per key
+  const bool check_;                        ///< true: the job only checks the order of the rows, so gaps are ignored
+  const char* const no_gaps_;               ///< the task or option that cannot move gaps, for a message; empty: none
+  const bool strip_;                        ///< true: lines that differ between dumps of equal databases are left out
+  std::vector<Name> names_;                 ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
   /// For each ValueType: the object that makes the keys of columns that have this type by CREATE TABLE. Null: no column
   /// has this type.

@@ -1002,18 +1002,24 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
   // Values of SQLite are ordered by their own types.
   if (dialect == SqlDialect::kSqlite) return ValueType::kText;
   if (words == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
-  if (begins({"interval", "int4range", "int8range", "int4multi", "int8multi"})) return ValueType::kText;
+  if (begins({"interval"})) return ValueType::kInterval;
+  if (begins({"int4range", "int8range", "int4multi", "int8multi"})) return ValueType::kText;
   if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year"})) {
     return ValueType::kInt;
   }
   if (begins({"dec", "numeric", "float", "double", "real", "fixed"})) return ValueType::kDecimal;
   if (begins({"datetime", "timestamp"})) return ValueType::kTimestamp;
   if (words == "date") return ValueType::kDate;
+  if (begins({"time"})) return ValueType::kTime;
   if (dialect == SqlDialect::kMysql) return ValueType::kText;
   if (begins({"bool"})) return ValueType::kBool;
   if (words == "uuid") return ValueType::kUuid;
   if (begins({"inet", "cidr"})) return ValueType::kIp;
+  if (begins({"macaddr"})) return ValueType::kMacAddress;
+  if (begins({"bit", "varbit"})) return ValueType::kBits;
   if (words == "bytea") return ValueType::kBytesHex;
+  if (words == "oid") return ValueType::kInt;
+  if (words == "money") return ValueType::kNumber;
   return ValueType::kText;
 }
 

@@ -252,7 +252,8 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
   if (by == nullptr && !column.rule.typed && seen.values < kGuessed && seen.looks_like != 0) {
     GuessType(field.text, seen);
   }
-  if (by != nullptr ? by->Put(field.text, out, &tally.lacks_zone) : PutValue(key, field, out, tally)) {
+  // Values of a type that the input gives have a zone all or none, so that no zone must be guessed.
+  if (by != nullptr ? by->Put(field.text, out) : PutValue(key, field, out, tally)) {
     seen.any = true;
     return;
   }

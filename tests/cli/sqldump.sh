@@ -130,9 +130,49 @@ SQL
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
 
+# Rows of COPY have the order of ORDER BY: a table for each type, without a primary key.
+check_types_of_postgres() {
+  local table
+  sql -c 'DROP DATABASE IF EXISTS k' -c 'CREATE DATABASE k'
+  database=k sql <<'SQL'
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+DO $do$
+DECLARE t text; v text;
+BEGIN
+  FOR t, v IN VALUES ('smallint', '(i * 7919) % 300 - 150'), ('bigint', 'i::bigint * 7919000000 % 3000000000007'),
+    ('numeric', $$(ARRAY['NaN', 'Infinity', '-Infinity', i / 7.0 || '', i % 5 || '.0', i % 5 || '.00', -i / 3 || ''])[1 + i % 7]::numeric$$),
+    ('real', $$(ARRAY['NaN', 'Infinity', '-Infinity', '-0', '0', exp(i % 60 - 30) || '', i || ''])[1 + i % 7]::real$$),
+    ('double precision', $$(ARRAY['NaN', 'Infinity', '-Infinity', '-0', -exp(i - 150) || '', exp(i - 150) || ''])[1 + i % 6]::float8$$),
+    ('boolean', 'i % 3 = 0'), ('char(5)', $$(ARRAY['b', 'a', 'B', 'a b', ''])[1 + i % 5]$$), ('oid', '(i::bigint * 791900 % 4294967295)::oid'),
+    ('date', $$(ARRAY['infinity', '-infinity', '0044-03-15 BC', '12345-01-01', (date '2020-01-01' + i * 79 % 500) || ''])[1 + i % 5]::date$$),
+    ('timestamp', $$(ARRAY['infinity', '-infinity', '0044-03-15 BC', (timestamp '2020-01-01' + i * 79 % 500 * interval '1.37 hours') || ''])[1 + i % 4]::timestamp$$),
+    ('timestamptz', $$timestamptz '2020-01-01' + i * 79 % 500 * interval '1.37 hours'$$), ('time', $$time '00:00' + i * 7919 * interval '1.3 seconds'$$),
+    ('timetz', $$((time '00:00' + i * 7919 * interval '1.3 seconds') || (ARRAY['+02', '-03:30', '+00'])[1 + i % 3])::timetz$$),
+    ('interval', $$i * 79 % 100 * interval '1 day 3 hours' - i % 5 * interval '1 mon 2 days 00:00:01.5'$$), ('uuid', 'md5(i::text)::uuid'),
+    ('inet', $$(ARRAY['10.' || i % 256 || '.3.4/8', 'fe80::' || i, '192.168.' || i % 256 || '.1', '10.1.0.0/' || 16 + i % 8])[1 + i % 4]::inet$$),
+    ('cidr', $$('10.' || i % 256 || '.0.0/16')::cidr$$), ('macaddr', $$('08:00:2b:01:02:' || lpad(to_hex(i * 79 % 256), 2, '0'))::macaddr$$),
+    ('bytea', $$decode(md5(i::text), 'hex')$$), ('bit(8)', '(i * 7919 % 256)::bit(8)'), ('varbit', $$(ARRAY[B'1', B'01', B'', B'10', B'101'])[1 + i % 5]$$),
+    ('money', '((i * 7919 % 100000) / 7.0 - 3000)::numeric::money'), ('mood', '(enum_range(NULL::mood))[1 + i % 3]') LOOP
+    EXECUTE format('CREATE TABLE %I (v %s, n int, w numeric, s text)', 'k_' || regexp_replace(t, '\W', '_', 'g'), t);
+    EXECUTE format('INSERT INTO %I SELECT CASE WHEN i %% 11 > 0 THEN %s END, i %% 4, CASE i %% 3 WHEN 0 THEN 1.0 WHEN 1 THEN 1.00 END, md5(i::text)
+      FROM generate_series(1, 300) i ORDER BY 4', 'k_' || regexp_replace(t, '\W', '_', 'g'), v);
+  END LOOP;
+END $do$;
+SQL
+  "$pg/pg_dump" -h "$work/pg" -U postgres k >k.sql
+  expect 0 "$g" --strict k.sql out.sql
+  expect 0 "$bin/gpusort_check" --format pgdump --against k.sql out.sql >/dev/null
+  expect 1 "$bin/gpusort_check" --format pgdump k.sql >/dev/null
+  { for table in $(sed -n 's/^COPY public\.\([^ ]*\) .*/\1/p' out.sql); do echo "COPY (SELECT * FROM $table ORDER BY v, n, w, s) TO stdout;"; done; } >orders.sql
+  same <(database=k sql -f orders.sql) <(sed -n '/^COPY /,/^\\\.$/{//!p}' out.sql)
+  [ "$(wc -l <orders.sql)" = 23 ] || fail "tables are missing"
+  sql -c 'DROP DATABASE k'
+}
+
 check_postgres() {
   local order options table
   start_postgres
+  check_types_of_postgres
   for order in id 'id DESC'; do
     sql <<'SQL'
 DROP DATABASE IF EXISTS x;

@@ -606,13 +606,348 @@ class CopyBinaryReader : public TableReader {
   std::uint64_t oids_ = 0;
 };
 
+// ---- The tables of a dump
+// --------------------------------------------------------------------------------------------
+
+/// What CREATE TABLE and CREATE TYPE say about the tables of a dump, and the keys that follow from that.
+class Schema {
+ protected:
+  Schema(bool mysql, bool lite) : mysql_(mysql), lite_(lite) {}
+
+  /// What a byte of SQL is in.
+  struct Place {
+    char quote = '\0';     ///< the byte that closes the string or name; '*' in a comment, '-' up to the end of the line
+    bool escapes = false;  ///< a backslash makes the next byte literal
+    bool literal = false;  ///< the next byte is literal
+    char last = '\0', before = '\0';
+    int depth = 0;
+    std::string dollars;      ///< the text that closes a string of PostgreSQL between dollars
+    std::size_t opening = 0;  ///< how many bytes of the opening `dollars` are not read yet
+  };
+
+  /// Advances `place` over the byte `text[at]`. Returns true if the byte is neither in quotes nor in a comment.
+  bool Step(Place& place, std::string_view text, std::size_t at) const {
+    const char c = text[at];
+    const char last = place.last, before = place.before;
+    place.before = last;
+    place.last = c;
+    if (!place.dollars.empty()) {
+      if (place.opening > 0) {
+        --place.opening;
+      } else if (text.substr(0, at + 1).ends_with(place.dollars)) {
+        place.dollars.clear();
+      }
+      return false;
+    }
+    if (place.quote != '\0') {
+      if (place.literal) {
+        place.literal = false;
+      } else if (place.escapes && c == '\\') {
+        place.literal = true;
+      } else if (place.quote == '*' ? c == '/' && last == '*' : place.quote == '-' ? c == '\n' : c == place.quote) {
+        place.quote = '\0';
+        place.last = '\0';
+        // A string that goes on after a doubled quote keeps its kind.
+        place.literal = place.escapes && c == '\'' && at + 1 < text.size() && text[at + 1] == '\'';
+        if (place.literal) place.quote = '\'';
+      }
+      return false;
+    }
+    if (c == '\'' || c == '"' || (c == '`' && !postgres()) || (c == '[' && lite_)) {
+      const bool word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_';
+      const bool e = postgres() && (last == 'e' || last == 'E') && !word;
+      place.quote = c == '[' ? ']' : c;
+      place.escapes = (mysql_ && (c == '\'' || c == '"')) || (e && c == '\'');
+      return false;
+    }
+    if (c == '*' && last == '/') place.quote = '*';
+    if ((c == '-' && last == '-') || (c == '#' && mysql_)) place.quote = '-';
+    if (place.quote != '\0') place.escapes = false;
+    if (c == '$' && postgres()) {
+      const std::size_t end = text.find('$', at + 1);
+      if (end != text.npos && text.find_first_of(" \n", at) > end) {
+        place.dollars = text.substr(at, end + 1 - at);
+        place.opening = place.dollars.size() - 1;
+      }
+    }
+    return place.quote == '\0' && place.dollars.empty();
+  }
+  bool postgres() const { return !mysql_ && !lite_; }
+
+  static bool Begins(std::string_view text, std::string_view words) {
+    return Lowered(text.substr(0, words.size())) == words;
+  }
+
+  /// Reads a statement that chooses another database or schema.
+  void TakeSession(std::string_view text) {
+    if (postgres() && (text.starts_with("\\connect ") || text.starts_with("\\c "))) {
+      tables_.clear();
+      enums_.clear();
+      schema_.clear();
+    } else if (mysql_ && Begins(text, "use ")) {
+      text.remove_prefix(4);
+      TakeAnyName(text, schema_);
+    } else if (postgres() && Begins(text, "set search_path = ")) {
+      text.remove_prefix(std::string_view("set search_path = ").size());
+      TakeAnyName(text, schema_);
+      if (schema_ == "''") schema_.clear();
+    }
+  }
+  /// A column of a table, as CREATE TABLE describes it.
+  struct Column {
+    std::string name;
+    Rule rule;
+    bool generated = false;
+  };
+  struct Columns {
+    std::string schema, name;
+    std::vector<Column> columns;
+    std::vector<std::string> primary;
+  };
+  bool Same(const std::string& a, const std::string& b) const { return postgres() ? a == b : Lowered(a) == Lowered(b); }
+  /// Takes a name. PostgreSQL knows a name without quotes in lower case.
+  bool TakeServerName(std::string_view& text, std::string& name) const {
+    SkipSpace(text);
+    const bool quoted = !text.empty() && std::string_view("\"`['").find(text[0]) != std::string_view::npos;
+    if (!TakeAnyName(text, name)) return false;
+    if (!quoted && postgres()) name = Lowered(name);
+    SkipSpace(text);
+    return true;
+  }
+  void TakeTableName(std::string_view& text, std::string& schema, std::string& name) const {
+    schema = schema_;
+    TakeServerName(text, name);
+    while (TakeText(text, ".")) {
+      schema = std::exchange(name, {});
+      TakeServerName(text, name);
+    }
+  }
+  const Columns* FindTable(const std::string& schema, const std::string& name) const {
+    for (const bool exact : {true, false}) {
+      for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+        const bool in_schema = schema.empty() || table->schema.empty() || Same(table->schema, schema);
+        if (in_schema && (exact ? table->name == name : Same(table->name, name))) return &*table;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Sets the keys of a table that the user gave no key for: the columns of its primary key with their types, or all
+  /// columns with their types and after them the texts of the columns whose equal values can have several texts.
+  /// `whole` is the key of a column as text. The keys are `defaults_`, and their columns `default_columns_`.
+  void SetDefaultKeys(const Columns* table, const std::vector<std::string>& columns, const Key& whole) {
+    std::vector<Key>& keys = default_keys_.emplace_back();
+    defaults_ = &keys;
+    default_columns_.clear();
+    const auto type_of = [&](const std::string& name) -> const Rule* {
+      if (table == nullptr) return nullptr;
+      const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
+      return column == table->columns.end() ? nullptr : &column->rule;
+    };
+    const auto add = [&](std::size_t column, const Rule* rule) {
+      Key key = whole;
+      key.text = key.column = columns[column];
+      const bool descending = key.rule.descending;
+      if (rule != nullptr) {
+        key.rule = *rule;
+        key.rule.descending = descending;
+      }
+      keys.push_back(key);
+      default_columns_.push_back(column);
+    };
+    for (std::size_t i = 0; table != nullptr && i < table->primary.size(); ++i) {
+      const auto column =
+          std::ranges::find_if(columns, [&](const std::string& one) { return Same(one, table->primary[i]); });
+      if (column == columns.end()) {
+        keys.clear();
+        default_columns_.clear();
+        break;
+      }
+      add(static_cast<std::size_t>(column - columns.begin()), type_of(*column));
+    }
+    has_primary_ = !keys.empty();
+    if (has_primary_) return;
+    for (std::size_t i = 0; i < columns.size(); ++i) add(i, type_of(columns[i]));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Type type = keys[i].rule.type;
+      if (type != Type::kText && type != Type::kInt) add(i, nullptr);
+    }
+  }
+
+  /// Notes the labels of a CREATE TYPE ... AS ENUM.
+  void ReadEnum(const std::string& statement) {
+    std::string_view rest = statement;
+    if (!postgres() || !Begins(rest, "create type ")) return;
+    rest.remove_prefix(std::string_view("create type ").size());
+    std::string schema, name;
+    TakeTableName(rest, schema, name);
+    const std::size_t open = rest.find('(');
+    if (open == rest.npos || Lowered(rest.substr(0, open)).find("enum") == std::string::npos) return;
+    std::vector<std::string>& labels = enums_[name];
+    labels.clear();
+    for (const std::string& value : Values(std::string(rest.substr(open)))) labels.push_back(Unquoted(value));
+  }
+  static std::string Unquoted(std::string_view text) {
+    std::string value;
+    SkipSpace(text);
+    if (text.starts_with('\'')) TakeQuoted(text, '\'', value);
+    return value;
+  }
+
+  /// Returns the rule of a column from its type, the words after its name.
+  Rule RuleOf(std::string_view words) const {
+    Rule rule;
+    const std::string type = Lowered(words);
+    const auto begins = [&](std::initializer_list<const char*> names) {
+      return std::ranges::any_of(names, [&](std::string_view name) {
+        return type.starts_with(name) &&
+               (type.size() == name.size() || std::isalpha(static_cast<unsigned char>(type[name.size()])) == 0);
+      });
+    };
+    const std::size_t end = type.find_first_of(" ,\n");
+    if (type.substr(0, end).find('[') != type.npos || type.substr(0, end).ends_with("range")) return rule;
+    std::string_view rest = words;
+    std::string schema, name;
+    TakeTableName(rest, schema, name);
+    if (begins({"int", "integer", "tinyint", "smallint", "mediumint", "bigint", "serial", "bigserial", "year"}) ||
+        (postgres() && begins({"oid"}))) {
+      rule.type = Type::kInt;
+    } else if (begins({"dec", "decimal", "numeric", "float", "double", "real"})) {
+      rule.type = Type::kDecimal;
+    } else if (begins({"datetime", "timestamp"})) {
+      rule.type = Type::kTimestamp;
+    } else if (begins({"date"})) {
+      rule.type = Type::kDate;
+    } else if (!lite_ && begins({"time"})) {
+      rule.type = Type::kTime;
+    } else if (mysql_ && begins({"enum"})) {
+      rule.type = Type::kEnum;
+      for (const std::string& value : Values(std::string(words.substr(words.find('('))))) {
+        rule.labels.push_back(Unquoted(value));
+      }
+    } else if (postgres() && begins({"bool", "boolean"})) {
+      rule.type = Type::kBool;
+    } else if (postgres() && begins({"uuid"})) {
+      rule.type = Type::kUuid;
+    } else if (postgres() && begins({"inet", "cidr"})) {
+      rule.type = Type::kIp;
+    } else if (postgres() && begins({"interval"})) {
+      rule.type = Type::kInterval;
+    } else if (postgres() && (begins({"macaddr"}) || type.starts_with("macaddr8"))) {
+      rule.type = Type::kMacAddress;
+    } else if (postgres() && begins({"bit", "varbit"})) {
+      rule.type = Type::kBits;
+    } else if (postgres() && begins({"money"})) {
+      rule.type = Type::kNumber;
+    } else if (postgres() && begins({"bytea"})) {
+      rule.type = Type::kBytesHex;
+    } else if (const auto labels = enums_.find(name); labels != enums_.end()) {
+      rule.type = Type::kEnum;
+      rule.labels = labels->second;
+    }
+    return rule;
+  }
+
+  static bool BeginsTable(std::string_view text) {
+    return Begins(text, "create table ") || Begins(text, "create unlogged table ") ||
+           Begins(text, "create temporary table ");
+  }
+  /// Notes the columns of a CREATE TABLE.
+  void ReadTable(const std::string& statement) {
+    std::string_view rest = statement;
+    if (!BeginsTable(rest)) return;
+    rest.remove_prefix(Lowered(rest).find("table ") + std::string_view("table ").size());
+    if (Begins(rest, "if not exists ")) rest.remove_prefix(std::string_view("if not exists ").size());
+    Columns table;
+    TakeTableName(rest, table.schema, table.name);
+    if (!rest.starts_with('(')) return;
+    const auto take_names = [&](std::string_view text) {
+      table.primary.clear();
+      for (const std::string& value : Values(std::string(text.substr(std::min(text.find('('), text.size()))))) {
+        std::string_view name = value;
+        TakeServerName(name, table.primary.emplace_back());
+      }
+    };
+    for (const std::string& item : Values(std::string(rest))) {
+      std::string_view words = item;
+      SkipSpace(words);
+      const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
+      Column column;
+      TakeServerName(words, column.name);
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique",  "key",
+                                               "foreign",    "check",   "fulltext"};
+      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column.name)) != std::end(kOther);
+      const std::string lower = Lowered(words);
+      const std::size_t primary = lower.find("primary key");
+      if (!quoted && other) {
+        if (Lowered(column.name) == "primary") take_names(words);
+        if (Lowered(column.name) == "constraint" && primary != lower.npos) take_names(words.substr(primary));
+        continue;
+      }
+      column.rule = RuleOf(words);
+      column.generated = lower.find(" as (") != lower.npos || lower.starts_with("as (") || lower.starts_with("as(");
+      if (primary != lower.npos) table.primary.assign(1, column.name);
+      table.columns.push_back(std::move(column));
+    }
+    tables_.push_back(std::move(table));
+  }
+
+  static void SkipSpace(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  static bool TakeAnyName(std::string_view& text, std::string& name) {
+    name.clear();
+    if (text.starts_with('"') || text.starts_with('`') || text.starts_with('\'')) {
+      return TakeQuoted(text, text[0], name);
+    }
+    if (text.starts_with('[')) {
+      const std::size_t end = std::min(text.find(']'), text.size() - 1);
+      name = text.substr(1, end - 1);
+      text.remove_prefix(end + 1);
+      return true;
+    }
+    name = text.substr(0, text.find_first_of(" \t.,()\";\r\n"));
+    text.remove_prefix(name.size());
+    return !name.empty();
+  }
+
+  /// Returns the texts between the commas of a text in brackets.
+  std::vector<std::string> Values(const std::string& text) const {
+    std::vector<std::string> values(1);
+    Place place;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const bool code = Step(place, text, at);
+      const int depth = place.depth;
+      if (code && (text[at] == '(' || text[at] == ')')) place.depth += text[at] == '(' ? 1 : -1;
+      if (place.depth == 0) break;
+      if (depth == 0) continue;
+      if (code && text[at] == ',' && depth == 1) {
+        values.emplace_back();
+      } else {
+        values.back() += text[at];
+      }
+    }
+    return values;
+  }
+
+  bool mysql_, lite_;
+  std::vector<Columns> tables_;
+  std::map<std::string, std::vector<std::string>> enums_;
+  std::string schema_;  ///< the schema or the database of tables that are named without one
+  /// The default keys of all tables so far. Rows refer to them.
+  std::deque<std::vector<Key>> default_keys_;
+  const std::vector<Key>* defaults_ = nullptr;  ///< the last of the `default_keys_`
+  std::vector<std::size_t> default_columns_;
+  bool has_primary_ = false;  ///< the `defaults_` are the primary key
+};
+
 // ---- pg_dump -------------------------------------------------------------------------------------------------------
 
 /// Reads the rows of COPY statements in a dump. All other bytes are the header, which has a mark where the rows of each
 /// block stand.
-class DumpReader : public CopyReader {
+class DumpReader : public CopyReader, Schema {
  public:
-  using CopyReader::CopyReader;
+  DumpReader(const Table& table, Source source) : CopyReader(table, std::move(source)), Schema(false, false) {}
 
  protected:
   bool Read(Row& row) override {
@@ -636,9 +971,17 @@ class DumpReader : public CopyReader {
     }
     for (std::string line; TakeLine(line, '\n'); line.clear()) {
       header_ += line + "\n";
+      if (inside_.empty()) TakeSession(line);
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
+      const bool describes = inside_.empty() && (BeginsTable(line) || Begins(line, "create type "));
+      if (describes || !statement_.empty()) statement_ += line + "\n";
       ReadSql(line);
+      if (inside_.empty() && line.ends_with(';')) {
+        ReadTable(statement_);
+        ReadEnum(statement_);
+        statement_.clear();
+      }
     }
     for (const Key& key : table_.keys) {
       if (std::find(named_.begin(), named_.end(), &key) == named_.end()) {
@@ -726,6 +1069,10 @@ class DumpReader : public CopyReader {
     ++block_;
     keys_.clear();
     columns_.clear();
+    const Columns* const table = FindTable(schema.empty() ? schema_ : schema, name);
+    for (std::size_t i = 0; table != nullptr && columns.empty() && i < table->columns.size(); ++i) {
+      if (!table->columns[i].generated) columns.push_back(table->columns[i].name);
+    }
     for (const Key& key : table_.keys) {
       std::string_view rest = key.column;
       std::vector<std::string> parts(1);
@@ -741,6 +1088,10 @@ class DumpReader : public CopyReader {
       columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
       named_.push_back(&key);
     }
+    if (!keys_.empty()) return true;
+    SetDefaultKeys(table, columns, table_.whole);
+    for (const Key& key : *defaults_) keys_.push_back(&key);
+    columns_ = default_columns_;
     return true;
   }
 
@@ -798,7 +1149,8 @@ class DumpReader : public CopyReader {
   bool rows_ = false;
   std::uint64_t block_ = 0;
   std::vector<const Key*> named_;
-  std::string copy_;  ///< the text so far of a statement that may be a COPY
+  std::string copy_;       ///< the text so far of a statement that may be a COPY
+  std::string statement_;  ///< the text so far of a statement that may describe a table or a type
   std::string inside_;
   int depth_ = 0;
   bool escapes_ = false, conforming_ = true;
@@ -808,10 +1160,10 @@ class DumpReader : public CopyReader {
 
 /// Reads the rows of INSERT statements in a dump. Statements that begin with the same text are a block if only white
 /// space and comments are between them. All other bytes are the header, which has a mark where a row stands.
-class InsertReader : public TableReader {
+class InsertReader : public TableReader, Schema {
  public:
   InsertReader(const Table& table, Source source)
-      : TableReader(table, std::move(source)), mysql_(table.name == "mysqldump"), lite_(table.name == "sqlitedump") {}
+      : TableReader(table, std::move(source)), Schema(table.name == "mysqldump", table.name == "sqlitedump") {}
 
  protected:
   bool Read(Row& row) override {
@@ -845,70 +1197,6 @@ class InsertReader : public TableReader {
     std::string bytes;
     std::vector<std::string> values;  ///< the text of each value in the dump
   };
-  /// What a byte of SQL is in.
-  struct Place {
-    char quote = '\0';     ///< the byte that closes the string or name; '*' in a comment, '-' up to the end of the line
-    bool escapes = false;  ///< a backslash makes the next byte literal
-    bool literal = false;  ///< the next byte is literal
-    char last = '\0', before = '\0';
-    int depth = 0;
-    std::string dollars;      ///< the text that closes a string of PostgreSQL between dollars
-    std::size_t opening = 0;  ///< how many bytes of the opening `dollars` are not read yet
-  };
-
-  /// Advances `place` over the byte `text[at]`. Returns true if the byte is neither in quotes nor in a comment.
-  bool Step(Place& place, std::string_view text, std::size_t at) const {
-    const char c = text[at];
-    const char last = place.last, before = place.before;
-    place.before = last;
-    place.last = c;
-    if (!place.dollars.empty()) {
-      if (place.opening > 0) {
-        --place.opening;
-      } else if (text.substr(0, at + 1).ends_with(place.dollars)) {
-        place.dollars.clear();
-      }
-      return false;
-    }
-    if (place.quote != '\0') {
-      if (place.literal) {
-        place.literal = false;
-      } else if (place.escapes && c == '\\') {
-        place.literal = true;
-      } else if (place.quote == '*' ? c == '/' && last == '*' : place.quote == '-' ? c == '\n' : c == place.quote) {
-        place.quote = '\0';
-        place.last = '\0';
-        // A string that goes on after a doubled quote keeps its kind.
-        place.literal = place.escapes && c == '\'' && at + 1 < text.size() && text[at + 1] == '\'';
-        if (place.literal) place.quote = '\'';
-      }
-      return false;
-    }
-    if (c == '\'' || c == '"' || (c == '`' && !postgres()) || (c == '[' && lite_)) {
-      const bool word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_';
-      const bool e = postgres() && (last == 'e' || last == 'E') && !word;
-      place.quote = c == '[' ? ']' : c;
-      place.escapes = (mysql_ && (c == '\'' || c == '"')) || (e && c == '\'');
-      return false;
-    }
-    if (c == '*' && last == '/') place.quote = '*';
-    if ((c == '-' && last == '-') || (c == '#' && mysql_)) place.quote = '-';
-    if (place.quote != '\0') place.escapes = false;
-    if (c == '$' && postgres()) {
-      const std::size_t end = text.find('$', at + 1);
-      if (end != text.npos && text.find_first_of(" \n", at) > end) {
-        place.dollars = text.substr(at, end + 1 - at);
-        place.opening = place.dollars.size() - 1;
-      }
-    }
-    return place.quote == '\0' && place.dollars.empty();
-  }
-  bool postgres() const { return !mysql_ && !lite_; }
-
-  static bool Begins(std::string_view text, std::string_view words) {
-    return Lowered(text.substr(0, words.size())) == words;
-  }
-
   /// Reads a line of SQL, or an INSERT. Returns false at the end.
   bool ReadStatement() {
     std::string text = std::exchange(rest_, {});
@@ -947,8 +1235,8 @@ class InsertReader : public TableReader {
                 (atomic && Lowered(text) != "end;\n");
       }
       if (!open_) {
-        ReadTable();
-        ReadEnum();
+        ReadTable(statement_);
+        ReadEnum(statement_);
       }
     }
     header_ += text;
@@ -971,22 +1259,6 @@ class InsertReader : public TableReader {
       }
     }
     return at;
-  }
-  /// Reads a statement that chooses another database or schema.
-  void TakeSession(std::string_view text) {
-    if (postgres() && (text.starts_with("\\connect ") || text.starts_with("\\c "))) {
-      tables_.clear();
-      enums_.clear();
-      schema_.clear();
-      last_head_.clear();
-    } else if (mysql_ && Begins(text, "use ")) {
-      text.remove_prefix(4);
-      TakeAnyName(text, schema_);
-    } else if (postgres() && Begins(text, "set search_path = ")) {
-      text.remove_prefix(std::string_view("set search_path = ").size());
-      TakeAnyName(text, schema_);
-      if (schema_ == "''") schema_.clear();
-    }
   }
   bool ReadLine(std::string& text) {
     const std::size_t before = text.size();
@@ -1090,45 +1362,6 @@ class InsertReader : public TableReader {
     return newline < row ? newline + 1 : row;
   }
 
-  /// A column of a table, as CREATE TABLE describes it.
-  struct Column {
-    std::string name;
-    Rule rule;
-    bool generated = false;
-  };
-  struct Columns {
-    std::string schema, name;
-    std::vector<Column> columns;
-    std::vector<std::string> primary;
-  };
-  bool Same(const std::string& a, const std::string& b) const { return postgres() ? a == b : Lowered(a) == Lowered(b); }
-  /// Takes a name. PostgreSQL knows a name without quotes in lower case.
-  bool TakeServerName(std::string_view& text, std::string& name) const {
-    SkipSpace(text);
-    const bool quoted = !text.empty() && std::string_view("\"`['").find(text[0]) != std::string_view::npos;
-    if (!TakeAnyName(text, name)) return false;
-    if (!quoted && postgres()) name = Lowered(name);
-    SkipSpace(text);
-    return true;
-  }
-  void TakeTableName(std::string_view& text, std::string& schema, std::string& name) const {
-    schema = schema_;
-    TakeServerName(text, name);
-    while (TakeText(text, ".")) {
-      schema = std::exchange(name, {});
-      TakeServerName(text, name);
-    }
-  }
-  const Columns* FindTable(const std::string& schema, const std::string& name) const {
-    for (const bool exact : {true, false}) {
-      for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
-        const bool in_schema = schema.empty() || table->schema.empty() || Same(table->schema, schema);
-        if (in_schema && (exact ? table->name == name : Same(table->name, name))) return &*table;
-      }
-    }
-    return nullptr;
-  }
-
   void BeginPart(const std::string& head) {
     last_head_ = head;
     several_ = false;
@@ -1167,39 +1400,8 @@ class InsertReader : public TableReader {
       found_.emplace_back(&key, static_cast<std::size_t>(column - columns.begin()));
       named_.push_back(&key);
     }
-    if (found_.empty()) SetDefaultKeys(table, columns);
-  }
-  /// Sets the keys of a table that the user gave no key for: its primary key, or all columns.
-  void SetDefaultKeys(const Columns* table, const std::vector<std::string>& columns) {
-    defaults_.clear();
-    primary_.clear();
-    const auto type_of = [&](const std::string& name) -> const Rule* {
-      if (table == nullptr) return nullptr;
-      const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
-      return column == table->columns.end() ? nullptr : &column->rule;
-    };
-    const auto add = [&](std::size_t column, const Rule* rule, bool whole) {
-      Key key = table_.whole;
-      key.text = key.column = column < columns.size() ? columns[column] : "column " + std::to_string(column + 1);
-      const bool descending = key.rule.descending;
-      if (rule != nullptr && (!whole || rule->type == Type::kInt)) {
-        key.rule = *rule;
-        key.rule.descending = descending;
-      }
-      defaults_.push_back(key);
-    };
-    for (std::size_t i = 0; table != nullptr && i < table->primary.size(); ++i) {
-      const auto column =
-          std::ranges::find_if(columns, [&](const std::string& one) { return Same(one, table->primary[i]); });
-      if (column == columns.end()) {
-        primary_.clear();
-        break;
-      }
-      primary_.push_back(static_cast<std::size_t>(column - columns.begin()));
-    }
-    for (const std::size_t column : primary_) add(column, type_of(columns[column]), false);
-    for (std::size_t i = 0; primary_.empty() && i < columns.size(); ++i) add(i, type_of(columns[i]), true);
-    known_columns_ = primary_.empty() ? columns.size() : primary_.size();
+    if (!found_.empty()) return;
+    SetDefaultKeys(table, columns, table_.whole);
     // Values of SQLite have their own kinds: a key for the kind, the number, the way it is written, and the text.
     lite_keys_.clear();
     constexpr Type kParts[] = {Type::kInt, Type::kDecimal, Type::kInt, Type::kText};
@@ -1213,18 +1415,20 @@ class InsertReader : public TableReader {
   }
   /// Sets the keys and the cells of a row of a table that the user gave no key for.
   void SetDefaultCells(const std::vector<std::string>& values) {
-    const bool whole = primary_.empty();
-    const std::size_t count = whole ? values.size() : primary_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t column = whole ? i : primary_[i];
-      const std::string value = column < values.size() ? values[column] : "";
-      if (!lite_) {
-        keys_.push_back(i < known_columns_ ? &defaults_[i] : whole_.data());
-        columns_.push_back(cell_count_);
-        SetCell(value);
-        continue;
+    if (lite_) {
+      const std::size_t count = has_primary_ ? default_columns_.size() : values.size();
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t column = has_primary_ ? default_columns_[i] : i;
+        SetLiteCells(column < values.size() ? values[column] : "", !has_primary_);
       }
-      SetLiteCells(value, whole);
+      return;
+    }
+    for (const std::string& value : values) SetCell(value);
+    for (const Key& key : *defaults_) keys_.push_back(&key);
+    columns_ = default_columns_;
+    for (std::size_t i = 0; defaults_->empty() && i < values.size(); ++i) {
+      keys_.push_back(whole_.data());
+      columns_.push_back(i);
     }
   }
   void SetLiteCells(std::string_view raw, bool whole) {
@@ -1265,147 +1469,6 @@ class InsertReader : public TableReader {
     }
   }
 
-  /// Notes the labels of a CREATE TYPE ... AS ENUM.
-  void ReadEnum() {
-    std::string_view rest = statement_;
-    if (!postgres() || !Begins(rest, "create type ")) return;
-    rest.remove_prefix(std::string_view("create type ").size());
-    std::string schema, name;
-    TakeTableName(rest, schema, name);
-    const std::size_t open = rest.find('(');
-    if (open == rest.npos || Lowered(rest.substr(0, open)).find("enum") == std::string::npos) return;
-    std::vector<std::string>& labels = enums_[name];
-    labels.clear();
-    for (const std::string& value : Values(std::string(rest.substr(open)))) labels.push_back(Unquoted(value));
-  }
-  static std::string Unquoted(std::string_view text) {
-    std::string value;
-    SkipSpace(text);
-    if (text.starts_with('\'')) TakeQuoted(text, '\'', value);
-    return value;
-  }
-
-  /// Returns the rule of a column from its type, the words after its name.
-  Rule RuleOf(std::string_view words) const {
-    Rule rule;
-    const std::string type = Lowered(words);
-    const auto begins = [&](std::initializer_list<const char*> names) {
-      return std::ranges::any_of(names, [&](std::string_view name) {
-        return type.starts_with(name) &&
-               (type.size() == name.size() || std::isalpha(static_cast<unsigned char>(type[name.size()])) == 0);
-      });
-    };
-    const std::size_t end = type.find_first_of(" ,\n");
-    if (type.substr(0, end).find('[') != type.npos) return rule;
-    std::string_view rest = words;
-    std::string schema, name;
-    TakeTableName(rest, schema, name);
-    if (begins({"int", "integer", "tinyint", "smallint", "mediumint", "bigint", "serial", "bigserial", "year"})) {
-      rule.type = Type::kInt;
-    } else if (begins({"dec", "decimal", "numeric", "float", "double", "real"})) {
-      rule.type = Type::kDecimal;
-    } else if (begins({"datetime", "timestamp"})) {
-      rule.type = Type::kTimestamp;
-    } else if (begins({"date"})) {
-      rule.type = Type::kDate;
-    } else if (mysql_ && begins({"enum"})) {
-      rule.type = Type::kEnum;
-      for (const std::string& value : Values(std::string(words.substr(words.find('('))))) {
-        rule.labels.push_back(Unquoted(value));
-      }
-    } else if (postgres() && begins({"bool", "boolean"})) {
-      rule.type = Type::kBool;
-    } else if (postgres() && begins({"uuid"})) {
-      rule.type = Type::kUuid;
-    } else if (postgres() && begins({"inet", "cidr"})) {
-      rule.type = Type::kIp;
-    } else if (postgres() && begins({"bytea"})) {
-      rule.type = Type::kBytesHex;
-    } else if (const auto labels = enums_.find(name); labels != enums_.end()) {
-      rule.type = Type::kEnum;
-      rule.labels = labels->second;
-    }
-    return rule;
-  }
-
-  /// Notes the columns of a CREATE TABLE.
-  void ReadTable() {
-    std::string_view rest = statement_;
-    if (!Begins(rest, "create table ")) return;
-    rest.remove_prefix(std::string_view("create table ").size());
-    if (Begins(rest, "if not exists ")) rest.remove_prefix(std::string_view("if not exists ").size());
-    Columns table;
-    TakeTableName(rest, table.schema, table.name);
-    if (!rest.starts_with('(')) return;
-    const auto take_names = [&](std::string_view text) {
-      table.primary.clear();
-      for (const std::string& value : Values(std::string(text.substr(std::min(text.find('('), text.size()))))) {
-        std::string_view name = value;
-        TakeServerName(name, table.primary.emplace_back());
-      }
-    };
-    for (const std::string& item : Values(std::string(rest))) {
-      std::string_view words = item;
-      SkipSpace(words);
-      const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
-      Column column;
-      TakeServerName(words, column.name);
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique",  "key",
-                                               "foreign",    "check",   "fulltext"};
-      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column.name)) != std::end(kOther);
-      const std::string lower = Lowered(words);
-      const std::size_t primary = lower.find("primary key");
-      if (!quoted && other) {
-        if (Lowered(column.name) == "primary") take_names(words);
-        if (Lowered(column.name) == "constraint" && primary != lower.npos) take_names(words.substr(primary));
-        continue;
-      }
-      column.rule = RuleOf(words);
-      column.generated = lower.find(" as (") != lower.npos || lower.starts_with("as (") || lower.starts_with("as(");
-      if (primary != lower.npos) table.primary.assign(1, column.name);
-      table.columns.push_back(std::move(column));
-    }
-    tables_.push_back(std::move(table));
-  }
-
-  static void SkipSpace(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  }
-  static bool TakeAnyName(std::string_view& text, std::string& name) {
-    name.clear();
-    if (text.starts_with('"') || text.starts_with('`') || text.starts_with('\'')) {
-      return TakeQuoted(text, text[0], name);
-    }
-    if (text.starts_with('[')) {
-      const std::size_t end = std::min(text.find(']'), text.size() - 1);
-      name = text.substr(1, end - 1);
-      text.remove_prefix(end + 1);
-      return true;
-    }
-    name = text.substr(0, text.find_first_of(" \t.,()\";\r\n"));
-    text.remove_prefix(name.size());
-    return !name.empty();
-  }
-
-  /// Returns the texts between the commas of a text in brackets.
-  std::vector<std::string> Values(const std::string& text) const {
-    std::vector<std::string> values(1);
-    Place place;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      const bool code = Step(place, text, at);
-      const int depth = place.depth;
-      if (code && (text[at] == '(' || text[at] == ')')) place.depth += text[at] == '(' ? 1 : -1;
-      if (place.depth == 0) break;
-      if (depth == 0) continue;
-      if (code && text[at] == ',' && depth == 1) {
-        values.emplace_back();
-      } else {
-        values.back() += text[at];
-      }
-    }
-    return values;
-  }
-
   /// Adds the value of a literal to the cells.
   void SetCell(std::string_view raw) {
     Cell& cell = AddCell();
@@ -1439,22 +1502,16 @@ class InsertReader : public TableReader {
     }
   }
 
-  bool mysql_, lite_;
   bool known_ = false;  ///< the dialect of an sqldump is known
   Place place_;         ///< in SQL that is no INSERT with rows
   bool open_ = false, delimiter_ = false;
   std::string statement_;
-  int brackets_ = 0;  ///< PostgreSQL: the open brackets of the statement
-  std::vector<Columns> tables_;
-  std::map<std::string, std::vector<std::string>> enums_;
-  std::string schema_;     ///< the schema or the database of tables that are named without one
+  int brackets_ = 0;       ///< PostgreSQL: the open brackets of the statement
   std::string rest_;       ///< the text of the line after an INSERT
   std::string last_head_;  ///< empty: the next INSERT begins a block
   bool several_ = false;   ///< the block has a statement with several rows, or other text between two statements
   bool lead_ = false;      ///< the previous line was white space or a comment
-  std::vector<Key> defaults_, lite_keys_, whole_;  ///< the keys of a table that the user gave no key for
-  std::vector<std::size_t> primary_;               ///< the columns of its primary key
-  std::size_t known_columns_ = 0;
+  std::vector<Key> lite_keys_, whole_;  ///< the keys of a table of SQLite, or without names of columns
   std::uint64_t block_ = 0;
   std::vector<std::pair<const Key*, std::size_t>> found_;
   std::vector<const Key*> named_;

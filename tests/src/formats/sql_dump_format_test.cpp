@@ -81,7 +81,8 @@ Dump AnyDump() {
     add_lines(*rc::gen::element<std::string>(
         "COPY public.t (a, b) FROM stdin;\n", "COPY t  (a,b)  FROM stdin;\r\n",
         "COPY \"S.\"\"x\".\"a b\" (\"a \", b) FROM stdin;\n", "COPY public.none  FROM stdin;\n",
-        "copy t (a, b) from stdin;\n", "  Copy\tt(a,b)\tFrom STDIN ; -- it's\n", "COPY d.public.t (a, b) WITH OIDS FROM stdin;\n",
+        "copy t (a, b) from stdin;\n", "  Copy\tt(a,b)\tFrom STDIN ; -- it's\n",
+        "COPY d.public.t (a, b) WITH OIDS FROM stdin;\n",
         "COPY m\n  (a, -- it's \"\n   \"b;\nc\")\r\nFROM stdin\n\nWITH (FORMAT 'text', FREEZE on)\n;\n"));
     ++part;
     for (int rows = *rc::gen::inRange(0, 4); rows > 0; --rows) {
@@ -126,8 +127,13 @@ CutInput CutWithSavedStates(const SqlDumpFormat& format, std::string rest, ScanS
 
 RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyState, ()) {
   const std::string setting = *rc::gen::element<std::string>("", "SET standard_conforming_strings = off;\n");
-  const std::string rest = setting + AnyDump().text;
-  JobSpec spec = DumpOptions({TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)});
+  const std::string table = *rc::gen::element<std::string>("", "CREATE TABLE t (a numeric, b int PRIMARY KEY);\n",
+                                                           "CREATE TABLE t (a numeric, b int);\n");
+  const std::string rest = setting + table + AnyDump().text;
+  std::vector<ColumnKey> keys = {TypedKey("t.b", ValueType::kInt), TypedKey("\"a b\".b", ValueType::kText, true)};
+  keys[0].rule.typed = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) keys.clear();
+  JobSpec spec = DumpOptions(keys);
   spec.source.force_format = true;  // old strings may hide a COPY
   const SqlDumpFormat format(spec);
   const CutInput cut = CutRecords(format, rest, rest.size());
@@ -248,7 +254,8 @@ TEST(SqlDumpFormat, RefusesRowsThatItWouldLeaveUnsorted) {
     EXPECT_NE(ErrorOf(copy + rows).find("options"), std::string::npos) << copy;
     EXPECT_EQ(ErrorOf(copy + rows, true), "") << copy;
   }
-  for (const std::string copy : {"BEGIN; COPY t (a) FROM stdin;\n", "\\copy t from stdin\n", "/* */ COPY t FROM stdin;\n"}) {
+  for (const std::string copy :
+       {"BEGIN; COPY t (a) FROM stdin;\n", "\\copy t from stdin\n", "/* */ COPY t FROM stdin;\n"}) {
     EXPECT_NE(ErrorOf(copy + rows).find("ends the rows of a COPY"), std::string::npos) << copy;
     EXPECT_EQ(ErrorOf(copy + rows, true), "") << copy;
   }
@@ -271,12 +278,22 @@ struct Inserts {
 };
 
 std::string AnyLiteral(const std::string& format) {
-  static const std::vector<std::string> kAny = {
-      "1",     "-2.5e3", "NULL", "'a'", "''", "'it''s'", "'),('", "'; INSERT INTO t VALUES (1);'",
-      "'--'",  "'/*'",   "'a\nINSERT INTO t VALUES(9);\n'", "X'0aFF'", "f(1, ')')"};
-  static const std::vector<std::string> kMysql = {R"('it\'s')", R"('\\')",  R"("a'\"b")", R"(_binary 'x\'),(\\')",
+  static const std::vector<std::string> kAny = {"1",
+                                                "-2.5e3",
+                                                "NULL",
+                                                "'a'",
+                                                "''",
+                                                "'it''s'",
+                                                "'),('",
+                                                "'; INSERT INTO t VALUES (1);'",
+                                                "'--'",
+                                                "'/*'",
+                                                "'a\nINSERT INTO t VALUES(9);\n'",
+                                                "X'0aFF'",
+                                                "f(1, ')')"};
+  static const std::vector<std::string> kMysql = {R"('it\'s')", R"('\\')",    R"("a'\"b")", R"(_binary 'x\'),(\\')",
                                                   "0x41",       R"('\0\n\Z')"};
-  static const std::vector<std::string> kPostgres = {R"(E'it\'s')", R"(E'\\')",    R"('\')",  R"(e'\'''),(')",
+  static const std::vector<std::string> kPostgres = {R"(E'it\'s')", R"(E'\\')",   R"('\')",   R"(e'\'''),(')",
                                                      "B'01'",       R"(type'\')", "'a'::text"};
   static const std::vector<std::string> kSqlite = {R"('\')", R"(replace('a\nb','\n',char(10)))", R"("x'y")", "[a'b]",
                                                    R"(unistr('\u000a'))"};
@@ -389,10 +406,32 @@ RC_GTEST_PROP(SqlDumpFormat, FindsRowsOfPostgres, ()) { CheckInserts("pgdump"); 
 RC_GTEST_PROP(SqlDumpFormat, FindsRowsOfSqlite, ()) { CheckInserts("sqlitedump"); }
 
 RC_GTEST_PROP(SqlDumpFormat, LosesNothingOfAnyInserts, ()) {
-  static const std::vector<std::string> kPieces = {
-      "'", "\"", "`", "[", "]", "(", ")", ",", ";", "\n", "\\", "a", "E", "-", "/", "*", " ",
-      "INSERT INTO t VALUES (", "\nINSERT INTO t VALUES (1);\n", "(1),(2);\n", "DELIMITER ;;\n",
-      "CREATE TABLE t(a int", "CREATE TRIGGER x BEGIN ", "END;", "/*!", "COPY t FROM stdin;\n1\n\\.\n"};
+  static const std::vector<std::string> kPieces = {"'",
+                                                   "\"",
+                                                   "`",
+                                                   "[",
+                                                   "]",
+                                                   "(",
+                                                   ")",
+                                                   ",",
+                                                   ";",
+                                                   "\n",
+                                                   "\\",
+                                                   "a",
+                                                   "E",
+                                                   "-",
+                                                   "/",
+                                                   "*",
+                                                   " ",
+                                                   "INSERT INTO t VALUES (",
+                                                   "\nINSERT INTO t VALUES (1);\n",
+                                                   "(1),(2);\n",
+                                                   "DELIMITER ;;\n",
+                                                   "CREATE TABLE t(a int",
+                                                   "CREATE TRIGGER x BEGIN ",
+                                                   "END;",
+                                                   "/*!",
+                                                   "COPY t FROM stdin;\n1\n\\.\n"};
   std::string text;
   for (const std::size_t which :
        *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, kPieces.size()))) {
@@ -488,6 +527,34 @@ TEST(SqlDumpFormat, SortsByThePrimaryKeyWithItsTypes) {
   const std::string d = "INSERT INTO `t` (`n`, `id`) VALUES (2,8);\n",
                     e = "INSERT INTO `t` (`n`, `id`) VALUES (1,9);\n";
   EXPECT_EQ(SortedInserts(table + d + e, {}, "mysqldump"), table + e + d);
+}
+
+// Rows of COPY have the same keys as rows of INSERT.
+TEST(SqlDumpFormat, SortsRowsOfCopyByTheTypesOfCreateTable) {
+  const auto sorts = [](const std::string& create, const std::string& copy, const std::vector<std::string>& rows,
+                        const std::vector<ColumnKey>& keys = {}) {
+    std::string want = create + copy, given = want;
+    for (const std::string& row : rows) want += row;
+    for (std::size_t i = 0; i < rows.size(); ++i) given += rows[i * 7 % rows.size()];
+    EXPECT_EQ(SortedInserts(given + "\\.\n", keys, "pgdump"), want + "\\.\n") << copy;
+  };
+  // The primary key, which a CREATE TABLE before the rows names.
+  sorts("CREATE TABLE t (\n  s text,\n  id int,\n  PRIMARY KEY (id)\n);\n", "COPY t (s, id) FROM stdin;\n",
+        {"c\t-1\n", "b\t9\n", "a\t10\n"});
+  sorts("CREATE TABLE t (s text, id int PRIMARY KEY);\n", "COPY t FROM stdin;\n", {"b\t9\n", "a\t10\n"});
+  // All columns with their types, and then by their texts. Nulls and values that are not of the type come last.
+  const std::string all = "CREATE TABLE public.t (\n    n numeric,\n    at timestamp without time zone\n);\n";
+  const std::string copy = "COPY public.t (n, at) FROM stdin;\n";
+  sorts(all, copy,
+        {"-Infinity\t\\N\n", "9.0\t2026-01-01 00:00:00\n", "9.00\t2026-01-01 00:00:00\n", "9\t2026-01-01 00:00:00.5\n",
+         "10\tinfinity\n", "10\t\\N\n", "x\t2026-01-01 00:00:00\n", "\\N\t2026-01-02 00:00:00\n"});
+  // A key of the user takes the type, unless it has one.
+  sorts(all, copy, {"9\t\\N\n", "10\t\\N\n"}, {Untyped("t.n")});
+  sorts(all, copy, {"10\t\\N\n", "9\t\\N\n"}, {TypedKey("t.n", ValueType::kText)});
+  sorts("CREATE TYPE public.mood AS ENUM ('sad', 'ok');\nCREATE TABLE t (m public.mood);\n", "COPY t (m) FROM stdin;\n",
+        {"sad\n", "ok\n", "\\N\n"}, {Untyped("t.m")});
+  // Without a CREATE TABLE, the columns are text.
+  sorts("", copy, {"10\ta\n", "9\ta\n"});
 }
 
 TEST(SqlDumpFormat, FindsTablesWhoseNamesAreWrittenInOtherWays) {
@@ -604,8 +671,8 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
 TEST(SqlDumpFormat, LeavesInsertsOfProgramsInPlace) {
   const std::string rows = "INSERT INTO t VALUES(2);\nINSERT INTO t VALUES(1);\n";
   const std::string sorted = "INSERT INTO t VALUES(1);\nINSERT INTO t VALUES(2);\n";
-  const std::string trigger = "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN\n" + rows +
-                              "SELECT CASE WHEN 1 THEN 2 END;\n" + rows + "END;\n";
+  const std::string trigger =
+      "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN\n" + rows + "SELECT CASE WHEN 1 THEN 2 END;\n" + rows + "END;\n";
   EXPECT_EQ(SortedInserts(trigger + rows, {}, "sqlitedump"), trigger + sorted);
   const std::string delimiter =
       "DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x BEGIN\n" + rows + "END */;;\nDELIMITER ;\n";
