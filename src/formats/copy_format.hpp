@@ -48,12 +48,13 @@ class CopyFormat : public TableFormat {
   /// state after the scanned bytes. Adds the ends of the records, as offsets from `begin`, to `ends`. Returns `end`, or
   /// the end of a line \. that ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
-  /// Returns the end of the record. A field must begin at `p`.
+  /// Returns the end of the record that contains the byte at `p`. A field of the record must begin at `p`.
   const Byte* RecordEnd(const Byte* p, const Byte* end) const;
-  /// Sets `field` to the value of the field that begins at `p`, and returns the end of the field: a delimiter, a
-  /// newline, or `end`. The record begins at `begin`. If the field has escapes, its decoded text lies in `scratch`.
+  /// Sets `field` to the value of the field that begins at `p`. Returns the end of the field: a pointer to a delimiter
+  /// or a newline, or `end`. The record begins at `begin`. If the field has escapes, its decoded text lies in
+  /// `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
-  /// Returns the end of the field that begins at `p`. `scratch` is a buffer.
+  /// Returns the end of the field that begins at `p`. The function uses `scratch` as a buffer.
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
 
  private:
@@ -62,7 +63,8 @@ class CopyFormat : public TableFormat {
   /// Sets `escaped` to the byte after the last escape sequence of the field, or to null if the field has no escape
   /// sequence.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// Does the work of ReadField for a field that begins with a quote.
+  /// Sets `field` to the value of the field in quotes that begins at `p`, and returns the end of the field. Its decoded
+  /// text can lie in `scratch`.
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
   /// Decodes one escape sequence, such as \t, and appends the result to `text`. `p` points to the byte after the

@@ -68,9 +68,11 @@ class SqlDumpFormat : public CopyFormat {
   /// middle of the line, after other text. Throws BadRecord if the line completes a COPY statement that cannot be
   /// parsed.
   bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
-  /// Finds the columns of the keys in a table of `place`. Throws Error(kUsage) if a column is missing.
+  /// Finds the columns in the table `target` that the keys of the user name. Throws Error(kUsage) if the table lacks
+  /// such a column.
   KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
-  /// Begins the rows of the COPY statement `text`.
+  /// Updates `state` for the beginning of the rows of a COPY statement. `text` is the statement, and `copy` its table
+  /// and columns.
   void BeginRows(const SqlTarget& copy, std::string text, ScanState& state) const;
   static void EndRows(ScanState& state);
 
@@ -97,11 +99,13 @@ class SqlDumpFormat : public CopyFormat {
   /// between the two rows. Throws BadRecord at offset `at` if the statements so far have different texts after their
   /// rows.
   void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
-  /// Ends a statement, whose text after the last row is `end`, with the semicolon and the newline.
+  /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, with the semicolon and
+  /// the newline.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
-  /// Describes rows of a table: their keys, from CREATE TABLE and from the user's keys.
+  /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
+  /// keys, from the keys of the user and from CREATE TABLE.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
-  /// Finds the last CREATE TABLE of the table. Returns null if there is none.
+  /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
   static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
 
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
@@ -112,12 +116,14 @@ class SqlDumpFormat : public CopyFormat {
                            KeyTally& tally) const;
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
   const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place) const;
-  /// Writes the key of a value of SQLite: null, then numbers, then texts, then blobs. `orders` are the orders of a
-  /// column by ValueType. With `whole`, numbers that are equal and written differently have different keys.
+  /// Writes the sort key of a value of SQLite, whose columns can mix types: nulls come first, then numbers, texts and
+  /// blobs. `orders` has the object that makes keys for each ValueType. If `whole` is true, equal numbers that are
+  /// written differently, such as 1 and 1.0, have different keys.
   static void PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out);
   class InsertColumns;
   class CopyColumns;
-  /// Writes the keys of a row, which is given as InsertColumns or CopyColumns.
+  /// Writes the sort keys of a row. `columns` reads the columns of the row: it is an InsertColumns for a row of INSERT,
+  /// and a CopyColumns for a row of COPY.
   template <typename Columns>
   void PutRowKeys(Columns& columns, const DumpPlace& place, Scratch& scratch, FieldWriter& out, KeyTally& tally) const;
 
