@@ -27,6 +27,41 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// A word of gpusort, and the words of other programs that mean the same, in lower case, with blanks around each.
+struct OtherWords {
+  std::string_view ours, others;
+};
+constexpr OtherWords kOtherWords[] = {
+    {"--device", " --gpu "},
+    {"--explain", " --dry-run "},
+    {"--field-separator", " --separator --sep "},
+    {"--force", " --overwrite "},
+    {"--key", " --ascending --by --column --columns --order-by "},
+    {"--memory", " --max-memory --memory-limit --ram "},
+    {"--quiet", " --silent "},
+    {"--reverse", " --desc --descending "},
+    {"--threads", " --cores --cpus --jobs --workers "},
+    {"--top", " --head --limit "},
+    {"--unique", " --dedup --deduplicate --distinct --uniq "},
+    {"bool", " boolean "},
+    {"f32", " float32 "},
+    {"f64", " double float64 "},
+    {"float", " double float32 float64 real "},
+    {"gpu", " cuda nvidia "},
+    {"i8", " int8 "},
+    {"i16", " int16 short "},
+    {"i32", " int int32 "},
+    {"i64", " int64 long "},
+    {"int", " bigint int8 int16 int32 int64 integer long smallint "},
+    {"text", " char str string varchar "},
+    {"timestamp", " datetime timestamptz "},
+    {"u8", " byte uint8 "},
+    {"u16", " uint16 "},
+    {"u32", " uint32 "},
+    {"u64", " uint64 "},
+    {"uuid", " guid "},
+};
+
 }  // namespace
 
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
@@ -38,7 +73,11 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
   };
   const std::string text = lowered(typed);
   std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
-  std::vector<std::string> near, begun;
+  std::vector<std::string> near, begun, same;
+  for (const auto& [ours, others] : kOtherWords) {
+    if (others.find(fmt::format(" {} ", text)) == std::string_view::npos) continue;
+    if (std::find(known.begin(), known.end(), ours) != known.end()) same.emplace_back(ours);
+  }
   for (const std::string& word : known) {
     const std::string lower = lowered(word);
     if (text.size() > 1 && lower.starts_with(text)) begun.push_back(EscapeName(word));
@@ -50,7 +89,7 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
       near.push_back(EscapeName(word));
     }
   }
-  const std::vector<std::string>& words = begun.empty() ? near : begun;
+  const std::vector<std::string>& words = !same.empty() ? same : !begun.empty() ? begun : near;
   if (words.empty() || words.size() > kMostWords) return "";
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;

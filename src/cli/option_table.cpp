@@ -369,7 +369,8 @@ constexpr OptionRow kRows[] = {
      .brief = "folder for temp files; several share the load"},
     {.section = kResources, .name = "temporary-directory", .argument = "DIR", .marks = kRepeats | kAnyAttempt,
      .set = AddTempDir, .same_as = "temp-dir", .help = "the same as --temp-dir"},
-    {.section = kResources, .name = "threads", .argument = "N", .marks = kAnyAttempt, .set = SetThreads,
+    {.section = kResources, .name = "threads", .letter = 'j', .argument = "N", .marks = kAnyAttempt,
+     .set = SetThreads,
      .help = "CPU threads (default: one for each core that a control group and a batch system allow)",
      .more = "For lines at most one for each 6 MiB of --memory, and no more than a plan has memory for."},
     {.section = kResources, .name = "parallel", .argument = "N", .marks = kAnyAttempt, .set = SetThreads,
@@ -433,8 +434,9 @@ constexpr OptionRow kRows[] = {
 
     {.section = kReports, .name = "explain", .marks = kAnyAttempt | kFirst,
      .set = [](Typed& to, Text word) { Ask(to, Action::kExplain); to.spec.probes |= word == "full"; }, .words = "full",
-     .help = "print the plan and write nothing; --explain=full measures how long the job will take",
-     .more = "Sizes, runs, levels, memory and temp space. See Watching a job in the manual page.",
+     .help = "print how the input is read and what the job will need, and write nothing; --explain=full also measures "
+             "how long the job will take, and prints every size of the plan",
+     .more = "See Watching a job in the manual page.",
      .brief = "print the plan and write nothing"},
     {.section = kReports, .name = "stats", .argument = "FILE", .marks = kAnyAttempt,
      .set = [](Typed& to, Text file) { to.spec.reports.stats = file; },
@@ -457,6 +459,17 @@ constexpr OptionRow kRows[] = {
      .words = "auto always never",
      .help = "show the progress: auto (the default: on a terminal), always or never",
      .more = "See Watching a job in the manual page.", .about = "when to show the progress"},
+    {.section = kReports, .name = "quiet", .letter = 'q', .marks = kWithCheck | kAnyAttempt,
+     .set =
+         [](Typed& to, Text) {
+           to.spec.reports.log_level = "error";
+           to.spec.reports.progress = When::kNever;
+         },
+     .help = "print only errors: no warnings, no progress and no summary",
+     .more = "--log-file still gets the warnings."},
+    {.section = kReports, .name = "verbose", .letter = 'v', .marks = kWithCheck | kAnyAttempt,
+     .set = [](Typed& to, Text) { to.spec.reports.log_level = "info"; },
+     .help = "print what the program does: the same as --log-level info"},
     {.section = kReports, .name = "log-level", .argument = "LEVEL", .marks = kWithCheck | kAnyAttempt | kWordsOnly,
      .set = [](Typed& to, Text text) { to.spec.reports.log_level = text; }, .words = "trace debug info warn error off",
      .help = "what standard error shows: trace debug info warn (the default) error off",

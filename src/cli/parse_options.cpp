@@ -229,6 +229,16 @@ void CheckReports(const JobSpec& spec) {
   }
 }
 
+/// Throws an error if two options say differently what standard error shows.
+void CheckVerbosity(const Typed& typed) {
+  constexpr std::pair<const char*, const char*> kEither[] = {
+      {"--quiet", "--verbose"}, {"--quiet", "--log-level"}, {"--quiet", "--progress"}, {"--verbose", "--log-level"}};
+  for (const auto& [one, other] : kEither) {
+    if (!typed.given.contains(FindOption(one)) || !typed.given.contains(FindOption(other))) continue;
+    FailUsage(one + std::string(" and ") + other + " exclude each other");
+  }
+}
+
 void ResolveBatchSize(const Typed& typed, JobSpec& spec) {
   if (typed.batch_size.empty()) return;
   const bool lines = spec.source.format != Format::kBinary;
@@ -313,6 +323,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   }
   CheckRandomSource(spec);
   CheckReports(spec);
+  CheckVerbosity(typed);
   ResolveBatchSize(typed, spec);
   ResolveSurvival(typed, spec);
   return spec;

@@ -69,7 +69,7 @@ SortContext::~SortContext() {
   std::string plan;
   try {
     FillStats();
-    if (job.plan.memory > 0) plan = PlanText();
+    if (job.plan.memory > 0) plan = PlanText(true);
   } catch (...) {
     // Out of memory: the record says less.
   }
@@ -133,7 +133,7 @@ std::string SortContext::FormatsText() const {
   return text;
 }
 
-std::string SortContext::PlanText() const {
+std::string SortContext::PlanText(bool sizes) const {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;
   std::string text = TableRow("record", spec.source.type_note);
@@ -162,7 +162,8 @@ std::string SortContext::PlanText() const {
   }
   if (!open.memory_choice.bound.empty()) text += TableRow("memory bound", open.memory_choice.bound);
   if (!cores.limited_by.empty()) text += TableRow("thread bound", ThreadBound());
-  return text + TableRow("backend", job.backend != nullptr ? job.backend->limits().name : "lost") + Describe(job.plan);
+  text += TableRow("backend", job.backend != nullptr ? job.backend->limits().name : "lost");
+  return text + (sizes ? Describe(job.plan) : DescribeNeeds(job.plan));
 }
 
 void SortContext::FillStats() {

@@ -28,8 +28,9 @@ struct SortContext {
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;
 
-  /// Returns the plan as text, as --explain prints it.
-  std::string PlanText() const;
+  /// Returns the plan as rows of a table, as --explain prints it. If `sizes` is true, also returns every size that the
+  /// plan has chosen, such as the number of buffers.
+  std::string PlanText(bool sizes) const;
   /// Returns a description of the first inputs for --explain, such as the form of the times in a log. Empty if inputs
   /// of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
   std::string FormatsText() const;

@@ -287,8 +287,9 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   context.attempt->OpenBackend();
   context.attempt->MakePlan(context.ring);
   context.store.CheckDirectories(context.job.plan);
-  return context.PlanText() + context.FormatsText() +
-         (spec.probes ? MeasureJob(context) : TableRow("expected", "--explain=full measures how long it will take"));
+  return TableRow("in short", Conclude(context.job.plan)) +
+         (spec.probes ? MeasureJob(context) : TableRow("expected", "--explain=full measures how long it will take")) +
+         context.PlanText(spec.probes) + context.FormatsText();
 }
 
 }  // namespace gpusort

@@ -85,14 +85,36 @@ std::string Describe(const PlanFacts& facts) {
   return text;
 }
 
-std::string Describe(const Plan& plan) {
-  std::string text;
-  const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, value); };
-  line("host memory", FormatBytes(plan.memory));
-  if (plan.gpu) {
-    line("device memory",
-         FormatBytes(plan.device_memory) + (plan.gpus > 1 ? fmt::format(" on each of {} GPUs", plan.gpus) : ""));
+std::string Conclude(const Plan& plan) {
+  if (plan.merges_only) {
+    return plan.levels <= 1 ? "the inputs are merged in one pass"
+                            : fmt::format("the inputs are too many for one merge: {} passes, {} of temp files",
+                                          plan.levels, FormatBytes(plan.temp_bytes));
   }
+  if (plan.spills && plan.runs == 0) {
+    return "the size of the input is unknown: records that do not fit in memory go to temp files";
+  }
+  if (!plan.spills) return "the input fits in memory: one pass, no temp files";
+  if (plan.temp_bytes == 0) return "the input should fit in memory: one pass, temp files are not expected";
+  return fmt::format("the input is larger than the memory: {} sorted runs, {} of temp files, {} of merging", plan.runs,
+                     FormatBytes(plan.temp_bytes), plan.levels == 1 ? "1 pass" : fmt::format("{} passes", plan.levels));
+}
+
+std::string DescribeNeeds(const Plan& plan) {
+  std::string text = TableRow("memory", FormatBytes(plan.memory));
+  if (plan.gpu) {
+    text += TableRow("GPU memory", FormatBytes(plan.device_memory) +
+                                       (plan.gpus > 1 ? fmt::format(" on each of {} GPUs", plan.gpus) : ""));
+  }
+  return text + TableRow("temp space", !plan.spills           ? "none"
+                                       : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
+                                       : plan.runs == 0       ? "as much as the input"
+                                                              : "none expected");
+}
+
+std::string Describe(const Plan& plan) {
+  std::string text = DescribeNeeds(plan);
+  const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, value); };
   line("read ring", fmt::format("{} blocks of {}, {} threads", plan.ring.blocks, FormatBytes(plan.ring.block_bytes),
                                 plan.ring.threads));
   line("batch", fmt::format("{}, {} lanes, {} slots", FormatBytes(plan.slot_bytes), plan.lanes, plan.slots));
@@ -118,10 +140,6 @@ std::string Describe(const Plan& plan) {
                    plan.windows_in_ring ? " in the ring" : "", plan.merge_lanes, plan.merge_blocks));
   line("output", plan.direct_output ? "direct" : "buffered");
   if (plan.index_bytes > kFreeIndex) line("index of runs", FormatBytes(plan.index_bytes));
-  line("temp space", !plan.spills           ? "none"
-                     : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
-                     : plan.runs == 0       ? "as much as the input"
-                                            : "none expected");
   return text;
 }
 

@@ -40,7 +40,11 @@ std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares&
 /// the message says how much memory is enough. Throws TooLittleGpuMemory if the GPU memory is too small.
 Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
-/// Returns the plan as text for people, one decision on each line.
+/// Returns one sentence about the plan, without a full stop: "the input fits in memory: one pass, no temp files".
+std::string Conclude(const Plan& plan);
+/// Returns the memory and the temp space that the plan needs, as rows of a table.
+std::string DescribeNeeds(const Plan& plan);
+/// Returns the whole plan as rows of a table: DescribeNeeds(), and then every size that the plan has chosen.
 std::string Describe(const Plan& plan);
 /// Logs the lines of Describe(plan), or a single event if the log is in JSON. `backend` is the name of the GPUs or of
 /// the CPU, which does the work.

@@ -37,7 +37,7 @@ class JobRecord {
 
  private:
   /// Jobs that take fewer seconds than this print no summary, unless an option asks for progress at all times.
-  static constexpr double kLongJobSeconds = 3;
+  static constexpr double kLongJobSeconds = 1;
 
   void EndTrace(const JobEnding& ending);
   void EndReport(const JobEnding& ending);

@@ -15,6 +15,8 @@ namespace {
 
 /// The summary leaves out a phase that takes a smaller part of the time.
 constexpr double kNotablePart = 0.1;
+/// The summary says how a job could be faster if the job took more seconds.
+constexpr double kAdviceSeconds = 10;
 
 std::string Words(const std::string& resource) {
   if (resource == "disk read") return "reading from disk";
@@ -73,45 +75,38 @@ std::string AdviceText(const std::vector<Limit>& limits, unsigned threads, const
   return "--trace FILE shows what waited for what";
 }
 
-std::string FileText(const std::string& file, const char* option, const char* content) {
-  return file.empty() ? fmt::format("{} FILE writes {}", option, content)
-                      : fmt::format("{} has {}", EscapeName(file), content);
+/// Returns "999 lines" or "35.5 M lines".
+std::string ShortCount(std::uint64_t count, const char* noun) {
+  if (count < 10000) return Counted(count, noun);
+  double value = static_cast<double>(count);
+  const char* unit = " kMGTPE";
+  for (; value >= 999.95; value /= 1000) ++unit;
+  return fmt::format("{:.1f} {} {}s", value, *unit, noun);
 }
 
 }  // namespace
 
 std::string SummaryText(const JobSpec& spec, double job_seconds, unsigned threads, const SortStats& stats) {
   const std::vector<Limit> limits = FindLimits(stats);
-  std::string text = fmt::format("{}      {}, {}", spec.order.merge ? "merged" : "sorted", FormatBytes(stats.bytes),
-                                 Counted(stats.records_out, "record"));
-  if (stats.records_in > stats.records_out) text += fmt::format(" of {}", stats.records_in);
-  if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
-    text += ", stored as " + FormatBytes(stats.stored_bytes);
-  }
-  if (!IsStreamTarget(spec.target.output)) text += ", to " + EscapeName(spec.target.output);
-
-  text += "\ntime        " + FormatDuration(job_seconds);
+  const char* noun = spec.source.format == Format::kLines ? "line" : "record";
+  std::string text = fmt::format("{} {} ({}", spec.order.merge ? "merged" : "sorted", FormatBytes(stats.bytes),
+                                 ShortCount(stats.records_out, noun));
+  if (stats.records_in > stats.records_out) text += " of " + ShortCount(stats.records_in, noun);
+  text += ") in " + FormatDuration(job_seconds);
   if (job_seconds > 0) {
     const double rate = static_cast<double>(stats.bytes) / job_seconds;
     text += fmt::format(", {}/s", FormatBytes(static_cast<std::uint64_t>(rate)));
   }
-  const char* between = ": ";
-  for (const PhaseTimes& phase : stats.phases) {
-    const double seconds = InSeconds(phase.wall);
-    if (seconds < kNotablePart * job_seconds) continue;
-    text += fmt::format("{}{} {}", std::exchange(between, ", "), phase.name, FormatDuration(seconds));
+  if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
+    text += ", compressed to " + FormatBytes(stats.stored_bytes);
   }
-
-  text +=
-      fmt::format("\nmemory      {} of the {} allowed", FormatBytes(stats.host_peak), FormatBytes(stats.host_limit));
-  if (stats.device_peak > 0) text += fmt::format(", {} of the GPU's", FormatBytes(stats.device_peak));
-  text += stats.temp_peak == 0 ? "; no temp files"
-                               : fmt::format("; temp files took {} of disk", FormatBytes(stats.temp_peak));
-
-  return text + fmt::format("\nlimited by  {}\nmore        {}, {}; faster with: {}\n", LimitText(limits),
-                            FileText(spec.reports.stats, "--stats", "all figures"),
-                            FileText(spec.reports.page, "--report", "a page of them"),
-                            AdviceText(limits, threads, stats));
+  text += "; memory " + FormatBytes(stats.host_peak);
+  if (stats.device_peak > 0) text += ", GPU memory " + FormatBytes(stats.device_peak);
+  if (stats.temp_peak > 0) text += ", temp files " + FormatBytes(stats.temp_peak);
+  text += fmt::format("; limited by {}\n", LimitText(limits));
+  if (job_seconds < kAdviceSeconds) return text;
+  return text + fmt::format("faster with: {}{}\n", AdviceText(limits, threads, stats),
+                            spec.reports.page.empty() ? "; --report FILE shows where the time went" : "");
 }
 
 }  // namespace gpusort

@@ -8,8 +8,8 @@
 
 namespace gpusort {
 
-/// Returns five lines for a person: bytes and records, time and rate, memory, the resource that limited the speed of
-/// the job, and advice.
+/// Returns one line for a person: bytes and records, time and rate, memory, temp files, and the resource that limited
+/// the speed of the job. If the job took long, a second line says how it could be faster.
 std::string SummaryText(const JobSpec& spec, double seconds, unsigned threads, const SortStats& stats);
 
 }  // namespace gpusort

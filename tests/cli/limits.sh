@@ -139,11 +139,11 @@ granted() { # granted 'SETTINGS' 'PATTERN' ARGUMENTS
   grep -qE "$pattern" plan || fail "$settings: no '$pattern' in $(cat plan)"
 }
 granted SLURM_MEM_PER_NODE=200 '^memory bound +200.0 MiB by SLURM_MEM_PER_NODE'
-granted SLURM_MEM_PER_NODE=200 '^host memory +(100.0|9[0-9]\.[0-9]) MiB'
+granted SLURM_MEM_PER_NODE=200 '^memory +(100.0|9[0-9]\.[0-9]) MiB'
 granted 'SLURM_MEM_PER_CPU=50 SLURM_CPUS_ON_NODE=2' '^memory bound +100.0 MiB by SLURM_MEM_PER_CPU'
 granted SLURM_CPUS_PER_TASK=1 'CPU, 1 thread$'
 granted NSLOTS=1 'CPU, 1 thread$'
-granted SLURM_MEM_PER_NODE=200 '^host memory +(220.0|21[0-9]\.[0-9]) MiB' --memory 220M
+granted SLURM_MEM_PER_NODE=200 '^memory +(220.0|21[0-9]\.[0-9]) MiB' --memory 220M
 says 'more than this job was granted: 200.0 MiB by SLURM_MEM_PER_NODE'
 granted SLURM_CPUS_PER_TASK=1 'CPU, 3 threads$' --threads 3
 expect 0 env SLURM_MEM_PER_NODE=64 "$bin/gpusort_task" runs --slice 0/1 --into task --log-level info in.u64

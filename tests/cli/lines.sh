@@ -149,7 +149,7 @@ expect 2 "$g" --memory 1M --max-record 2M web.log out
 says 'too small'
 expect 0 "$g" --stats stats.json --memory 16M --batch-bytes 20000 --verify-output web.log out
 grep -q '"records_in": *'"$(wc -l <web.log)" stats.json || fail "the statistics count other lines"
-"$g" --explain web.log out >plan.txt
+"$g" --explain=full web.log out >plan.txt
 grep -q "what is left over in temp files" plan.txt || fail "the plan keeps no way for runs that were not planned"
 
 expect 0 python3 "$src/tests/cli/lines_random.py" "$g" "$(few && echo 20 || echo 60)" "${GPUSORT_SEED:-1}"

@@ -65,7 +65,7 @@ expect 0 "${j[@]}" --no-fsync --device cpu --gpu-memory 1G in.bin out.bin
 events err 'sum(n["event"] == "note" and n["level"] == "warning" for n in e) == 2'
 # Reports go to the same place as without it.
 expect 0 "${j[@]}" --explain in.bin out.bin >plan
-grep -q 'fan-in' plan || fail "no plan: $(cat plan)"
+grep -q '^in short' plan || fail "no plan: $(cat plan)"
 events err 'names[-1] == "done"'
 expect 0 "${j[@]}" --log-level debug --explain in.bin out.bin >plan
 cp err explained

@@ -43,6 +43,7 @@ cp fruit.txt emptied.txt
 row 'an input that the shell has emptied' sh -c "'$g' emptied.txt >emptied.txt"
 row 'three names without -o' "$g" a b c
 row 'an option misspelt' "$g" --memroy 1G fruit.txt out
+row 'a word for an option that has another name' "$g" --limit 5 fruit.txt out
 row 'an option of another program' "$g" --frobnicate fruit.txt out
 row 'a letter that is no option' "$g" -Q fruit.txt out
 row 'an option shortened' "$g" --rev fruit.txt out

@@ -220,7 +220,7 @@ says 'the line at byte 0 '
 expect 2 "$g" --locale --device gpu words out
 expect 2 "$g" --locale --type u8 words out
 "$g" --locale --explain words out >plan
-grep -q '^fan-in' plan || fail "--explain does not plan a sort in a locale"
+grep -q '^in short' plan || fail "--explain does not plan a sort in a locale"
 echo old >kept
 expect 2 env LC_ALL=xx_XX.UTF-8 "$g" --locale words kept
 says 'does not have the locale'

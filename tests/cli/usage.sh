@@ -14,8 +14,27 @@ says 'exactly one input'
 expect 0 "$g" --explain in.bin explained.bin
 [ ! -e explained.bin ] || fail "--explain wrote its output"
 grep -q 'i32 (' <("$g" --explain in.bin out.bin) || fail "--explain does not say the type"
+"$g" --explain in.bin out.bin >plan
+grep -q '^in short  *the input fits in memory: one pass, no temp files$' <(head -1 plan) || fail "--explain: $(cat plan)"
+! grep -qE 'lane|slot|ring|fan-in|tier|window' plan || fail "--explain has words of the plan: $(cat plan)"
+"$g" --explain=full in.bin out.bin >plan
 for word in runs fan-in level batch window "temp space" block tiers; do
-  grep -q "$word" <("$g" --explain in.bin out.bin) || fail "--explain does not say: $word"
+  grep -q "$word" plan || fail "--explain=full does not say: $word"
+done
+# What standard error shows.
+expect 0 "$g" --no-fsync --type i32 in.bin out.bin
+says 'warning: --no-fsync'
+for quiet in -q --quiet; do
+  expect 0 "$g" $quiet --no-fsync --type i32 in.bin out.bin
+  [ ! -s err ] || fail "$quiet: $(cat err)"
+done
+for verbose in -v --verbose; do
+  expect 0 "$g" $verbose -j 1 --type i32 in.bin out.bin
+  says 'info: done: exit code 0, '
+done
+for words in '-q -v' '-q --log-level info' '-v --log-level warn' '--quiet --progress always'; do
+  expect 2 "$g" $words --type i32 in.bin out.bin
+  says 'exclude each other'
 done
 # Help: a text that fits a screen, all options, and the manual page, which the build makes from the same table.
 grep -q 'man gpusort' <("$g" --help) || fail "--help does not say where the manual is"

@@ -232,6 +232,17 @@ TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
   EXPECT_GE(plan.merge_blocks, 4u);
 }
 
+TEST(Plan, IsToldInOneSentence) {
+  EXPECT_EQ(Conclude(Make(Facts(100 * kMiB, 8 * kGiB))), "the input fits in memory: one pass, no temp files");
+  const Plan plan = Make(Facts(10 * kGiB, kGiB));
+  EXPECT_EQ(Conclude(plan), "the input is larger than the memory: " + std::to_string(plan.runs) + " sorted runs, " +
+                                FormatBytes(plan.temp_bytes) + " of temp files, 1 pass of merging");
+  PlanFacts stream = Facts(0, kGiB);
+  stream.input.known = false;
+  EXPECT_EQ(Conclude(Make(stream)),
+            "the size of the input is unknown: records that do not fit in memory go to temp files");
+}
+
 TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
   PlanFacts facts = Facts(10 * kMiB, 16 * kMiB);
   facts.input.sorted.assign(10, kMiB);
@@ -245,6 +256,8 @@ TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
   EXPECT_TRUE(plan.spills);
   EXPECT_NEAR(static_cast<double>(plan.temp_bytes), 3.0 * kMiB, 0.01 * kMiB);
   EXPECT_NE(Describe(plan).find("temp space          3.0 MiB"), std::string::npos) << Describe(plan);
+  EXPECT_NE(DescribeNeeds(plan).find("temp space          3.0 MiB"), std::string::npos) << DescribeNeeds(plan);
+  EXPECT_EQ(Conclude(plan), "the inputs are too many for one merge: 2 passes, 3.0 MiB of temp files");
   facts.asked.fan_in = 2;
   plan = Make(facts);
   EXPECT_EQ(plan.levels, 4u);
