@@ -108,8 +108,8 @@ class OutputFile;
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  /// Replaces the old file, or rewrites it in place if it cannot be replaced. Also rewrites it in place if it has
-  /// several names (hard links), attributes or another owner, because a new file would lose them.
+  /// Replaces the existing file by a new one, or rewrites the existing file (in place) if it cannot be replaced. Also
+  /// rewrites it if it has several names (hard links), attributes or another owner, because a new file would lose them.
   kRewriteIfSeen,
   kKeep,  ///< throws if the file exists, at the start or at the end of the job
 };

@@ -23,7 +23,8 @@ struct FileRights {
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
   /// Gives `file` this owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
-  /// into `lost`. No user then has more rights than on the old file. Throws SystemError if the mode cannot be set.
+  /// into `lost`. No user then has more rights on `file` than on the file from which these rights were read. Throws
+  /// SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
   /// Gives `file` all these rights and attributes, as far as possible. Adds each right or attribute that cannot be set
   /// to `lost`, with the reason.

@@ -34,7 +34,8 @@ class OutputFile {
   /// From now on WriteAt also starts to write the bytes from the page cache to the disk, so that the final sync takes
   /// less time.
   void WriteBackEarly() { writes_back_ = true; }
-  /// Lets the published file keep mode 0600 instead of the old file's rights. Call this before Complete.
+  /// Lets the published file keep mode 0600. Otherwise Complete gives it the rights of the file that it replaces, or
+  /// those of a new file. Call this before Complete.
   void KeepPrivate() { private_ = true; }
   /// From now on WriteAt also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAt.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
@@ -45,48 +46,49 @@ class OutputFile {
   /// Stores a copy of `bytes`, which Complete writes at the end of the file. Call this before Complete.
   void Append(std::span<const std::byte> bytes) { appended_.assign(bytes.begin(), bytes.end()); }
   void DropCache() { file_->DropCache(); }
-  /// Reserves disk space as File::Allocate does. If the old file is written in place, only checks the free space.
-  /// Throws Error(kNoSpace) if space is missing.
+  /// Reserves disk space as File::Allocate does. If the output is written into an existing file (see in_place()), only
+  /// checks that the free space is enough. Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Continues the file `name` in the output's folder, which an earlier process has begun, as the new file. Creates it
-  /// if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. From then on
-  /// the destructor does not remove the bytes at the front of the file that Keep has secured. Throws Error(kUsage) if
-  /// `name` is not a file of this user. Call this first, and never if the old file is written in place.
+  /// Goes on with the file `name` in the output's folder, which an earlier process has begun, instead of an empty file.
+  /// Creates the file if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns
+  /// false. From then on the destructor does not remove the bytes at the front of the file that Keep has secured.
+  /// Throws Error(kUsage) if `name` is not a file of this user. Call this first, and only if in_place() is empty.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
   /// of an earlier process, the destructor then leaves these bytes there.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its disk space, including the bytes that Keep would leave on the disk.
+  /// Empties the file and frees its disk space. The bytes that Keep has secured are lost, too.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
   }
-  /// Cuts the file to `total_bytes`, gives it the rights of the old file (or those of a new file), and syncs it if
-  /// `sync` is true. Publish calls Complete if the caller has not. A job with several outputs calls Complete for all of
-  /// them before the first Publish, because Complete may fail or take long.
+  /// Cuts the file to `total_bytes`, gives it the rights of the file that it replaces (or those of a new file), and
+  /// syncs it if `sync` is true. Publish calls Complete if the caller has not. A job with several outputs calls
+  /// Complete for all of them before the first Publish, because Complete may fail or take long.
   void Complete(std::uint64_t total_bytes, bool sync);
   /// Calls Complete if the caller has not, renames the file to path() and, if `sync` is true, syncs the directory. Call
   /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
-  /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new
-  /// output is in place. After any other error the old file is unchanged, unless it was written in place. With
-  /// OldFile::kKeep, throws Error(kIo) if an old file appeared in the meantime, and leaves that file untouched.
+  /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new file
+  /// has replaced the old file. After any other error the old file is unchanged, unless the output was written into it
+  /// (see in_place()). With OldFile::kKeep, throws Error(kIo) if another process has created a file of this name in the
+  /// meantime, and leaves that file untouched.
   void Publish(std::uint64_t total_bytes, bool sync);
-  /// Returns the rights and attributes of the old file that could not be set, each with the reason: "user.origin: EPERM
-  /// (...)".
+  /// Returns the rights and attributes of the replaced file that the new file could not get, each with the reason:
+  /// "user.origin: EPERM (...)".
   const std::vector<std::string>& lost() const { return lost_; }
   bool direct() const { return file_->direct(); }
   std::uint64_t alignment() const { return file_->alignment(); }
   /// Returns the path of the file that will be replaced, with links resolved.
   const std::string& path() const { return path_; }
   const std::string& directory() const { return directory_; }
-  /// Returns the reason why the output is written into the old file (in place). Empty if a new file replaces the old
-  /// file.
+  /// Returns the reason why the output is written into the existing file (in place). Returns an empty string if a new
+  /// file replaces the existing file.
   const std::string& in_place() const { return in_place_; }
-  /// Returns false if ReadAt cannot work: the output is written into the old file, and this user may not read that
-  /// file.
+  /// Returns false if ReadAt cannot work: the output is written into an existing file (see in_place()), which this user
+  /// may not read.
   bool readable() const;
   FileFacts Facts() const { return file_->Facts(); }
 

@@ -24,7 +24,7 @@ class CancelFlag {
  public:
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
   bool requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
-  /// Throws Error(kCancelled).
+  /// Throws Error(kCancelled) if Request() was called.
   void ThrowIfRequested() const {
     if (requested()) throw Error(ErrorCode::kCancelled, "cancelled");
   }

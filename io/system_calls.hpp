@@ -28,7 +28,7 @@ class SystemError : public Error {
   /// Returns the path of the file that the call failed on. For a temporary file without a name: the path of its
   /// directory.
   const std::string& path() const noexcept { return path_; }
-  /// Returns the offset in the file if the call was a read or a write.
+  /// Returns the offset in the file if the failed call was a read or a write, otherwise std::nullopt.
   std::optional<std::uint64_t> offset() const noexcept { return offset_; }
 
  private:
@@ -83,7 +83,8 @@ std::string ErrnoText(int error);
 bool IsNoSpace(int error);
 /// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the last part of a message about another failed call: where to look for the cause, or an empty text.
+/// Returns the last part of a message about a failed call, if lack of space is not the cause: where to look for the
+/// cause, or an empty text.
 std::string DiskHint(int error);
 /// Returns a number of free bytes as text, "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);

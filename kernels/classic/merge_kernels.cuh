@@ -154,8 +154,8 @@ cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 }
 
 /// Merges as CircularMerge does, but keeps up to two tiles (threads * items_per_thread items) of each list in shared
-/// memory. Loads a whole tile when less than one tile is left, so there are half as many rounds of loading. Needs
-/// shared memory for 4 tiles, or for 5 with stage_output.
+/// memory. Loads a whole tile when the block has fewer than one tile of the list in shared memory, so there are half as
+/// many rounds of loading. Needs shared memory for 4 tiles, or for 5 with stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

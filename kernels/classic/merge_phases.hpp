@@ -84,8 +84,9 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items of the list the next Load reads: as many as fill the buffer. With kDouble, a whole tile if
-  /// less than one tile is left (two tiles if nothing is left), otherwise none. Never more than the rest of the list.
+  /// Returns how many items of the list the next Load reads, at most the rest of the list. Usually fills the buffer.
+  /// With kDouble, the buffer has room for two tiles: Load fills an empty buffer, reads one tile if the buffer holds
+  /// less than one tile, and otherwise reads nothing.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;

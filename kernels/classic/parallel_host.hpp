@@ -60,7 +60,8 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Less
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {
   if (threads == 1 || ThreadsThatPay(m + n, 2) == 1) {
-    // Tests this first, because asking for the number of cores takes longer than merging a thousand items.
+    // Tests the number of items first, because asking for the number of cores takes longer than merging a thousand
+    // items.
     MergeOnThisThread(a, m, b, n, out, less);
     return;
   }

@@ -13,9 +13,9 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 bytes of one line's encoded key (bytes that sort as the line does). A sort first compares the twelve
-/// key bytes in the Entry objects of two lines. If these are equal, it compares such copies, because finding the keys
-/// in the lines again would take longer.
+/// A copy of 56 consecutive bytes of one line's encoded key (bytes that sort as the line does). A sort first compares
+/// the twelve key bytes in the Entry objects of two lines. If these are equal, it compares copies of the 56 bytes after
+/// them, because finding the keys in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
@@ -192,9 +192,9 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Counts how many leading bytes the encoded keys (bytes that sort as the lines do) of a first line and of another line
-/// have in common. Also returns chunks (twelve bytes of a key), because a chunk costs little once the key of a line has
-/// been found.
+/// Compares the encoded keys of lines (bytes that sort as the lines do) with the key of one of them, the first line,
+/// and counts the leading bytes that are equal. Also returns chunks (twelve bytes of a key), because a chunk costs
+/// little once the key of a line has been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -209,7 +209,7 @@ class CommonKey {
   std::uint64_t most() const { return most_; }
 
   /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the
-  /// first line, but at most `most`.
+  /// first line (that of the constructor), but at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.plain()) {
       const RecordSpan key = keys_.Key(line);
@@ -220,7 +220,8 @@ class CommonKey {
     return Same(wide, most);
   }
   /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on. Lowers
-  /// `common` to the number of leading bytes that are equal in the encoded keys of `line` and of the first line.
+  /// `common` to the number of leading bytes that are equal in the encoded keys of `line` and of the first line (that
+  /// of the constructor).
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.plain()) {
@@ -262,7 +263,7 @@ template <typename Lines>
 class WideCompare {
  public:
   /// The encoded keys (bytes that sort as the lines do) of all lines must be equal in the bytes before byte `next`.
-  /// `memory` is the cache and need not be initialized.
+  /// `memory` is the memory for the cache of wide keys, and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 

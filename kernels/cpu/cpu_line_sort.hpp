@@ -47,12 +47,13 @@ struct LineShape {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the memory for wide keys (copies of 56 key bytes of a line) while a worker merges. It comes after the
-  /// worker's tiles and its table of lines.
+  /// Returns the memory for wide keys (the next 56 bytes to compare of each line's encoded key) while a worker merges.
+  /// It comes after the worker's tiles and its table of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the memory for wide keys (copies of 56 key bytes of a line) while a worker sorts: all its scratch memory.
+  /// Returns the memory for wide keys (the next 56 bytes to compare of each line's encoded key) while a worker sorts:
+  /// all its scratch memory.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
@@ -65,7 +66,8 @@ struct LineShape {
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys (copies of 56 key bytes of a line), at most 2^32 of them.
+  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key), at most 2^32
+  /// of them.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -113,7 +115,8 @@ class LineRefiner {
     bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A key that only the host can compare, and the keys after it.
+  /// A key that only the host can compare (`host`), and an order by the keys after it (`rest`). If lines are equal in
+  /// the keys before `host`, and HostOrder::Settled says that `host` adds nothing, `rest` sorts them.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
@@ -245,8 +248,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group whose wide keys (copies of 56 key bytes of a line) are equal before byte `at`. At first, the row of
-  /// an entry is an index of wide_. On return it is the number of a line.
+  /// Sorts a group of lines whose wide keys (the next 56 bytes to compare of each line's encoded key) are equal before
+  /// byte `at`. At first, the row of an entry is an index of wide_. On return it is the number of a line.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -272,8 +275,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the number of the first byte, from byte `at` on, in which the wide keys (copies of 56 key bytes of a line)
-  /// of the entries differ. Returns kBytes if all wide keys are equal.
+  /// Returns the number of the first byte, from byte `at` on, in which the wide keys of the entries differ. (A wide key
+  /// has the next 56 bytes to compare of a line's encoded key.) Returns kBytes if all wide keys are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {

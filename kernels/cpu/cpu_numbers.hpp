@@ -18,8 +18,8 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A small part of the output (a tile) is merged from parts of sorted runs (slices). If there are at least this many
-/// slices, sorting their numbers is faster than merging them (data/bench/NOTES.md).
+/// A small part of the output (a tile) is merged from parts of sorted runs (slices). If a tile has at least this many
+/// slices, sorting all its numbers is faster than merging the slices (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
@@ -216,8 +216,8 @@ class NumberSorter final : public SlotSorter {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the slices (parts of sorted runs), or sorts their numbers if there are many slices. Both give the same
-  /// result, because equal numbers are identical.
+  /// Merges the slices (parts of sorted runs) of a tile. If there are many slices, sorts all numbers of the tile
+  /// instead, which is faster. Both give the same result, because equal numbers are identical.
   void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
     if (slices.size() < kSlicesToSort<U>) {
       MergeTree<U>(slices, size, to, scratch, Less());

@@ -313,8 +313,8 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // Each slice is sorted. If its first and its last key begin with the same bytes, all keys between them do,
-          // too.
+          // Each slice (the tile's part of one sorted run) is sorted. If its first and its last key begin with the same
+          // bytes, all keys between them do, too.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {

@@ -55,8 +55,8 @@ struct LaneShape {
 /// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, up to kFetchedTogether
 /// bytes in each launch.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// The longest line, in bytes, that a search can look for in the memory of the arena. The search for a longer line
-/// allocates memory.
+/// BytesBefore searches sorted lines for the place of a given line. The arena has memory for a given line of at most
+/// this many bytes. For a longer line, BytesBefore allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
 /// The layout of the part of the GPU memory that all lanes (workers) share. This part holds a RecordLayout and the

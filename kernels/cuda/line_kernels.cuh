@@ -299,7 +299,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Stores the order of the lines after one round of the sort (a comparison of more key bytes), and where groups of
 /// lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j] is the place of
-/// the line if it differs from the line before it, otherwise 0. If `active` is null, all lines take part in the round.
+/// the line if it differs from the line before it, otherwise 0. `active` lists the lines that take part in the round;
+/// null means all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -314,9 +315,10 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Prepares the next round of the sort (a comparison of more key bytes) for each group of lines that are equal so far.
 /// Sets skips[group] to the number of leading bytes that are equal in all keys of the group. If the lines are equal,
-/// leaves kNoDifference there. groups[j] is the place of the first line of line j's group. If `active` is null, the
-/// first `known` bytes of all keys are equal. Otherwise known_skips[g] + 8 bytes are equal, where g was the group of
-/// the line in the last round.
+/// leaves kNoDifference there. groups[j] is line j's group: the place of its first line. `active` lists the lines of
+/// the round that has just ended; null means all lines. If it is null, the keys of each group are equal in the first
+/// `known` bytes. Otherwise they are equal in known_skips[g] + 8 bytes, where g was the group of these lines before the
+/// round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,

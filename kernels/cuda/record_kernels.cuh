@@ -82,7 +82,8 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// The results of inspecting records. The caller must set all members to 0 before the inspection.
+/// What a kernel has found out about the records: whether they are in order, and how many leading bytes are equal in
+/// all keys. The caller must set all members to 0 before the kernel runs.
 struct Findings {
   unsigned long long differing;  ///< key_bytes minus the number of leading bytes that are equal in all normalized keys
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before

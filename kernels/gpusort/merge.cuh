@@ -84,8 +84,8 @@ class Arena {
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     return part;
   }
-  /// Returns the total size of the parts in bytes. Returns at least kAlign, so that a workspace of this size is never
-  /// null.
+  /// Returns the total size of all parts of the workspace, in bytes. Returns at least kAlign, so that a workspace of
+  /// this size is never null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
  private:
@@ -129,7 +129,8 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // Returns the same number as BoundedRuns::FirstTile(pairs(), kTile), but without reading the bounds.
+    // The number of tiles is BoundedRuns::FirstTile(pairs(), kTile). Computes the same number from n, without reading
+    // the bounds.
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }

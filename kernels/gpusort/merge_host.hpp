@@ -139,9 +139,10 @@ class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
-  /// Sets cuts()[r] to the number of items of run r that belong to the left part, and returns their sum. The sum is
-  /// between an eighth and seven eighths of `total`, the number of items of all runs. If `total` is very small, the sum
-  /// is only guaranteed to be neither 0 nor `total`. No run may be empty, and `total` must be at least 2.
+  /// Chooses the pivot at which the runs are divided. Sets cuts()[r] to the number of items of run r that come before
+  /// the pivot, and returns the sum of these numbers. The sum is between an eighth and seven eighths of `total`, the
+  /// number of items of all runs. If `total` is very small, the sum is only guaranteed to be neither 0 nor `total`. No
+  /// run may be empty, and `total` must be at least 2.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;

@@ -89,7 +89,8 @@ struct ListPair {
 /// Takes the place of MergeValues or SortValues in kernels that have keys but no values.
 struct NoValues {};
 
-/// The values of a merge pass: each key has a value in `lists`, and the pass moves the value to `out`.
+/// The values of a merge pass. `lists` has the value of each key, at the place that the key has in the lists of keys.
+/// The pass writes the values to `out`, in the order of the merged keys.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -199,8 +200,8 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Finds where the start of each tile divides the sorted runs, and writes the result to `works`. A tile is the part of
-/// the output that one thread block will merge.
+/// Finds where each tile starts in the sorted runs, and stores these places in `works`, which has one WayTile for each
+/// tile. A tile is the part of the output that one thread block will merge.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -472,10 +473,10 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Decides whether this level writes its items with padding (unused places in shared memory). Each thread writes an
-  // odd number of items, so without padding the writes have no bank conflicts; padding makes them a tenth slower. If
-  // the reads of this level have bank conflicts, the reads of the next level probably have them, too, and padding
-  // avoids them.
+  // Decides whether this level of merging writes its items with padding (unused places in shared memory). Each thread
+  // writes an odd number of items, so without padding the writes have no bank conflicts; padding makes them a tenth
+  // slower. If the reads of this level have bank conflicts, the reads of the next level probably have them, too, and
+  // padding avoids them.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -870,8 +871,9 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
                     LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // The number of tiles up to which the blocks of the large kernel search themselves: about as many blocks as run at
-  // the same time. For more tiles a separate kernel is faster (see data/bench/NOTES.md).
+  // The number of tiles up to which the blocks of the large kernel find their parts of the runs themselves. It is about
+  // the number of blocks that run at the same time. For more tiles a separate kernel for this search is faster (see
+  // data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;

@@ -47,10 +47,10 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
   return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
 }
 
-/// Returns the same as CoRank, but starts to search near k * m / (m + n). In lists with similar keys the co-rank (the
-/// number of items of `a` among the first k merged items) is within about sqrt(m + n) / 4 of that place. From there the
-/// search goes toward the answer in growing steps, until it has passed the answer, and then halves the interval. For
-/// 4096 items it takes 7 steps instead of 12; at worst twice as many.
+/// Returns the same as CoRank, but starts to search near k * m / (m + n). The co-rank is the number of items of `a`
+/// among the first k merged items. If both lists are random samples of the same values, it is usually within about
+/// sqrt(m + n) / 4 of that place. From there the search goes toward the answer in growing steps, until it has passed
+/// the answer, and then halves the interval. For 4096 items it takes 7 steps instead of 12; at worst twice as many.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -275,7 +275,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
     out[i] = take_b ? key_b : key_a;
     from[i] = take_b ? b : a;
-    // Loads with one instruction for both cases, because the threads of a warp take different cases.
+    // One instruction loads the next key from `a` or from `b`. Two instructions in two branches would run one after the
+    // other in a warp whose threads need different lists.
     const std::uint32_t next = take_b ? ++b : ++a;
     const Key key = keys[next < last ? next : last];
     if (take_b) {
@@ -297,8 +298,8 @@ struct alignas(16) WayTile {
 
 /// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. The tile's kWays
 /// segments are merged pairwise, level by level. No thread works for two pairs, so the last thread of each pair may
-/// have fewer than `items` items to write. A tile therefore has fewer items than `threads` threads could write: up to
-/// kWays / 2 - 1 threads are spare.
+/// have fewer than `items` items to write. A tile is therefore smaller than threads * items by the items of kWays / 2 -
+/// 1 threads.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
@@ -461,8 +462,8 @@ struct TwoLists {
 
 /// One round of merging sorted runs. Each group of kWays (a power of two) neighbouring runs becomes one run; the last
 /// group may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two
-/// groups. A group counts as a pair of runs, its two halves, as if each half had been merged already. The types of
-/// `runs` therefore only have to number the tiles of pairs.
+/// groups. To number the tiles, a group counts as a pair of two longer runs, as if each half of the group had been
+/// merged already. RunsT therefore only has to number the tiles of pairs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -518,9 +519,9 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores where tile t begins in the runs of its group: split[w] items of run w come before that place. It is the start
-/// of tile t in works[t], and the end of tile t - 1 in works[t - 1]. After this call for all tiles of a pass, `works`
-/// is complete.
+/// Stores the place where tile t begins in the runs of its group: split[w] items of run w come before the place. The
+/// place is stored in works[t] as the start of tile t, and in works[t - 1] as the end of tile t - 1. After this call
+/// for all tiles of a pass, `works` is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {

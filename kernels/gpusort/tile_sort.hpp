@@ -129,8 +129,8 @@ struct Network {
   }
 };
 
-/// Makes Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M), which sorts any number of items. It has 207 exchanges for
-/// 33 items; odd-even transposition has 528.
+/// Makes a sorting network for any number of items: Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M). For 33 items it
+/// compares and exchanges 207 pairs; odd-even transposition would take 528.
 template <int kItems>
 constexpr Network<kItems> SortingNetwork() {
   Network<kItems> network;
@@ -153,8 +153,8 @@ constexpr Network<kItems> SortingNetwork() {
 }
 
 /// Makes Batcher's bitonic merge, a sorting network for items that ascend and then descend. The number of wires (inputs
-/// of the network) is a power of two. Wires after the last item have imaginary items that are smaller than all others,
-/// so an exchange with such a wire only renames items.
+/// of the network) is a power of two. Wires after the last item have imaginary items that are smaller than all others.
+/// The result of an exchange with such a wire is known in advance, so it takes no instruction.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   Network<kItems> network;

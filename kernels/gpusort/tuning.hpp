@@ -1,7 +1,8 @@
 // The tile sizes of the sort and merge kernels: threads and items for each thread, by item size. They affect speed and
-// never a result. They were measured on compute capability 9.0 (H200) and serve all GPUs. Every tile fits the 48 KB of
-// shared memory of any GPU from 7.5 on (51 KB for items of more than 226 bytes). A GPU that needs other sizes gets
-// another table, chosen where TuningTable is called.
+// never a result. They were measured on compute capability 9.0 (H200) and serve all GPUs. A tile takes at most 48 KB of
+// shared memory, which every GPU gives to a block. With items of more than 226 bytes a tile may take 51 KB, which GPUs
+// from 7.5 on give if a kernel asks for it. A GPU that needs other sizes gets another table, chosen where TuningTable
+// is called.
 #pragma once
 
 #include <cstddef>
@@ -35,15 +36,16 @@ struct Tuning {
 /// Returns the tile sizes for items that take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
-  // The program gpusort_tune measured these numbers on an H200, except those of network sorts, and writes the lines
-  // from BEGIN to END (figures: data/bench/NOTES.md). With 2 blocks instead of 5, sorting 2^20 items of 8 bytes takes
-  // 1.18 times as long. With 5 blocks instead of 4, the tile sort of 16 bytes spills registers to local memory if there
-  // are values.
+  // The program gpusort_tune measured these numbers on an H200, except the first shape of each row (network_sort), and
+  // writes the lines from BEGIN to END (figures: data/bench/NOTES.md). The network sort of 8-byte items has 5 blocks
+  // (TileShape::blocks): with 2, sorting 2^20 items takes 1.18 times as long. That of 16-byte items has 4: with 5,
+  // registers spill to local memory if there are values.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};
   // END gpusort_tune
-  // The rows below are defaults that were not measured. Any size up to kMaxItemBytes fits 51 KB.
+  // The rows below are defaults that were not measured. With items of up to kMaxItemBytes bytes, a tile takes at most
+  // 51 KB of shared memory.
   if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};
   if (item_bytes <= 64) return {{128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}};
   return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};

@@ -71,9 +71,9 @@ struct LineOrderView {
   bool last_resort = true;      ///< whether the whole line decides between lines with equal keys (neither -s nor -u)
   bool last_resort_reverse = false;  ///< whether the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True for keyed lines: encoded keys (fields), then the record's own bytes. Host only. The keys then come in pairs,
-  /// one pair for each field. The first key of a pair is the field, whose bytes are neither 0 nor the separator. The
-  /// second key has a HostOrder, which compares lines whose fields are equal.
+  /// True if lines have encoded keys, called fields, before the record's own bytes. Only the host uses such an order.
+  /// `keys` then has two keys for each field. The first key is the field itself, whose bytes are neither 0 nor the
+  /// separator. The second key has a HostOrder, which compares lines whose fields are equal.
   bool keyed = false;
   /// True if no key contains a NUL byte and no key is reversed. The encoding of a key (bytes that sort as the key does)
   /// is padded with zeros at the end, and these zeros then never look like bytes of a key.

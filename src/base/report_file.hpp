@@ -27,7 +27,8 @@ int WriteReport(int fd, std::string_view text) noexcept;
 
 /// Opens the file at `path`, writes all of `text` and closes the file. Returns 0 or an errno.
 int WriteReportFile(const std::string& path, std::string_view text);
-/// Converts an errno of the functions that write reports to kNoSpace (the disk is full) or kIo.
+/// Returns the ErrorCode for a report that could not be written because of the errno `error`: kNoSpace if the disk is
+/// full, otherwise kIo.
 ErrorCode ReportErrorCode(int error);
 
 bool SameFile(const struct stat& a, const struct stat& b);

@@ -43,11 +43,12 @@ enum class KeysWhen {
   kAlways,
 };
 
-/// How many bytes the sort key adds to a record: fixed + per_byte * the size of the record.
+/// How many bytes a record grows by at most if its sort key is stored before it: fixed + per_byte * the size of the
+/// record.
 struct KeyCost {
   std::uint64_t fixed = 0, per_byte = 0;
 
-  /// Returns the most bytes that the sort key can add to a record of `bytes` bytes.
+  /// Returns the largest size of the sort key that is stored before a record of `bytes` bytes.
   std::uint64_t Most(std::uint64_t bytes) const { return fixed + per_byte * bytes; }
   friend bool operator==(const KeyCost&, const KeyCost&) = default;
 };
@@ -106,7 +107,8 @@ struct StageCosts {
   std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
 
   /// Returns how many bytes of GPU memory a lane (a worker that sorts or merges) takes with slots of `slot_bytes`
-  /// bytes. If gpu_lanes lacks this size, returns the value for the next larger size, or `slot_bytes` if there is none.
+  /// bytes. If gpu_lanes lacks this size, returns the value for the next larger size, or, if there is none,
+  /// `slot_bytes` as an estimate.
   std::uint64_t GpuLane(std::uint64_t slot_bytes) const {
     const auto found = gpu_lanes.lower_bound(slot_bytes);
     return found == gpu_lanes.end() ? slot_bytes : found->second;

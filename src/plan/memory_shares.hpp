@@ -14,8 +14,8 @@ namespace planning {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 }
 
-/// The sizes of the stage that makes sort keys. It has `threads` threads. The reader passes the input to them in pieces
-/// of `piece_bytes` bytes.
+/// The sizes of the stage that computes a sort key for each record and stores the key before the record. The stage has
+/// `threads` threads. The reader passes the input to them in pieces of `piece_bytes` bytes.
 struct KeyShape {
   unsigned threads = 0;  ///< 0: records get no sort keys
   std::uint64_t piece_bytes = 0;
@@ -23,11 +23,12 @@ struct KeyShape {
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Returns how many bytes of memory the stage that makes sort keys takes. Assumes that no line becomes more than four
-  /// times as long by its key.
+  /// Returns how many bytes of memory the stage that makes sort keys takes. Assumes that a line together with its key
+  /// is at most four times as long as the line.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses the sizes of the stage that makes sort keys, so that it takes about an eighth of `memory` bytes.
+/// Chooses the sizes of the stage that makes sort keys (see KeyShape), so that the stage takes about an eighth of
+/// `memory` bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {
@@ -45,8 +46,8 @@ struct MemoryShares {
 /// `facts` allow if the memory is not enough for more.
 MemoryShares ShareMemory(const PlanFacts& facts);
 
-/// Returns true if records get sort keys, in a job with a memory limit of `limit` bytes. Depends on the members keys,
-/// rereadable and expected of `input`.
+/// Returns true if a job with a memory limit of `limit` bytes computes a sort key for each record and stores it before
+/// the record. Depends on the members keys, rereadable and expected of `input`.
 bool MakesKeys(const InputFacts& input, std::uint64_t limit);
 
 /// Returns how many bytes of memory --trace and --report may take, in a job with a memory limit of `limit` bytes.

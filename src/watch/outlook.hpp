@@ -17,7 +17,8 @@ namespace gpusort {
 struct JobPart {
   std::string name;
   std::uint64_t bytes = 0;  ///< number of bytes that the part will process; 0 if unknown
-  /// The work of the cores or the GPU, as the number of bytes that could be sorted in the same time.
+  /// The work of the cores or the GPU, measured in bytes of sorting. For example, merging 100 bytes counts as 75 if it
+  /// takes as long as sorting 75 bytes.
   double work = 0;
   double read = 0, write = 0;  ///< the bytes that are read from and written to disks
   bool expands = false;        ///< true: this part decompresses its input, and the numbers above count compressed bytes
@@ -61,7 +62,7 @@ class JobOutlook {
   JobPart part_;
   double expected_ = 0;  ///< the seconds that the current part was estimated to take before it began; 0: unknown
   bool begun_ = false;
-  /// The time when the job began, when the current part began, and when `done_` last grew.
+  /// The time when the job began, when its current part began, and when `done_` last grew.
   Nanoseconds first_{0}, begin_{0}, step_{0};
   std::uint64_t done_ = 0, longest_step_ = 0;
   // The seconds for each byte that each resource has taken so far.

@@ -30,9 +30,9 @@ class Recorder {
   using Value = std::function<std::uint64_t()>;
 
   /// Starts a thread that takes samples of `clock`, which must outlive this object. `trace` is null without --trace;
-  /// otherwise call Stop() before it is destroyed. `memory` and `temp` return how many bytes are in use; any thread may
-  /// call them. The times of samples count from `zero`. If the system refuses the thread, only a first and a last
-  /// sample are taken.
+  /// otherwise call Stop() before the trace is destroyed. `memory` and `temp` return how many bytes are in use; any
+  /// thread may call them. The times of samples count from `zero`. If the system refuses the thread, only a first and a
+  /// last sample are taken.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
