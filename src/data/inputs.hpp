@@ -118,7 +118,7 @@ class Inputs {
     static constexpr FileFacts kNone;
     return inputs_[input].file ? inputs_[input].file->facts() : kNone;
   }
-  /// Returns the total size of the records of an input in bytes, or 0 for a stream.
+  /// Returns the total size of the records of an input in bytes. Returns 0 for a stream, whose size is not known.
   std::uint64_t size(std::uint32_t input) const {
     const Input& in = inputs_[input];
     return in.once() || in.end <= in.begin ? 0 : in.end - in.begin + in.ending.size();

@@ -16,7 +16,8 @@
 
 namespace gpusort {
 
-/// The maximum number of files into which --split divides an output. Each file needs two file descriptors.
+/// The maximum number of files into which --split divides an output. Each file needs two file descriptors, and the
+/// usual limit of a process is 1024.
 inline constexpr unsigned kMostParts = 256;
 
 /// Returns the names of all files that --split writes. The last one is the manifest, which lists the others. Returns
@@ -54,7 +55,8 @@ class OutputParts {
   /// `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
   /// Does what Complete() does, then gives the parts their names, and finally the file that lists them. If an error
-  /// occurs after some files got their names, the message of the error says so, or OutOfMemoryText() does.
+  /// occurs after some files got their names, the message of the error says so. For std::bad_alloc, OutOfMemoryText()
+  /// says so.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
   // The following members are used when the files are read back and checked.

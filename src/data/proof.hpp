@@ -133,8 +133,8 @@ class OutputProof {
   /// records are returned with the sort keys before them.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// What this class knows about the beginning of an output. A later process can store it, and continue the check from
-  /// there.
+  /// The size, the checksums and the last record of the beginning of an output. A later process can store them, and
+  /// continue the check from there.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;

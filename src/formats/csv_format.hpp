@@ -60,8 +60,8 @@ class CsvFormat : public TableFormat {
     if (width != width_ && width_ != 0) NoteWidth(width, tally);
   }
   void NoteWidth(std::uint64_t width, KeyTally& tally) const;
-  /// Sets `field` to the text [p, stop), which is not quoted. The record begins at `begin`, and the buffer ends at
-  /// `end`.
+  /// Sets `field` to the text [p, stop), which is not quoted. The record begins at `begin`, from which error messages
+  /// count the place of the field. The buffer ends at `end`.
   void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const;
   /// Sets `field` to the value of the field that begins at `p`, in the record that begins at `begin`. Returns the end
   /// of the field: a pointer to the delimiter, or to the end of the line. If the text must be decoded, for example

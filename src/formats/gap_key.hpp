@@ -12,7 +12,7 @@ namespace gpusort {
 
 struct GapKey {
   bool odd = false;  ///< true in every second part of the dump that has rows (kOddPart); only ReadGapKey() sets it
-  /// The place of the gap: the index of the row before it, counted from 0 among the rows that are sorted together.
+  /// The place of the gap: it comes after row number `place`, counted from 0, of the rows that are sorted together.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
   /// If the rows that are sorted together begin with INSERT statements of one row each: the number of these statements,

@@ -71,7 +71,8 @@ class JsonRecords {
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// A set of the paths that are searched. It is stored as the elements [begin, end) of order_.
+  /// Some of the paths that are searched, for example those that lead into one value of the line: the elements [begin,
+  /// end) of order_.
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;

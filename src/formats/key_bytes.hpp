@@ -87,13 +87,15 @@ class Reversed {
 
 // --- Numbers of a fixed range, as digits of base 224: the byte 16 is the digit 0, and the byte 239 the digit 223 ---
 
+// Each digit is a byte that needs no escape in a key, also when a descending order complements it.
 inline constexpr std::uint32_t kBase = 224;
 inline constexpr unsigned kFirstDigit = 16;
 constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
 
 template <unsigned kDigits>
 void PutFixed(std::uint64_t value, KeyBytes& out) {
-  // Splits off four digits at a time, because a number of four digits fits into 32 bits.
+  // Splits off four digits at a time. A number of four digits fits into 32 bits, and divisions of such numbers are
+  // faster.
   constexpr unsigned kPart = 4;
   if constexpr (kDigits > kPart) {
     PutFixed<kDigits - kPart>(value / Power(kPart), out);

@@ -14,7 +14,8 @@ namespace gpusort {
 struct WindowTally {
   std::uint64_t inside = 0, outside = 0;
   std::uint64_t timeless = 0;  ///< how many of the `outside` records have no time at all
-  /// The earliest and the latest time of the `outside` records that have a time, in whole seconds since 1970.
+  /// The earliest and the latest time of the records outside of the window that have a time, in whole seconds since
+  /// 1970.
   std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   std::int64_t latest = std::numeric_limits<std::int64_t>::min();
 

@@ -75,8 +75,10 @@ class KeyedOrder : public KeyScheme {
   };
 
   /// The limits on the sizes of key fields, in bytes. The first field ends kBehindCommon bytes after the prefix that
-  /// all sampled lines have in common, so that it differs between nearly all lines. Longer keys would take more memory.
-  /// With shorter keys, more lines would have equal keys and would have to be compared in full.
+  /// all sampled lines have in common, so that it differs between nearly all lines. It has at most kMostFirst bytes,
+  /// and kUsualFirst bytes if no sample was taken. Each other field has at most kNextLimit bytes, because it is needed
+  /// only if the fields before it are equal. Longer keys would take more memory. With shorter keys, more lines would
+  /// have equal keys and would have to be compared in full.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

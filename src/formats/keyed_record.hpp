@@ -89,7 +89,8 @@ class FieldWriter {
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns the sort key in front of `record`, without escapes. `record` must begin with a byte of flags and kKeyEnd.
+  /// Returns the sort key in front of `record`, without escapes. `record` must begin with a byte of flags and a
+  /// kKeyEnd; the key comes after them.
   static std::string Unescape(RecordSpan record);
   /// The bytes of a key that stand for one byte of a text. They are escaped already, and complemented if the order is
   /// reversed.

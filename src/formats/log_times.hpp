@@ -79,7 +79,7 @@ struct LogForms {
   std::vector<std::string> times{};
   /// The regular expressions that --time-regex gives. Empty: LearnLog() finds out where in a line the time stands.
   std::vector<std::string> patterns{};
-  bool starts = true;  ///< false: LogTimes::start must stay empty
+  bool starts = true;  ///< false (--multiline): no fixed text may mark the first lines of records (LogTimes::start)
   bool dated = false;  ///< true: the user gives the date (--date), so that times without a date can be used
 };
 
@@ -116,7 +116,7 @@ void SkipColours(TextReader& reader);
 /// or if the time is part of a longer number or word. `kind` must be kKnown or kGiven; `format` is a LogShape::format
 /// of that kind.
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
-/// The greatest number of words that may stand before the time of a line.
+/// The greatest number of words that may stand before the time of a line. Later words are not searched for a time.
 inline constexpr unsigned kMostWords = 16;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If `parts` have no year,
 /// uses the last year in which the time is not after `latest`.

@@ -63,7 +63,8 @@ class LogsFormat : public TableFormat {
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
   /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file.
-  /// The result is in seconds since 1970-01-01 00:00:00 local time.
+  /// The day is a margin, for example for logs from another time zone. The result is in seconds since 1970-01-01
+  /// 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
   /// Returns true if `line` begins a record. Call this only after the first line of the input that has a time, because
   /// lines before it begin no record.
@@ -92,7 +93,8 @@ class LogsFormat : public TableFormat {
   /// Completes a time without a date (with --date), or a time without a year (with --year). `place` has the day and
   /// year of the last record; both are updated. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
-  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`, the parser's state.
+  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`, the parser's state. The
+  /// next records are compared with this time, for example to find out their year.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
   /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place`, the parser's state, as the
   /// time of the last record.

@@ -100,7 +100,8 @@ class RecordFormat {
   /// Returns true if every record ends with a delimiter, which is usually a newline. Messages can then name a record by
   /// its line.
   virtual bool newlines() const { return true; }
-  /// The largest number of bytes at the end of an input that Ending() looks at.
+  /// The largest number of bytes at the end of an input that Ending() looks at: enough for a line end and a blank line
+  /// after it, CR LF CR LF.
   static constexpr std::size_t kTailBytes = 4;
   /// Returns the bytes that must be added to the end of an input to complete its last record, or an empty string.
   /// `tail` is the last kTailBytes bytes of the input, or the whole input if it is shorter.

@@ -96,8 +96,8 @@ class SqlDumpFormat : public CopyFormat {
   void RefuseGaps() const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. Must be called when the first
   /// row of a statement was read. `several` is true if another row follows in the statement; `separator` is the text
-  /// between the two rows. Throws BadRecord at offset `at` if the statements so far have different texts after their
-  /// rows.
+  /// between the two rows. Throws BadRecord at offset `at` if a statement with several rows follows statements with one
+  /// row that end in different ways, because these rows could not be mixed.
   void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, with the semicolon and
   /// the newline.

@@ -27,7 +27,7 @@ struct KeyColumns {
     std::size_t key;
   };
   std::vector<Wanted> by_column;
-  /// The numbers of the keys (-k options), in the order in which the keys are written.
+  /// The numbers of the keys (-k options). A sort key contains the keys in this order.
   std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
@@ -90,7 +90,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
   /// Writes the value of `field` by the type of key number `key`. Returns false and writes nothing if the field is not
-  /// a value of that type. The default reads the field as text.
+  /// a value of that type. If a format does not override this function, the field is read as text.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes the value of a column as text. A job without keys sorts by all columns in this way.
   void PutWhole(const Field& field, FieldWriter& out) const;

@@ -89,7 +89,8 @@ class ValueKey {
  private:
   const ValueRule rule_;
   std::string time_format_;  ///< the time format in the form that ParseInstantBy takes
-  /// The words of the type enum with their places in the list, sorted by word.
+  /// The words of the type enum, sorted. Each has its position in the list that the user or CREATE TYPE gives, which is
+  /// the order of the values.
   std::vector<std::pair<std::string, std::size_t>> labels_;
   bool collates_;  ///< true: in this locale, texts are not ordered by their bytes, so that strxfrm is needed
 };

@@ -51,7 +51,8 @@ struct Sorting {
 struct Reading {
   Ring ring;
   std::shared_ptr<PinnedBuffer> memory{};  ///< the buffers of all readers of the input
-  /// One for each place in the input where reading begins; empty: the whole input was read.
+  /// A feeder for each part of the input. With several GPUs, several parts are read at the same time. Empty: reading
+  /// has not begun, or has ended.
   std::vector<std::unique_ptr<BatchFeeder>> feeders{};
 };
 
@@ -74,7 +75,8 @@ class Attempt {
   /// another thread calls OpenBackend().
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
   void MakePlan(const Ring& ring);
-  /// Makes the plan once more, because the free memory is known only now, and allocates the memory of the plan.
+  /// Makes the plan once more, because the opened GPUs and the free memory are known only now. Then allocates the
+  /// memory of the plan.
   void Prepare();
   /// Sorts all records that no sorted run contains yet, and adds the new runs to Sorting::runs.
   void FormRuns();

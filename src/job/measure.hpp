@@ -17,7 +17,9 @@ struct FolderSpeed {
   double read = 0, write = 0;
   /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
-  bool memory = false;  ///< true: the folder is in memory (tmpfs), and the speed of the cores already includes it
+  /// True: the files are in memory (tmpfs or the page cache). Copies in memory count as work of the cores, whose
+  /// measured speed includes them.
+  bool memory = false;
 };
 
 /// The numbers of bytes that a job will read and write, and the measured speeds in bytes per second.

@@ -63,8 +63,9 @@ class JobSurvival {
   /// complete.
   void Finish(Sorting& sorting);
 
-  /// Logs how much of the work is stored. Call this after the job has failed with `error`. If a signal has stopped the
-  /// job, throws Error(kStopped) with the same text instead.
+  /// Logs which finished work is stored in the folder of the job, so that the same command can continue there. Call
+  /// this after the job has failed with `error`. If a signal has stopped the job, throws Error(kStopped) with the same
+  /// text instead.
   void ExplainFailure(const Error& error) const;
 
  private:

@@ -99,7 +99,8 @@ class Checkpoints {
   }
 
  private:
-  /// The shortest and the longest time between two checkpoints of the output.
+  /// The shortest and the longest time between two checkpoints of the output, so that checkpoints take little time, and
+  /// a kill loses only a few minutes of work.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
   /// Counts the windows (pieces of merged output) that are written. Every window holds a reference to this object,
@@ -182,7 +183,8 @@ class Checkpoints {
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
   Nanoseconds next_;  ///< the earliest time of the next checkpoint
-  /// The offset in the output, in bytes, at which a checkpoint begins even if it is earlier than the time `next_`.
+  /// The offset in the output, in bytes, at which the next checkpoint begins, also if the time `next_` has not come
+  /// yet.
   std::uint64_t next_offset_ = 0;
 };
 

@@ -60,12 +60,12 @@ struct Cursor {
     RecordSpan record;       ///< lies in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  /// The samples after offset `taken`, in the order of the run; used only if all runs are in memory.
+  /// Some records of the run after offset `taken`, in the order of the run. Used only if all runs are in memory.
   std::deque<Sample> samples;
   // The following members belong to the window (the output that is merged at once) that is being chosen now.
-  std::uint64_t take = 0;
-  std::uint64_t weight = 1;
-  std::size_t passed = 0;  ///< the number of samples that come before the cut, the key at which the window ends
+  std::uint64_t take = 0;    ///< the number of bytes of the run that the window gets
+  std::uint64_t weight = 1;  ///< how much a round may take of this run, relative to the other runs
+  std::size_t passed = 0;    ///< the number of samples that come before the cut, the key at which the window ends
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
   /// Skips the first `bytes` bytes of the run, because an earlier process has already merged them. `bytes` must be the
@@ -177,9 +177,9 @@ class Cutter {
 
   /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs whose
   /// offsets are known. One sample becomes the cut, the end of the window, and each run gives its records before the
-  /// cut. In each run, the cut lies between two neighbouring samples, so the second of them limits the size that the
-  /// window can have. Returns the size in bytes. Returns 0 if no such window has at most `limit` bytes, for example
-  /// because records are very long.
+  /// cut. Before the search for the cut in a run, it is only known that the cut lies between two neighbouring samples.
+  /// The window is therefore planned as if each run gave all bytes up to the second of them. Returns the size in bytes.
+  /// Returns 0 if no window of at most `limit` bytes is found in this way, for example because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -188,7 +188,8 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // The distance in bytes between two samples of a run. With this distance, a window is at least three quarters full.
+    // The distance in bytes between two samples of a run. A window can lack one such distance for each run, and one
+    // more. These are a quarter of `limit` together, so a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
     // Samples are records that are read to find where to cut the runs, one for each `step` bytes of a run. At most a
     // sixteenth of these bytes is read for a sample, so samples cost little compared to the merge.
@@ -262,9 +263,10 @@ class Cutter {
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples of every run that has few samples left. Samples are records with known offsets, here `step`
-  /// bytes apart. Reads all runs in GPU memory by a single call. If the record at such a place is longer than the bytes
-  /// that are read there, it becomes no sample.
+  /// Takes more samples of every run that has few samples after the cut. Samples are records with known offsets, here
+  /// about `step` bytes apart. For each sample, reads SampleBytes() bytes, and takes the last whole record in them. If
+  /// no record is completely in these bytes, there is no sample. Reads the bytes of all runs in GPU memory by a single
+  /// call.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -509,7 +511,8 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// The runs that are not merged completely, as a heap: the run with the smallest next sample is first.
+  /// The numbers of the runs that are not merged completely, as a heap. The first one is the run whose next sample (a
+  /// record that may show where to cut) is the smallest.
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

@@ -46,8 +46,8 @@ struct StrippedRecords {
 };
 
 /// Removes the sort keys and the gaps (texts between rows of an SQL dump) from `records`, which must be whole records.
-/// Works in place. Returns the beginning of the span, which contains the remaining bytes, and describes them in
-/// `stripped`.
+/// Works in place. Returns the beginning of the span, which contains the remaining rows and statements. `stripped` gets
+/// the removed gaps and the places of the rows.
 std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout& layout, StrippedRecords& stripped);
 
 /// A change to a sequence of bytes: the `removed` bytes before `offset` are left out, and `text` is inserted at
@@ -80,8 +80,10 @@ class GapFiller {
   /// Begins to read the rows of the current part of the dump. Its gaps (texts between rows), which come first, are
   /// known then.
   void BeginRows();
-  /// Adds the changes to one row or statement, the bytes [begin, end), to `edits`. Used for a part of the dump that
-  /// begins with INSERT statements of one row each. `bare` is true for a row without a separator after it.
+  /// Adds the changes to one row or statement, the bytes [begin, end), to `edits`: a row at the place of a whole
+  /// statement gets the text of a statement around it, and a statement at the place of a row loses this text. Also adds
+  /// and removes separators, and inserts gaps. Used for a part of the dump that begins with INSERT statements of one
+  /// row each. `bare` is true for a row without a separator after it.
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
@@ -113,7 +115,8 @@ class GapFiller {
   std::uint64_t read_at_ = 0;  ///< the place of the gap that was read last
   std::uint64_t row_ = 0;      ///< the number of rows so far
   std::int64_t balance_ = 0;   ///< the number of separators that were added, minus the number that were removed
-  /// The number of statement heads ("INSERT INTO ...") that were added, minus the number that were removed.
+  /// The number of statement heads ("INSERT INTO ...") that were inserted into the current part of the dump, minus the
+  /// number that were removed from it. At the end of the part this must be 0, because heads are only moved.
   std::int64_t statements_ = 0;
 };
 

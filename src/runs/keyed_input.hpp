@@ -98,7 +98,8 @@ class KeyedInput {
     if (keyed.capacity() <= 2 * range_bytes_) made.keyed = std::move(keyed);
     if (cut.piece) {
       RawPiece& piece = *cut.piece;
-      // Memory for the first record of the piece, and for its copy with a sort key in a vector that grows.
+      // Counts memory for the first record of the piece, which may be long. Its copy with a sort key counts twice,
+      // because the memory of a vector that grows can be twice the size of its content.
       Hold(3 * piece.head.size() + last_.size());
       try {
         keys_.Make(piece, *buffers.encoder_, made);
@@ -138,7 +139,7 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Counts `bytes` bytes for long records against the memory limit, instead of the bytes of the last call. Throws
+  /// Counts `bytes` bytes for long records against the memory limit; the bytes of the last call no longer count. Throws
   /// Error(kOutOfMemory) if the limit is exceeded.
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;

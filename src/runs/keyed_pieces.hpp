@@ -238,7 +238,8 @@ class PieceKeys {
 
   /// Reads the records of `piece`, and stores each record in `made`, after its sort key. `made` must be new, but
   /// `made.keyed` may be an empty vector that has memory already. Throws BadRecord if a record is wrong;
-  /// made.tally.record and made.tally.offset then tell where it is. Throws LineTooLong.
+  /// made.tally.record and made.tally.offset then tell where it is. Throws LineTooLong if a record is longer than the
+  /// constructor allows.
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
@@ -289,7 +290,7 @@ class PieceKeys {
 
  private:
   /// Returns the checksum of a record that is written as `prefix` (the text of --prefix-name) and `record`. `parts` is
-  /// a buffer.
+  /// an object for the computation, which the caller makes once for all records.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);

@@ -107,8 +107,8 @@ nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 /// must be the hash of the line before, and is replaced by the hash of the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
-/// Updates `manifest` with the content of one line of the file. `kind` is the name in the line. Throws
-/// Error(kIntegrity) if the value has a wrong form, and Error(kUsage) if another version of gpusort wrote it.
+/// Updates `manifest` with the content of one line of the file, {"kind":value}. Throws Error(kIntegrity) if the value
+/// has a wrong form, and Error(kUsage) if another version of gpusort wrote it.
 void TakeManifestLine(const std::string& kind, const nlohmann::ordered_json& value, Manifest& manifest);
 
 }  // namespace gpusort

@@ -47,7 +47,8 @@ class PartBorders {
   unsigned part() const { return part_; }
 
  private:
-  /// Returns true if the current part has its share of all bytes when byte `at` of the output is reached.
+  /// Returns true if the current part of the output has its share of all bytes (an Nth with --split=N) when byte `at`
+  /// of the output is reached.
   bool Due(std::uint64_t at) const {
     const unsigned next = part_ + 1;
     return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;

@@ -95,7 +95,8 @@ class ReadAhead {
   }
 
   /// Waits until enough is in memory for the next step of the merge: every run has records in memory, and half of the
-  /// buffers are full. If no more buffers can be filled, fewer are enough. `lock` must hold mutex().
+  /// buffers are full, so that the step merges many bytes. If no more buffers can be filled, fewer are enough. `lock`
+  /// must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -249,8 +250,8 @@ class ReadAhead {
   }
 
   /// Loads block number `index` of an input (-m) and puts a sort key before each of its records. The blocks of such an
-  /// input are loaded one after the other: Choose() begins no further block of it until the key of the last record so
-  /// far is known.
+  /// input are loaded one after the other, because KeyedInput reads it from its beginning to its end: Choose() begins
+  /// the next block of it only when the block before is loaded.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);

@@ -20,8 +20,9 @@
 
 namespace gpusort {
 
-/// The first bytes of a record's sort key: 16 bytes for a record of fixed size, 72 bytes for a line. They only help to
-/// guess which block a merge needs next. They never decide the order of records.
+/// The first bytes of a record's sort key: 16 bytes for a record of fixed size. For a line, 72 bytes, because lines
+/// often begin with the same text. They only help to guess which block a merge needs next. They never decide the order
+/// of records.
 struct ForecastKey {
   std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;
@@ -96,13 +97,14 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// For each block, the first bytes of the sort key of its last record: words_ elements.
+  /// For each block, the first bytes of the sort key of its last record (ForecastKey), as words_ elements. From them,
+  /// ReadAhead guesses which block a merge needs next.
   std::vector<std::uint32_t> forecasts_;
   /// The places of the rest of each line that is too long for one block. The keys are the numbers of the blocks in
   /// which these lines begin. Null: there is no such line.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// Maxima over all blocks: the number of places in temp files that a block needs, and the number of bytes of a block
-  /// in the input.
+  /// Maxima over all blocks: the number of places in temp files that a block has (more than one if a line is too long
+  /// for one block), and the number of bytes of a block in the input.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 

@@ -44,8 +44,9 @@ class RunStore {
   void Close();
 
   /// Writes block `number` of the run with the id `run` to a temp file. Sets in `block` the place in the file and the
-  /// first bytes of the last record's sort key. read(at, out) must fill `out` with the bytes of the block from offset
-  /// `at` on. `buffer` is memory for the call, of the plan's block size.
+  /// forecast (the first bytes of the last record's sort key), which tells ReadAhead when the next block is needed.
+  /// read(at, out) must fill `out` with the bytes of the block from offset `at` on. `buffer` is memory for the call, of
+  /// the plan's block size.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
   /// Reads a block of a run into `buffer` and returns its records. `buffer` must have LoadBytes() bytes.

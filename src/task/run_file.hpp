@@ -85,18 +85,19 @@ struct Fence {
 /// record.
 class RunFile {
  public:
-  /// The largest number of fences of a run, and the smallest distance between two fences in bytes. Fences are records
-  /// whose offsets are stored for a fast search.
+  /// The largest number of fences of a run, so that the fences of all runs fit into memory, and the smallest distance
+  /// between two fences in bytes. Fences are records whose offsets are stored for a fast search.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
   /// Opens the file of run number `run`, which must have `bytes` bytes. `fences` are records of this run with their
   /// offsets, and must outlive this object. If TaskOrder::depends() is true, the caller must not use offsets before the
-  /// first fence. Throws Error(kIntegrity) if the file has another size, or belongs to another run.
+  /// first fence: only a fence tells the state of the format's parser. Throws Error(kIntegrity) if the file has another
+  /// size, or belongs to another run.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
-  /// The offsets in the file at which the records begin and end. A header comes before them, and a trailer and a label
-  /// after.
+  /// The offsets in the file at which the records begin and end. A header comes before them. A trailer comes after
+  /// them, and then the RunLabel, which names the run and its job.
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 

@@ -70,7 +70,8 @@ bool IsWhole(const RunLabel& label);
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the RunLabel at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  /// A number that must be equal in all runs, such as the number of columns; 0: this run can have any number.
+  /// A number that must be equal in all runs, such as the number of columns. 0: the run has no records, or the format
+  /// has no such number.
   std::uint64_t shape = 0;
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
@@ -88,9 +89,10 @@ struct OrderPlace {
 /// The place in the order of all records where a part of the output begins. If `run` is the number of runs, the place
 /// is after all records.
 struct CutPlace : OrderPlace {
-  /// The size in bytes of all records before the beginning of the part, in all runs together. No value: not known.
+  /// The size in bytes of all records that come before this part of the output, in all runs together. No value: not
+  /// known.
   std::optional<std::uint64_t> bytes_before{};
-  std::string state{};  ///< the state of the format's parser before the record (RecordFormat::SaveState)
+  std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
 /// The places at which the parts of the output begin in the sorted runs, and what all tasks must know about the runs.
@@ -117,7 +119,8 @@ struct TaskPart {
   RecordSum read;  ///< the checksum of the merged records; with -u there are more of them than the part contains
   /// The first and the last record of the part, as TaskOrder::Compare takes them. Empty if the part has no record.
   std::vector<std::byte> first, last;
-  /// Checksums of pieces of the file; their offsets count from the beginning of the part.
+  /// Checksums of pieces of the file, with which ProveParts() checks the part. Their offsets count from the beginning
+  /// of this part of the output.
   std::vector<PieceSum> pieces;
 };
 
