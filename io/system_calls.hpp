@@ -49,8 +49,8 @@ class SystemCalls {
   virtual int SetDirect(int fd);
   virtual ssize_t Read(int fd, std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
-  /// Copies `data` into the file at `offset` through a temporary memory mapping. Space must be allocated there. Returns
-  /// false if the mapping fails.
+  /// Copies `data` into the file at `offset` through a temporary memory mapping. Space must be allocated there, because
+  /// a write to a page without space would end the process (SIGBUS). Returns false if the mapping fails.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
   /// Starts to write these bytes from the page cache to the disk, so that Sync takes less time. Reports no error.

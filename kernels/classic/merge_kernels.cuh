@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
                                           out, less);
 }
 
-/// Sets `blocks` to the number of blocks that the current GPU can run at the same time.
+/// Sets `blocks` to the number of thread blocks of `kernel` that the current GPU can run at the same time.
 template <typename Kernel>
 cudaError_t ResidentBlocks(Kernel kernel, int threads, std::size_t shared_bytes, std::uint64_t& blocks) {
   int device = 0, processors = 0, blocks_each = 0;

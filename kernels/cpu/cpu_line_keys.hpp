@@ -205,7 +205,7 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the largest number of common leading bytes that this object can find.
+  /// Returns how many leading bytes of keys this object compares at most.
   std::uint64_t most() const { return most_; }
 
   /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the

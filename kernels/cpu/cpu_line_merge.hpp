@@ -30,8 +30,8 @@ class LineMerger {
     for (const RecordSpan& piece : pieces) total += piece.size();
     std::vector<Node> nodes(1);
     nodes[0] = {{pieces.begin(), pieces.end()}, total, out};
-    // First divides the output into several shares for each worker. Then each worker divides its shares into tiles,
-    // small parts that fit the cache.
+    // First divides the output into several shares for each worker, so that all workers end at about the same time.
+    // Then each worker divides its shares into tiles, small parts that fit the cache.
     const std::uint64_t share = std::max(kTileBytes, total / (4 * std::uint64_t{executor.workers()}));
     for (std::size_t at = 0; at < nodes.size();) {
       if (nodes[at].bytes <= share || nodes[at].pieces.size() == 1) {

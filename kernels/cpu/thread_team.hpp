@@ -1,6 +1,6 @@
 // The threads of the CPU backend, which all sorts and merges of the backend share. If the system refuses threads
-// (ulimit -u, pids.max), the team continues with fewer threads. In that case oneTBB 2021.8 would throw, and later calls
-// would wait for ever. Start at TeamExecutor.
+// (ulimit -u, pids.max), the team continues with fewer threads. That is why oneTBB is not used: in this case oneTBB
+// 2021.8 throws, and later calls wait for ever. Start at TeamExecutor.
 #pragma once
 
 #include <algorithm>

@@ -107,7 +107,7 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
 
 /// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys (bytes that sort as the
 /// lines do) that end in unchanged bytes of their lines, the texts `a` and `b`. Before these texts, the encoded keys
-/// have `front` equal bytes.
+/// have `front` equal bytes. The first `from` bytes of the encoded keys are known to be equal.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -224,7 +224,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
 }
 
 /// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines `a` and `b` (bytes
-/// that sort as the lines do), if that number is lower. `skip` is the lowest number that this thread has found.
+/// that sort as the lines do), if that number is lower. `skip` is the lowest number that this thread has found so far.
+/// If the new number is not lower, the thread need not write to `findings`, which all threads share.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;

@@ -371,7 +371,8 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   if (total == 0) return;
 
   detail::Cutter<It, LessT> cutter(less);
-  // First divides the output into several shares for each worker. Then the workers divide their shares into tiles.
+  // First divides the output into several shares for each worker, so that all workers end at about the same time. Then
+  // the workers divide their shares into tiles.
   const std::uint64_t share =
       executor.workers() == 1 ? total : std::max(tile_items, total / (4 * std::uint64_t{executor.workers()}));
   for (std::size_t at = 0; at < nodes.size();) {

@@ -812,7 +812,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
 }
 
 /// Returns the number of blocks that must fit on a multiprocessor together: shape.blocks for the order Less, 1 for any
-/// other order.
+/// other order (see TileShape::blocks).
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;

@@ -63,8 +63,8 @@ class ChunkWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends the bytes [begin, end) of the line without an end mark, and fills up the twelve bytes. Nothing may be
-  /// appended after this call.
+  /// Appends the bytes [begin, end) of the line without an end mark, and fills the rest of the twelve bytes with zeros
+  /// (with ones after set_reverse(true)). Nothing may be appended after this call.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

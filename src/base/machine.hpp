@@ -18,7 +18,7 @@ struct MemoryFacts {
   std::uint64_t available = 0;  ///< the memory that is free now, without swapping, in bytes
   std::string limited_by{};     ///< the cause of `limit`, such as "the control group /job"; empty: the machine's RAM
   /// How many bytes of memory a batch system such as Slurm has granted the job on this machine. This limits only the
-  /// default of --memory, and percentages in it.
+  /// default of --memory, and a --memory in percent.
   std::uint64_t granted = UINT64_MAX;
   std::string granted_by{};  ///< the name of the environment variable or resource limit from which `granted` was read
 };

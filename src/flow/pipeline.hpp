@@ -239,7 +239,8 @@ class OrderedQueue {
   }
 
   /// Waits for the item with the next number and returns it. Returns std::nullopt after the last one. `waiter` is the
-  /// pipeline of the calling thread. Without an argument, it is the pipeline of the threads that push.
+  /// pipeline of the calling thread: if it is stopped, the wait ends with Error(kCancelled). Without an argument, it is
+  /// the pipeline of the threads that push.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -339,7 +340,8 @@ class BlockPool {
 
   const std::shared_ptr<PinnedBuffer>& memory() const { return memory_; }
 
-  /// Waits for a free buffer and returns it. `pipeline` is the pipeline of the calling thread.
+  /// Waits for a free buffer and returns it. `pipeline` is the pipeline of the calling thread: if it is stopped, throws
+  /// Error(kCancelled).
   Block Acquire(const Pipeline& pipeline) {
     std::unique_lock lock(mutex_);
     pipeline.Wait(lock, returned_, [&] { return !free_.empty(); });

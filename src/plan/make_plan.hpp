@@ -14,7 +14,8 @@
 
 namespace gpusort {
 
-/// Returns true if the output is written without the page cache. Ignores `facts.costs`.
+/// Returns true if the output is written without the page cache. Does not use `facts.costs`, which are unknown before a
+/// GPU is open.
 bool DirectOutput(const PlanFacts& facts);
 
 /// Plans the ring, a fixed set of buffers into which the input is read. Ignores `facts.costs`, which are unknown before

@@ -44,7 +44,7 @@ struct PhaseTimes {
   PerResource<std::uint64_t> bytes{};
   DeviceTimes device;  ///< the times that GPUs spent, added up over all lanes (workers of a GPU)
 
-  /// Returns the part of the phase, from 0 to 1, in which the resource was busy.
+  /// Returns the share of the phase's time, from 0 to 1, in which the resource was busy.
   double Share(Resource resource) const {
     return wall.count() == 0 ? 0 : static_cast<double>(busy[resource].count()) / wall.count();
   }

@@ -38,8 +38,8 @@ class JobOutlook {
 
   /// Sets the parts of the job that follow the current part, in their order.
   void Expect(std::vector<JobPart> parts) { coming_ = std::move(parts); }
-  /// Begins the part `name` of the job, which has `bytes` bytes (0: unknown). Drops parts that were expected before
-  /// this part.
+  /// Begins the part `name` of the job, which has `bytes` bytes (0: unknown). Forgets the parts of the job that
+  /// Expect() has listed before this part.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
   /// Sets the progress of the current part of the job: `done` bytes are done. `skipped` of these bytes were done before
   /// the part began, by an earlier process.
@@ -65,7 +65,7 @@ class JobOutlook {
   /// The time when the job began, when its current part began, and when `done_` last grew.
   Nanoseconds first_{0}, begin_{0}, step_{0};
   std::uint64_t done_ = 0, longest_step_ = 0;
-  // The seconds for each byte that each resource has taken so far.
+  // The seconds that each resource takes for a byte, as last measured; the bytes of work are JobPart::work.
   double work_rate_ = 0, read_rate_ = 0, write_rate_ = 0;
   double overhead_ = 1;   ///< the time of a part divided by the time of its busiest resource
   double expansion_ = 1;  ///< the size of decompressed data divided by its compressed size

@@ -1,6 +1,6 @@
 // Shows the progress of a job, and the resource that limits its speed. A thread writes a line of progress to standard
-// error. The thread exists only if the line can be seen, or if a signal can ask for it. Otherwise counting bytes costs
-// one atomic addition. Start at Progress.
+// error. The thread exists only if the line can be seen, or if a signal can ask for it. To count bytes, other threads
+// only make an atomic addition. Start at Progress.
 #pragma once
 
 #include <atomic>

@@ -96,7 +96,8 @@ class Trace {
   Buffer* Attach() noexcept;
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
-  /// Writes an event that gives a row of the trace viewer its name. `what` is "process" or "thread".
+  /// Writes an event that gives a row of the trace viewer its name. `what` is "process" or "thread". The viewer shows
+  /// rows in ascending order of `place`.
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
   void PutNumber(const char* front, std::uint64_t number);
   void PutTime(const char* front, Nanoseconds time);
