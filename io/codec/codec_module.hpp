@@ -40,7 +40,8 @@ class MemberDecoder {
   /// is damaged or needs too much memory.
   virtual void Begin(std::span<const std::byte> head) = 0;
   /// Expands bytes of `in` into `out`. Removes the bytes that were read from the front of `in` and the bytes that were
-  /// written from the front of `out`, even if it throws Refusal. Returns true once the end of the member is verified.
+  /// written from the front of `out`, even if it throws Refusal. Returns true once the end of the member (the part of
+  /// the file that Begin started) is verified.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
@@ -66,14 +67,14 @@ class BlockCoder {
   virtual std::uint64_t Decompress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
 
-/// The bytes with which a member of a compressed file begins. A skippable frame of zst and lz4 counts as a member that
-/// expands to nothing.
+/// The bytes with which a member of a compressed file (a part that can be expanded by itself) begins. A skippable frame
+/// of zst and lz4 counts as a member that expands to nothing.
 struct Magic {
   std::string_view bytes;
   unsigned char first_mask = 0xff;  ///< the bits of the first byte that must match
 };
 
-/// The zero bytes that may follow a member of a compressed file.
+/// The zero bytes that a file may have after a member (a part that can be expanded by itself).
 enum class Padding {
   kNone,
   kAtEnd,  ///< any number of zeros after the last member, as on tapes and block devices

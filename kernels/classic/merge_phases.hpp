@@ -163,7 +163,8 @@ struct BlockMemory {
   Item* a;
   Item* b;
   Item* staged;  ///< one tile of output, used only with stage_output
-  /// co_ranks[t + 1] is the number of items of list `a` among the items of the tile before the end of thread t's part.
+  /// co_ranks[t + 1] is the number of items of list `a` among the first items of the tile (the output of one round), up
+  /// to the end of thread t's part.
   std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.
@@ -334,7 +335,8 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // co_ranks[kThreads] is the number of items that this tile takes from list `a`. Its other items come from list `b`.
+    // co_ranks[kThreads] is the number of items that this tile (the output of this round) takes from list `a`. Its
+    // other items come from list `b`.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

@@ -17,9 +17,9 @@
 
 namespace gpusort::detail {
 
-/// Merges sorted pieces of lines. Divides all pieces at the same line, again and again, until the output of each part
-/// is a tile of at most kTileBytes. Each worker then makes a table of the lines of one tile at a time, in its own
-/// memory.
+/// Merges pieces, which are lists of sorted lines. Divides all pieces at the same line into two parts, and each part
+/// again, until the lines of a part have at most kTileBytes bytes together (a tile). Each worker then makes a table of
+/// the lines of one tile at a time, in its own memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
@@ -136,8 +136,8 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // Each piece is sorted. If the keys of its first and its last line begin with the same bytes, the keys of all lines
-    // between them do, too.
+    // Each piece (a list of lines of the tile) is sorted. If the keys of its first and its last line begin with the
+    // same bytes, the keys of all lines between them do, too.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {

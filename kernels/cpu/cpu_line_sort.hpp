@@ -48,7 +48,7 @@ struct LineShape {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
   /// Returns the memory for wide keys (the next 56 bytes to compare of each line's encoded key) while a worker merges.
-  /// It comes after the worker's tiles and its table of lines.
+  /// It comes after the worker's three lists of entries and its table of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }

@@ -348,7 +348,8 @@ class RecordSorter final : public SlotSorter {
 
  private:
   // The scratch memory has an Entry (twelve key bytes and a record number) for each record. Then each worker has three
-  // tiles of entries and one tile of record addresses. A tile has room for tile_items_ of them.
+  // tiles of entries and one tile of record addresses. A tile (the memory for a small part of the output) has room for
+  // tile_items_ entries or addresses.
   std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
   std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {

@@ -55,8 +55,8 @@ struct LaneShape {
 /// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, up to kFetchedTogether
 /// bytes in each launch.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// BytesBefore searches sorted lines for the place of a given line. The arena has memory for a given line of at most
-/// this many bytes. For a longer line, BytesBefore allocates memory.
+/// BytesBefore searches sorted lines for the place of a given line. The arena (the GPU memory of the backend) has room
+/// for a given line of at most this many bytes. For a longer line, BytesBefore allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
 /// The layout of the part of the GPU memory that all lanes (workers) share. This part holds a RecordLayout and the
@@ -140,7 +140,8 @@ class Arena : public SlotPool {
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The number and the memory that one lane (a worker of the backend) has in the arena.
+/// The number and the memory that one lane (a worker of the backend) has in the arena, which is the GPU memory of the
+/// backend.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}

@@ -255,10 +255,10 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 /// Does the work of InspectLinesKernel for a text that consists of sorted runs. Finds out whether the lines are in
-/// order, and how many leading bytes are equal in all encoded keys. Run r ends at byte ends[r]. Looks only at the first
-/// and the last line of each run: if their keys begin with the same bytes, all keys of the run do. If a run is not
-/// sorted, because the input was rewritten in the meantime, the result is unspecified; gpusort finds this when it
-/// checks the output.
+/// order, and how many leading bytes are equal in all encoded keys (bytes that sort as the lines do). Run r ends at
+/// byte ends[r]. Looks only at the first and the last line of each run: if their keys begin with the same bytes, all
+/// keys of the run do. If a run is not sorted, because the input was rewritten in the meantime, the result is
+/// unspecified; gpusort finds this when it checks the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,

@@ -189,7 +189,8 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   Arena arena(workspace);
   void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
-  // Sorts the keys of each tile in place. Moves the values of each tile to the other list of values.
+  // Sorts the keys of each tile (the items of one thread block) in place. Moves the values of each tile to the other
+  // list of values.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};

@@ -147,14 +147,14 @@ class Cutter {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // First tries the median of a few random items as the pivot. It is usually good enough, and looking at every run
-      // would take much longer.
+      // First tries the median of a few random items as the pivot (the item at which all runs are divided). It is
+      // usually good enough, and looking at every run would take much longer.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // Each run proposes its middle item as the pivot. The median of these items, weighted by the sizes of the runs,
-    // leaves at least a quarter of the items on each side.
+    // Each run proposes its middle item as the pivot (the item at which all runs are divided). The median of these
+    // items, weighted by the sizes of the runs, leaves at least a quarter of the items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -179,7 +179,8 @@ class Cutter {
     });
   }
 
-  /// Picks random items as candidates for the pivot, one in each of kSamples equal parts of all the runs together.
+  /// Picks random items as candidates for the pivot (the item at which all runs are divided), one in each of kSamples
+  /// equal parts of all the runs together.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;

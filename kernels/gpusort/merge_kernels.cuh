@@ -262,8 +262,8 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    // `end` says what this thread does: 0: it helps to find where the tile starts in the runs; 1: where it ends; > 1:
-    // nothing.
+    // `end` says what this thread does. 0: it helps to find where the tile (the output of this block) starts in the
+    // runs. 1: it helps to find where the tile ends. More: it does nothing.
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
@@ -417,7 +417,8 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns item number `at` of a tile. Reads the item from the input list that contains it, not from shared memory.
+/// Returns item number `at` of the items that are merged to a tile (the output of one block). Reads the item from the
+/// input list that contains it, not from shared memory.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -457,9 +458,9 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges the sorted segments of a tile pairwise, level by level, from level kLevel on. Leaves the merged tile in
-/// shared memory, without padding. Each warp may then read only the part that its own threads have merged. If there are
-/// values, sets `places` to the original place of each item.
+/// Merges the sorted segments of a tile (the parts of the runs that are merged to it) pairwise, level by level, from
+/// level kLevel on. Leaves the merged tile in shared memory, without padding. Each warp may then read only the part
+/// that its own threads have merged. If there are values, sets `places` to the original place of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -589,8 +590,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles: each thread block sorts one part of the items.
 
-/// Writes a sorted tile, and the values of its keys, from shared memory to the output. A warp writes only what its own
-/// threads have sorted, because it cannot see the items of other warps before a barrier.
+/// Writes a sorted tile (the items of one thread block), and the values of its keys, from shared memory to the output.
+/// A warp writes only what its own threads have sorted, because it cannot see the items of other warps before a
+/// barrier.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -877,8 +879,8 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // The search takes registers, so fewer blocks fit on a multiprocessor. This costs nothing, because few tiles do not
-    // fill the GPU.
+    // The search takes registers, so fewer blocks fit on a multiprocessor. This costs nothing, because each block
+    // merges one tile, and few blocks do not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);

@@ -297,23 +297,25 @@ struct alignas(16) WayTile {
 };
 
 /// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. The tile's kWays
-/// segments are merged pairwise, level by level. No thread works for two pairs, so the last thread of each pair may
-/// have fewer than `items` items to write. A tile is therefore smaller than threads * items by the items of kWays / 2 -
-/// 1 threads.
+/// segments (its parts of the kWays runs) are merged pairwise, level by level. No thread works for two pairs, so the
+/// last thread of each pair may have fewer than `items` items to write. A tile is therefore smaller than threads *
+/// items by the items of kWays / 2 - 1 threads.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// The items [begin, begin + items) of a tile, possibly none, that a thread writes on one level of pairwise merging.
+/// The items that one thread writes on one level of pairwise merging inside a tile (the output of one thread block):
+/// the items [begin, begin + items) of the tile, possibly none.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
   std::uint32_t first = 0;  ///< where in the tile the thread starts to read the lower of its two runs
 };
 
-/// Does one thread's work on one level of merging the kWays sorted segments of a tile. Segment w is tile[bounds[w],
-/// bounds[w + 1]). Level kLevel (from 0) merges pairs of sorted groups, each of 2^kLevel neighbouring segments.
+/// Does one thread's work on one level of merging the kWays sorted segments of a tile (its parts of the kWays runs).
+/// Segment w is tile[bounds[w], bounds[w + 1]). Level kLevel (from 0) merges pairs of sorted groups, each of 2^kLevel
+/// neighbouring segments.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -358,7 +360,7 @@ struct MergeTile {
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// Returns true if the next tile belongs to the same group of runs.
+  /// Returns true if the next tile of the output comes from the same group of runs, which are merged to one run.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
@@ -474,8 +476,8 @@ struct MergePass {
 
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles of the output. The tiles of a group of runs are neighbours and in order, the empty
-  /// tiles last.
+  /// Returns the number of tiles of the output. The tiles that come from one group of runs are neighbours and in order.
+  /// Empty tiles are the last of a group.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -486,7 +488,8 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// Sets begin[w] and items[w] to the start and the length of run w of the group of runs to which the tile belongs.
+  /// Sets begin[w] and items[w] to the start and the length of run w of the group of runs from which the items of
+  /// `tile` come.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;

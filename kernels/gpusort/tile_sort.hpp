@@ -37,7 +37,8 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the thread's kItems items back to their places in the tile. Leaves out items after the end of the tile.
+/// Writes the thread's kItems items back to their places in the tile (the items of the thread block in shared memory).
+/// Leaves out items after the end of the tile.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -49,7 +50,7 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
 }
 
 /// Returns true if the thread's items (`count` of its kItems items exist) are in order and also not less than the item
-/// before them in the tile. The tile is sorted if all threads return true.
+/// before them in the tile. The tile (the items of the thread block) is sorted if this is true for all threads.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {

@@ -156,9 +156,10 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Stands for a record while records are sorted: twelve bytes of its normalized key, and its row, the number of the
-/// record (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key bytes, row), so even an unstable
-/// sort gives a stable result. In memory an entry is a little-endian 128-bit integer, which Highway's vqsort can sort.
+/// Stands for a record while records are sorted: twelve bytes of its normalized key (bytes that sort as the key does),
+/// and its row, the number of the record (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key
+/// bytes, row), so even an unstable sort gives a stable result. In memory an entry is a little-endian 128-bit integer,
+/// which Highway's vqsort can sort.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
   std::uint64_t hi;  ///< key bytes 0..7

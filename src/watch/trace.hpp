@@ -49,7 +49,7 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// This number plus `cores` is the number of threads that can add slices at the same time.
+  /// This number plus `cores` is the number of threads that can add slices (uses of resources) at the same time.
   static constexpr std::size_t kOtherThreads = 128;
 
   /// Creates or empties the file of --trace. `memory` is the size of the buffers of all threads together, in bytes.
@@ -72,8 +72,8 @@ class Trace {
   /// Writes the slices (uses of resources) in the buffers of all threads to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes all slices that are still in memory, and as the last event `ending`, which is a JSON value. Returns 0, or
-  /// the errno of the first write that failed.
+  /// Writes all slices (uses of resources) that are still in memory, and as the last event `ending`, which is a JSON
+  /// value. Returns 0, or the errno of the first write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
