@@ -36,7 +36,7 @@ std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& glob
 
 /// Returns the order of lines by the keys `resolved`, which ResolveKeys() has returned. `separator` is the byte of the
 /// option -t, or -1 if fields end at blanks. If `last_resort` is true (neither -s nor -u was given), lines with equal
-/// keys are compared as a whole.
+/// keys are compared as a whole, in reverse if `global` (the letters that belong to no key) has the r of -r.
 LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& global, int separator, bool last_resort);
 
 }  // namespace gpusort

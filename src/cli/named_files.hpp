@@ -12,9 +12,10 @@ namespace gpusort {
 /// Throws Error(kUsage) if the input is missing, is a folder, or is not readable. Does not open a pipe or device.
 void RequireInput(const std::string& input);
 
-/// Reads the names of the inputs from the file of --files0-from, and the salt of the hash of -R (random order) from the
-/// file of --random-source. Stores them in `spec`. Call this once, before `spec` is used. Throws Error(kUsage) if a
-/// file cannot be read or is too short, and Error(kCancelled) if `cancel` is set.
+/// Reads the names of the inputs from the file of --files0-from. Reads the salt of -R from the file of --random-source:
+/// with other salt bytes, the hash gives the lines another random order. Stores both in `spec`. Call this once, before
+/// `spec` is used. Throws Error(kUsage) if a file cannot be read or is too short, and Error(kCancelled) if `cancel` is
+/// set.
 void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel);
 
 }  // namespace gpusort

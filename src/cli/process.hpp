@@ -42,8 +42,8 @@ int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>
 /// How gpusort and gpusort_task start and report errors.
 extern const ProcessDialect kJobDialect;
 
-/// Parses the command line `words` into process.spec. Reads the files that contain the names of inputs or the salt of
-/// random keys (ReadNamedFiles). Throws Error(kUsage).
+/// Parses the command line `words` into process.spec. Calls ReadNamedFiles(), which reads the names of inputs
+/// (--files0-from) and the random bytes for -R from files. Throws Error(kUsage).
 void ParseJob(Process& process, std::span<const std::string> words);
 /// Begins the job that process.spec describes: opens the log and logs the first event, which names `program`. After
 /// this call, a watchdog thread ends the process with exit code 7 if the driver of a GPU hangs. Throws Error(kUsage) if

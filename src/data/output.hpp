@@ -87,8 +87,8 @@ class Output {
               std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
               const CancelFlag& cancel, Progress& progress);
   /// Reads back the first `bytes` bytes of the output, which an earlier process has written. Returns false if they are
-  /// not the records whose checksum `front` holds. Call this before SetTrailer(). The other parameters are as in
-  /// Verify().
+  /// not the records whose checksum `front` holds. Call this before SetTrailer(), because these bytes have no trailer.
+  /// The other parameters are as in Verify().
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
                 const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);

@@ -51,8 +51,8 @@ class CopyFormat : public TableFormat {
   /// Returns the end of the record that contains the byte at `p`. A field of the record must begin at `p`.
   const Byte* RecordEnd(const Byte* p, const Byte* end) const;
   /// Sets `field` to the value of the field that begins at `p`. Returns the end of the field: a pointer to a delimiter
-  /// or a newline, or `end`. The record begins at `begin`. If the field has escapes, its decoded text lies in
-  /// `scratch`.
+  /// or a newline, or `end`. The record begins at `begin`, from which error messages count the place of the field. If
+  /// the field has escapes, its decoded text lies in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   /// Returns the end of the field that begins at `p`. The function uses `scratch` as a buffer.
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;

@@ -10,7 +10,8 @@
 
 namespace gpusort {
 
-/// The format of plain lines with typed keys. A carriage return at the end of a line belongs to no field.
+/// The format of plain lines that are sorted by keys with a type, such as -k 3:int. A carriage return at the end of a
+/// line belongs to no field.
 class FieldsFormat : public TableFormat {
  public:
   /// Throws Error(kUsage) if a regular expression is invalid.

@@ -49,7 +49,7 @@ class KeyScheme {
   /// Finds the columns that the job sorts by in a header, which is the beginning of an input, such as the first line of
   /// a CSV file. Throws Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}
-  /// Returns an encoder for one thread. The scheme must outlive the encoder.
+  /// Returns an encoder for one thread. This KeyScheme must outlive the encoder.
   virtual std::unique_ptr<KeyEncoder> MakeEncoder() const = 0;
 };
 

@@ -123,7 +123,8 @@ class FieldWriter {
   /// Does nothing. detail::PutKeys, a template, calls it with the bytes of the line for the comparison of lines with
   /// equal keys. A key does not contain these bytes.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  /// Writes the byte that ends the field. Returns true if the field is exact and was not cut off at the limit.
+  /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values: SetExact() was
+  /// called, and the field was not cut off at the limit.
   bool End() {
     const bool cut = full();
     out_.push_back(static_cast<std::byte>(kKeyEnd));

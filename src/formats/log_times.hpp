@@ -83,10 +83,10 @@ struct LogForms {
   bool dated = false;  ///< true: the user gives the date (--date), so that times without a date can be used
 };
 
-/// Finds out how times are written in `front`, the first bytes of an input. `latest` is stored as LogTimes::latest.
-/// Throws BadRecord if too few lines have a time, or if the times could be read in two ways, such as 01/02. Usually
-/// half of the lines must have a time. Fewer are enough if the first line has one, because long stack traces have none.
-/// If the user gives the form or a regular expression, a single line is enough.
+/// Finds out how times are written in `front`, the first bytes of an input. `latest` is the latest time that a line can
+/// have (see LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times could be read in two
+/// ways, such as 01/02. Usually half of the lines must have a time. Fewer are enough if the first line has one, because
+/// long stack traces have none. If the user gives the form or a regular expression, a single line is enough.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
 /// Reads the time of `line`, which must be without its newline, at the place in the line that `shape` gives. Returns
@@ -119,7 +119,7 @@ bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& rea
 /// The greatest number of words that may stand before the time of a line. Later words are not searched for a time.
 inline constexpr unsigned kMostWords = 16;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If `parts` have no year,
-/// uses the last year in which the time is not after `latest`.
+/// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);
 
 /// Returns `log` as text, from which another process can make the object again by LoadLog(). The text can contain any

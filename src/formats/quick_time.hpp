@@ -51,7 +51,8 @@ class QuickTime {
     std::int64_t midnight = 0;
   };
   static constexpr unsigned kDateBits = 7;
-  /// The name of a time zone that was read before, and its offset.
+  /// The name of a time zone that was read before, and its offset. Most lines have a zone that an earlier line had, so
+  /// that the offset need not be searched again.
   struct ZoneName {
     std::uint64_t name = 0;  ///< up to seven capital letters, one per byte; 0: there is no name
     std::optional<std::int64_t> east;

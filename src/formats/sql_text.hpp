@@ -78,8 +78,8 @@ struct InsertHead {
 InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with the word INSERT or REPLACE.
 bool BeginsInsert(std::string_view text);
-/// Returns true if `text` begins with the "(" of a row, or with ROW and "(". Sets `unfinished` if `text` is too short
-/// to tell.
+/// Returns true if `text` begins with a row of an INSERT statement: with "(", or with ROW and "(". Sets `unfinished` if
+/// `text` is too short to tell.
 bool BeginsRow(std::string_view text, bool& unfinished);
 
 /// Returns the end of the comment that begins at `p`, or `p` if no comment begins there, or null if [p, end) is too

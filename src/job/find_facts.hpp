@@ -18,7 +18,8 @@ InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& 
 KeyCost KeyCostOf(const KeyScheme& keys);
 
 /// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the other facts about the
-/// machine. If `journal` is not null, it lists the sorted runs that an earlier process has made.
+/// machine. If `journal` (the log of the finished work) is not null, it lists the sorted runs that an earlier process
+/// has made.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 

@@ -1,4 +1,4 @@
-// SortContext owns the parts of one sort: open inputs, memory, facts for the plan, output and temp space.
+// SortContext owns the objects of one sort: open inputs, memory, facts for the plan, output and temp space.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,8 @@
 
 namespace gpusort {
 
-/// The parts of one sort. Members are constructed in the order of their declarations.
+/// The objects of one sort, from the open inputs to the temp files. Members are constructed in the order of their
+/// declarations.
 struct SortContext {
   /// Opens the inputs and collects the facts for the plan. Throws Error if the job cannot be done with the given
   /// options. `output` is empty if the plan is only printed (--explain). `record` may be null. All references must

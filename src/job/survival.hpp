@@ -38,9 +38,9 @@ class JobSurvival {
   /// runs contain the whole input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs
   /// belong to other inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Continues the output that an earlier process has begun, and turns on checkpoints of the output. Does this only if
-  /// the output is one new, uncompressed file, if --top and --debug are not given, and if the sort keys can be computed
-  /// from the output alone. Any other output is written from its beginning.
+  /// Continues the output that an earlier process has begun. Turns on checkpoints, which record how much of the output
+  /// is written. Does this only if the output is one new, uncompressed file, if --top and --debug are not given, and if
+  /// the sort keys can be computed from the output alone. Any other output is written from its beginning.
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins or continues the journal, the log of the finished work. Call this after the plan is made and before
   /// RunStore::Open().

@@ -26,8 +26,8 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// `job.checkpoints`, the journal that stores checkpoints, must not be null. The function `pass` must give a window
-  /// (a piece of merged output) to `sink`, which writes it. Any thread may call `pass`.
+  /// `job.checkpoints`, the journal (log of the finished work) that stores checkpoints, must not be null. The function
+  /// `pass` must give a window (a piece of merged output) to `sink`, which writes it. Any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass)
       : job_(job),

@@ -36,8 +36,9 @@ class BatchFeeder {
               std::shared_ptr<PinnedBuffer> ring_memory = nullptr, std::uint64_t first_block = 0);
   ~BatchFeeder();
 
-  /// Consecutive records of the input that are sorted together. One call of Lane::Sort reads the batch block by block.
-  /// Only one batch can be read at a time. A block may end inside a line, but a batch ends with a whole line.
+  /// Consecutive records of the input that are sorted together. One call of Lane::Sort (a lane is a worker of the GPU
+  /// or the CPU) reads the batch block by block. Only one batch can be read at a time. A block may end inside a line,
+  /// but a batch ends with a whole line.
   class Batch : public BatchSource {
    public:
     std::unique_ptr<InputBlock> Next() override;
@@ -68,10 +69,10 @@ class BatchFeeder {
     std::vector<std::shared_ptr<InputReader::Block>> kept_;
   };
 
-  /// Returns the next batch of records to sort, or null at the end of the input. The batch has at most `limit` bytes.
-  /// It has not more records than can be sorted in `slot_bytes` bytes, the memory in which a batch is sorted. A line
-  /// longer than `limit` is a batch by itself. If `keep` is true, the batch keeps its blocks in memory until it is
-  /// destroyed, so that Return() can take them back. `progress` advances with each block.
+  /// Returns the next batch of records to sort, or null at the end of the input. The batch has at most `limit` bytes,
+  /// and no more records than fit into `slot_bytes` bytes, the memory in which a batch is sorted. A line longer than
+  /// `limit` is a batch by itself. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so
+  /// that Return() can take them back. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
   /// Returns true if the first batch is the whole input. Call this after all blocks of that batch were read. May wait

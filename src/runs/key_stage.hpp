@@ -58,7 +58,7 @@ class KeyStage {
 
   /// Returns the next block of keyed records (each is a sort key and its record), or std::nullopt at the end. The
   /// offset of the block is the number of bytes in all earlier blocks. A block without bytes only tells how much of the
-  /// input was read. `waiter` is the pipeline of the calling thread.
+  /// input was read. `waiter` is the pipeline of the calling thread, which may be stopped while it waits.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) {
     std::optional<InputReader::Block> block = keyed_.Pop(waiter);
     if (block && block->bytes.empty()) empty_waits_ = false;

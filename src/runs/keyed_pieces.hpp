@@ -99,8 +99,8 @@ class PieceCutter {
   std::uint64_t open_bytes() const { return open_.size(); }
 
   /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in them, if there are
-  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), or is empty. Throws LineTooLong if a record is
-  /// longer than allowed.
+  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), which another thread has made to save time here, or
+  /// is empty. Throws LineTooLong if a record is longer than allowed.
   Cut Take(RecordSpan bytes, std::uint64_t offset, const RecordFormat::Guess& guess = {}) {
     Cut cut;
     RecordFormat::Ends ends;

@@ -26,8 +26,8 @@ class TempCodec;
 class RunStore {
  public:
   /// Makes no files yet. `directories` are the directories for temp files, from the options or by default. `warn`
-  /// receives warnings. `journal` is null unless the job can be resumed. With a journal, the temp files are in its
-  /// directories, and Journal::Begin() must be called before Open().
+  /// receives warnings. `journal`, the log of the finished work, is null unless the job can be resumed. With a journal,
+  /// the temp files are in its directories, and Journal::Begin() must be called before Open().
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
@@ -44,9 +44,9 @@ class RunStore {
   void Close();
 
   /// Writes block `number` of the run with the id `run` to a temp file. Sets in `block` the place in the file and the
-  /// forecast (the first bytes of the last record's sort key), which tells ReadAhead when the next block is needed.
-  /// read(at, out) must fill `out` with the bytes of the block from offset `at` on. `buffer` is memory for the call, of
-  /// the plan's block size.
+  /// forecast, the first bytes of the last record's sort key. The forecast tells ReadAhead when the next block is
+  /// needed. The function read(at, out) must fill `out` with the bytes of the block from offset `at` on. `buffer` is
+  /// memory for the call, of the plan's block size.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
   /// Reads a block of a run into `buffer` and returns its records. `buffer` must have LoadBytes() bytes.
@@ -60,9 +60,10 @@ class RunStore {
   /// Returns true if complete sorted runs stay on the disk for a later process. The blocks of a run may then be freed
   /// only after Keep() has recorded the merged run that replaces this run.
   bool keeps() const { return journal_ != nullptr; }
-  /// Makes a complete run permanent: syncs its temp files and records the run in the journal. `replaces` has the runs
-  /// from which `run` was merged, if there are any; the journal forgets these runs. `buffer` must have the plan's block
-  /// size. After an error, it is unknown whether `run` was recorded. Call this only if keeps() is true.
+  /// Makes a complete run permanent for a later process: syncs its temp files, and records the run in the journal (the
+  /// log of the finished work). `replaces` has the runs from which `run` was merged, if there are any; the journal
+  /// forgets these runs. `buffer` must have the plan's block size. After an error, it is unknown whether `run` was
+  /// recorded. Call this only if keeps() is true.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
   /// Reads the lists of the blocks of `runs` from the temp files. `runs` must come from KeptRuns(), which returns the

@@ -22,8 +22,8 @@ class PartPlaces {
 
   /// Returns true if the output is a folder with a file for each part.
   bool apart() const { return !whole_; }
-  /// Returns true if the parts are written to separate files, which ProveParts() joins to a single compressed file at
-  /// the end.
+  /// Returns true if the parts of the output are written to separate files, which ProveParts() joins to a single
+  /// compressed file at the end.
   bool joins() const { return whole_ && codec_ != Codec::kNone; }
   /// Returns true if every part of the output has a separate file.
   bool own_files() const { return apart() || joins(); }

@@ -101,9 +101,9 @@ class RunFile {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Returns the fences of the run: its first record, and further records at about equal distances. `state` is the
-  /// state of the format's parser before the first record. Sets `shape` to a number that must be the same in all runs,
-  /// such as the number of columns.
+  /// Returns the fences of the run: its first record, and further records at about equal distances. A search reads only
+  /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `shape` to
+  /// a number that must be the same in all runs, such as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
   /// Searches the range [low, high] of this run for the offset of the first record that is not before `place`, a place
   /// in the order of the records of all runs. The caller must know that the result is in this range. `own` is the

@@ -1,7 +1,7 @@
-// The tasks into which one large sort is divided, for many processes and machines. First, each slice of the input is
-// sorted to a run. Then the runs are divided into parts (the cut): the cut says where each part of the output begins in
-// every run. Each part is merged separately. The last task checks that the parts are the whole output. Every task calls
-// SortJob for its piece, and can be repeated. Start at SortSlice.
+// The tasks into which one large sort is divided, for many processes and machines. First, each slice (range) of the
+// input is sorted to a run. Then the runs are divided into parts (the cut): the cut says where each part of the output
+// begins in every run. Each part is merged separately. The last task checks that the parts are the whole output. Every
+// task calls SortJob for its piece, and can be repeated. Start at SortSlice.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// The number of a slice (range) of the input or of a part of the output, counted from 0, and the number of all slices
-/// or parts.
+/// The piece that a task works on: the number of a slice (range) of the input or of a part of the output, counted from
+/// 0, and the number of all slices or parts.
 struct TaskNumber {
   std::uint64_t number = 0, count = 1;
 };
