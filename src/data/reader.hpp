@@ -65,8 +65,8 @@ class InputReader {
 
   /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
   /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, it is divided among the
-  /// threads. Each thread first reads into its share, which should fit the cache of a core, and copies the records from
-  /// there to a block.
+  /// threads. Each thread first reads into its share, which should fit the cache of a core, and computes the checksum
+  /// of the records there. Then it copies the records to a block.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});

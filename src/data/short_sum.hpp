@@ -11,7 +11,7 @@
 
 namespace gpusort {
 
-/// The size of the longest record that this file can hash, in bytes.
+/// The size of the longest record that this file can hash, in bytes: one block of AES.
 inline constexpr std::uint64_t kMostShortRecord = 16;
 
 /// A function that returns the checksum of `records` records (at most 2^31), each of `stride` bytes (1 to

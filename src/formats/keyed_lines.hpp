@@ -55,9 +55,9 @@ class KeyedOrder : public KeyScheme {
  private:
   class Encoder;
 
-  /// A key field is exact if equal bytes mean equal values. The first byte of a line with a key has a bit for each of
-  /// the first kFieldBits fields, which is set if the field is exact. FieldBit() returns the bit of field number
-  /// `field`, or 0 if the field has none.
+  /// A key field is exact if equal bytes mean equal values. The first byte of a line with a key has room for a bit for
+  /// each of the first kFieldBits fields. The bit is set if the field is exact. FieldBit() returns the bit of field
+  /// number `field`, or 0 if the field has none.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
   /// Compares two lines whose computed keys have equal bytes in one field. Settled() returns true if the field is

@@ -90,8 +90,8 @@ class RecordFormat {
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }
-  /// Returns true if a header without a newline at its end must get one, so that the first record begins a new line.
-  /// This is not so if the header is only a byte order mark.
+  /// Returns true if a header without a newline at its end must get one, so that the first record begins a new line. In
+  /// most formats with columns, a header that is only a byte order mark gets none.
   virtual bool ends_header(RecordSpan) const { return true; }
 
   /// Returns the part of `header` that must be equal in all inputs. By default this is the whole header without a byte

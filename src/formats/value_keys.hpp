@@ -56,7 +56,8 @@ bool PutUuid(std::string_view text, KeyBytes& out);
 /// suffix, such as .tar.gz, and then the suffix.
 void PutNatural(std::string_view text, KeyBytes& out);
 /// Appends the key of a text in the order of the locale: the bytes that strxfrm returns. If `text` contains NULs, each
-/// part between them gets its own bytes, with a smaller byte between two parts.
+/// part between them gets its own bytes. Between two parts stands the byte 0, which is smaller than all bytes of
+/// strxfrm.
 void PutCollated(std::string_view text, KeyBytes& out);
 
 // --- Network addresses (network_keys.cpp) ------------------------------------------------------------------------

@@ -109,8 +109,8 @@ class Checkpoints {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
-    /// The numbers of later checkpoint intervals, counted from 1, whose windows are all written. Intervals can end in
-    /// any order: an interval without windows ends at once.
+    /// The checkpoint intervals after the first `written` ones whose windows are all written, as numbers from 1.
+    /// Intervals can end in any order: an interval without windows ends at once.
     std::set<std::uint64_t> ended;
     bool lost = false;  ///< true: an exception destroyed a window before it was written
   };

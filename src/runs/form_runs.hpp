@@ -70,9 +70,9 @@ class BatchFeeder {
   };
 
   /// Returns the next batch of records to sort, or null at the end of the input. The batch has at most `limit` bytes,
-  /// and no more records than fit into `slot_bytes` bytes, the memory in which a batch is sorted. A line longer than
-  /// `limit` is a batch by itself. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so
-  /// that Return() can take them back. `progress` advances with each block.
+  /// and no more records than can be sorted in `slot_bytes` bytes, the memory for one batch. A line longer than `limit`
+  /// is a batch by itself. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so that
+  /// Return() can take them back. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
   /// Returns true if the first batch is the whole input. Call this after all blocks of that batch were read. May wait

@@ -41,8 +41,9 @@ struct Job {
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal in which checkpoints of the output are stored, so that a later process can continue a killed job
-  /// there. Null: no checkpoints are made, and a later process writes the output from its beginning.
+  /// The journal (log of the finished work) in which checkpoints of the output are stored, so that a later process can
+  /// continue a killed job there. Null: no checkpoints are made, and a later process writes the output from its
+  /// beginning.
   Journal* checkpoints = nullptr;
   /// The memory into which the input was read, if the merge uses this memory again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};

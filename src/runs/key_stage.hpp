@@ -103,7 +103,8 @@ class KeyStage {
         piece.raw = std::move(*cut.piece);
         piece.block = std::move(block);
         piece.stored = std::exchange(stored, 0);
-        // A long record needs much memory, so it waits until all earlier records are done, and later ones wait for it.
+        // A long record needs much memory. It therefore waits until all earlier records have their keys and are in the
+        // output queue, and later records wait for it.
         const bool alone = piece.raw.head.size() > long_bytes_;
         if (alone) WaitForTurn(piece.number);
         pieces_.Push(std::move(piece));

@@ -95,7 +95,8 @@ struct CutPlace : OrderPlace {
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
-/// The places at which the parts of the output begin in the sorted runs, and what all tasks must know about the runs.
+/// The places at which the parts of the output begin in the sorted runs, and what the tasks need from all runs
+/// together, such as their header.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
