@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -300,6 +303,16 @@ std::vector<InputRange> Inputs::Ranges() const {
 std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) const {
   const Input& from = inputs_[input];
   if (!from.file) return {};
+  if (from.codec == Codec::kNone) {
+    // The file may be open for direct reads, which need aligned memory.
+    const std::uint64_t count = std::min(bytes, from.file->size());
+    const std::size_t room = count + kReadSlack;
+    const std::unique_ptr<std::byte, decltype(&std::free)> memory(
+        static_cast<std::byte*>(std::aligned_alloc(4096, (room + 4095) / 4096 * 4096)), std::free);
+    if (!memory) throw std::bad_alloc();
+    const std::span<const std::byte> front = from.file->Read(0, count, {memory.get(), room});
+    return {front.begin(), front.end()};
+  }
   const std::shared_ptr<File> file = from.file->Open();
   std::uint64_t at = 0;
   Decoder decoder(
