@@ -60,7 +60,7 @@ std::string SignalName(int signal);
 void SayFailed(int signal, int exit_code, const char* message) noexcept;
 
 /// Returns how many characters the status line may have: the width of the terminal minus 1, or 79 if the width is
-/// unknown.
+/// unknown. The last column stays free, because some terminals would begin a new line.
 std::size_t StatusColumns() noexcept;
 /// Replaces the status line on the terminal by the first StatusColumns() characters of `line`, which must be printable
 /// ASCII. Does nothing while the terminal accepts no output, for example after Ctrl-S, because the job must not wait

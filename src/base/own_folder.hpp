@@ -13,7 +13,7 @@ namespace gpusort {
 std::string WithoutSlashes(std::string path);
 
 /// Opens the folder `path`. Throws Error(kUsage) if the path is a link, or if the folder is missing, belongs to another
-/// user or is writable by others. The message of the error begins with `name` and the path.
+/// user or is writable by others. The message of the error begins with `name`, such as "--resume-dir ", and the path.
 detail::Fd OpenOwnFolder(const std::string& name, const std::string& path);
 
 /// Throws Error(kUsage) if `path` exists and is not a regular file of this user, for example if it is a link that

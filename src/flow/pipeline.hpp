@@ -91,8 +91,8 @@ class Pipeline {
     stop_ = true;
   }
 
-  /// Runs `action`. If it throws, stores the exception by Fail() and throws it again. Fail() is called before the
-  /// objects that `action` has captured are destroyed.
+  /// Runs `action`. If it throws, stores the exception by Fail() and throws it again. The pipeline is thus stopped
+  /// before the caller's objects are destroyed, such as buffers for which other threads wait.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -325,8 +325,8 @@ class BlockPool {
 
   BlockPool(HostMemory& memory, std::uint64_t block_bytes, std::uint64_t blocks)
       : BlockPool(std::make_shared<PinnedBuffer>(memory, block_bytes * blocks), block_bytes, blocks) {}
-  /// Divides a part of `memory` into buffers. If all of `memory` is divided into buffers of this size, the part begins
-  /// at buffer number `first`. No other code may use this part while the pool exists.
+  /// Lends `blocks` buffers of `block_bytes` bytes, which lie in `memory` from byte `first` * `block_bytes` on. No
+  /// other code may use these bytes of `memory` while the pool exists.
   BlockPool(std::shared_ptr<PinnedBuffer> memory, std::uint64_t block_bytes, std::uint64_t blocks,
             std::uint64_t first = 0)
       : block_bytes_(block_bytes), blocks_(blocks), memory_(std::move(memory)) {

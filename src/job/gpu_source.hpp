@@ -15,8 +15,8 @@ namespace gpusort {
 
 /// The functions that find and open GPUs, and limits for their use. Tests replace the functions to get GPUs that fail.
 struct GpuSource {
-  /// With --device auto, inputs smaller than this number of bytes are sorted on the CPU, because opening a CUDA context
-  /// takes longer.
+  /// With --device auto, inputs smaller than this number of bytes are sorted on the CPU, which needs less time for them
+  /// than it takes to open a CUDA context.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
@@ -29,8 +29,8 @@ struct GpuSource {
 };
 
 /// Returns how many GPUs sort an input of `bytes` bytes fastest: one or all of the `present` GPUs. `gpu_memory` is the
-/// limit on the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is GpuSource::many_bytes. This is a
-/// pure function.
+/// limit on the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is the size of the smallest input that
+/// several GPUs sort faster than one. This is a pure function.
 unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
 
 /// Returns the number of GPUs that a job should use: the number that --device names, or as many as are useful. `bytes`

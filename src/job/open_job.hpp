@@ -58,8 +58,9 @@ struct Ordered {
 
 /// A job whose inputs are open and whose memory limit is chosen.
 struct OpenJob {
-  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. Passes `gpu` to Ordered, `overwritten` to
-  /// InputOptions, and `fronts` to Inputs. `spec`, `cancel` and `files` must outlive this object.
+  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. `gpu` is true if a GPU may compare the records.
+  /// `overwritten` is the file that the output will overwrite, if there is one. `fronts` are the streams that are
+  /// already open, with the bytes that were read from them. `spec`, `cancel` and `files` must outlive this object.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 

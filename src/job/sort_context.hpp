@@ -32,10 +32,11 @@ struct SortContext {
   /// Returns the plan as rows of a table, as --explain prints it. If `sizes` is true, also returns every size that the
   /// plan has chosen, such as the number of buffers.
   std::string PlanText(bool sizes) const;
-  /// Returns a description of the first inputs for --explain, such as the form of the times in a log. Empty if inputs
-  /// of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
+  /// Returns a description of the first inputs for --explain, such as the form of the timestamps in a log. Empty if
+  /// inputs of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
   std::string FormatsText() const;
-  /// Updates the statistics of the job with numbers that are known at any time while it runs.
+  /// Updates those statistics that can be read at any moment of the job, also after a failure: the peaks of memory and
+  /// of temp space, the plan, and the times of the phases.
   void FillStats();
 
   OpenJob open;

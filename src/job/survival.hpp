@@ -35,8 +35,8 @@ class JobSurvival {
   Journal* journal() const { return journal_.get(); }
 
   /// Adds the sorted runs of an earlier process to `sorting`, without the lists of their blocks. Returns true if the
-  /// runs contain the whole input. Drops the runs if the inputs have changed. Throws Error(kIntegrity) if the runs
-  /// belong to other inputs.
+  /// runs contain the whole input. If bytes of the inputs have changed since then, drops the runs and returns false.
+  /// Throws Error(kIntegrity) if a run has records of places that these inputs do not have.
   bool TakeUpRuns(Sorting& sorting, Past& past);
   /// Continues the output that an earlier process has begun. Turns on checkpoints, which record how much of the output
   /// is written. Does this only if the output is one new, uncompressed file, if --top and --debug are not given, and if

@@ -100,8 +100,8 @@ struct MachineFacts {
 /// runs and of their blocks.
 struct StageCosts {
   /// The GPU memory that a lane (a worker that sorts or merges) takes, in bytes. The key is the size of a slot, the
-  /// memory for the records that are sorted together. Has each size that LaneSlots() returns. Empty until a GPU is
-  /// open.
+  /// memory for the records that are sorted together. The map has each size that LaneSlots() returns, and is empty
+  /// until a GPU is open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
   std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
   std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run

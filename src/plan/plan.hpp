@@ -7,8 +7,8 @@
 
 namespace gpusort {
 
-/// The size of the longest line that any plan accepts, in bytes. Offsets in the records that are sorted together have
-/// 32 bits, and 64 MiB are kept for other lines.
+/// The size of the longest line that any plan accepts, in bytes. The lines that are sorted together have offsets of 32
+/// bits, so they have at most 4 GiB. Of these, 64 MiB are left for other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
 /// The ring: a fixed set of buffers (blocks) that the reading threads fill, and that the sorting threads empty. Reading
@@ -28,7 +28,8 @@ struct Ring {
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
-  /// Returns the buffers and threads that one of the `parts` places in the input gets.
+  /// Returns a ring with an equal share of these buffers and threads, for one of the `parts` places in the input that
+  /// are read at the same time.
   Ring Part() const {
     Ring part = *this;
     part.blocks /= parts;
@@ -84,8 +85,8 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// How many bytes the lists of sorted runs and of their blocks may take in addition to the memory limit. Only huge
-/// inputs need more.
+/// How many bytes the lists of sorted runs and of their blocks may take without counting against the memory limit. Only
+/// huge inputs have longer lists: then MakePlan() chooses larger blocks, or counts the rest against the limit.
 inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 
 }  // namespace gpusort

@@ -43,9 +43,9 @@ class Checkpoints {
     pipeline_.Start([this] { Run(); });
   }
 
-  /// Begins a checkpoint if the last one is long ago or if enough bytes have followed it. The merge produces its output
-  /// in windows (pieces of merged output). The thread that divides the merge into windows must call this before it
-  /// makes window `number`, whose first byte is byte `offset` of the output.
+  /// Begins a checkpoint if enough time has passed since the last one, or if enough output has followed it. The merge
+  /// produces its output in windows (pieces of merged output). The thread that divides the merge into windows must call
+  /// this before it makes window `number`, whose first byte is byte `offset` of the output.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -109,8 +109,8 @@ class Checkpoints {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
-    /// The checkpoint intervals after the first `written` ones whose windows are all written, as numbers from 1.
-    /// Intervals can end in any order: an interval without windows ends at once.
+    /// Further checkpoint intervals whose windows are all written, although an earlier interval is not written yet.
+    /// Intervals have numbers from 1. Intervals can end in any order: an interval without windows ends at once.
     std::set<std::uint64_t> ended;
     bool lost = false;  ///< true: an exception destroyed a window before it was written
   };
@@ -182,9 +182,8 @@ class Checkpoints {
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
-  Nanoseconds next_;  ///< the earliest time of the next checkpoint
-  /// The offset in the output, in bytes, at which the next checkpoint begins, also if the time `next_` has not come
-  /// yet.
+  Nanoseconds next_;  ///< the time of the next checkpoint, if the output does not reach `next_offset_` before
+  /// The next checkpoint begins at this offset in the output, in bytes, or at the time `next_`, whichever comes first.
   std::uint64_t next_offset_ = 0;
 };
 

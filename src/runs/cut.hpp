@@ -60,7 +60,8 @@ struct Cursor {
     RecordSpan record;       ///< lies in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  /// Some records of the run after offset `taken`, in the order of the run. Used only if all runs are in memory.
+  /// Some records of the run after offset `taken`, in the order of the run. They show where to cut the run for the next
+  /// windows. Used only if all runs are in memory.
   std::deque<Sample> samples;
   // The following members belong to the window (the output that is merged at once) that is being chosen now.
   std::uint64_t take = 0;    ///< the number of bytes of the run that the window gets
@@ -188,8 +189,9 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // The distance in bytes between two samples of a run. A window can lack one such distance for each run, and one
-    // more. These are a quarter of `limit` together, so a window is at least three quarters full.
+    // The distance in bytes between two samples of a run. A window may get one such distance less than planned from
+    // each run, and the plan ends at most one such distance before `limit`. All of these together are a quarter of
+    // `limit`, so a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
     // Samples are records that are read to find where to cut the runs, one for each `step` bytes of a run. At most a
     // sixteenth of these bytes is read for a sample, so samples cost little compared to the merge.

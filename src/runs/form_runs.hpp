@@ -106,8 +106,8 @@ class BatchFeeder {
   std::mutex turn_;  ///< locked by the batch (the records that are sorted together) that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
-  /// True after Return() has taken back blocks. Neighbours in `returned_` are then not always neighbours in the input,
-  /// because the records between them may be in a sorted run.
+  /// True after Return() has taken back blocks. A block in `returned_` may then not follow the block before it in the
+  /// input, because the records between them are in a sorted run already.
   bool gaps_ = false;
   /// Keep this order of the following members: the reader must be destroyed before the pool of blocks, and after the
   /// threads of the pipeline have ended, even if the constructor throws.

@@ -80,10 +80,11 @@ class GapFiller {
   /// Begins to read the rows of the current part of the dump. Its gaps (texts between rows), which come first, are
   /// known then.
   void BeginRows();
-  /// Adds the changes to one row or statement, the bytes [begin, end), to `edits`: a row at the place of a whole
-  /// statement gets the text of a statement around it, and a statement at the place of a row loses this text. Also adds
-  /// and removes separators, and inserts gaps. Used for a part of the dump that begins with INSERT statements of one
-  /// row each. `bare` is true for a row without a separator after it.
+  /// Used for a part of the dump that begins with INSERT statements of one row each, before longer statements. Sorting
+  /// may move a row of a longer statement to the place of such a short statement: the row then gets the text of a
+  /// statement around it ("INSERT INTO ... VALUES" and ";"). A short statement at the place of a row loses this text.
+  /// Adds these changes to one row or statement, the bytes [begin, end), to `edits`. Also adds and removes separators,
+  /// and inserts gaps. `bare` is true for a row without a separator after it.
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();

@@ -58,7 +58,8 @@ class KeyedInput {
 
   /// Reads `range`, the next bytes of the input, and puts the records that end in them, each after its sort key, into
   /// `block`. Uses the memory `block.buffer`, or `block.own` if the records are larger. Throws Error(kBadInput) if the
-  /// records are not in order, and Error(kOutOfMemory) if a record is too long for the memory that is left.
+  /// records are not in order, and Error(kOutOfMemory) if a record is so long that the job would exceed its memory
+  /// limit.
   void Load(const InputRange& range, Buffers& buffers, LoadedBlock& block) {
     const RecordSpan raw = inputs_.Read(range, {buffers.raw_.data(), buffers.raw_.size()});
     const std::uint64_t size = inputs_.size(input_);
@@ -80,8 +81,8 @@ class KeyedInput {
   const KeyTally& tally() const { return tally_; }
 
  private:
-  /// Finds out how the records of the input are written, such as the form of the times in a log. `raw` is the first
-  /// range of the input, and `size` is the size of the input.
+  /// Finds out how the records of the input are written, such as the form of the timestamps in a log. `raw` is the
+  /// first bytes of the input that were read, and `size` is the size of the input.
   void Learn(RecordSpan raw, std::uint64_t size) {
     const std::uint64_t front = std::min<std::uint64_t>(size, RecordFormat::kFrontBytes);
     if (raw.size() >= front) return cutter_.Learn(raw);
@@ -139,8 +140,8 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Counts `bytes` bytes for long records against the memory limit; the bytes of the last call no longer count. Throws
-  /// Error(kOutOfMemory) if the limit is exceeded.
+  /// Sets how many bytes for long records count against the memory limit of the job, in place of the bytes of the last
+  /// call. Throws Error(kOutOfMemory) if the limit is exceeded.
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;
     if (held > held_) memory_.Reserve(held - held_);

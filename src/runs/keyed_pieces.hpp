@@ -86,7 +86,7 @@ class PieceCutter {
     state_ = open_state_ = std::move(state);
     if (!inputs_.state(input).empty()) state_ = open_state_ = format_.LoadState(inputs_.state(input));
   }
-  /// Learns how the records of the input are written, such as the form of the times in a log. `front` is the first
+  /// Learns how the records of the input are written, such as the form of the timestamps in a log. `front` is the first
   /// bytes of the input. Call this before the first Take().
   void Learn(RecordSpan front) {
     if (!inputs_.state(input_).empty()) return;

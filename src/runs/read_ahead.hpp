@@ -84,7 +84,8 @@ class ReadAhead {
     changed_.notify_all();
   }
 
-  /// Frees the temp space of the blocks that were not read. Call this after the threads of the pipeline have ended.
+  /// Frees the temp space of the blocks that were not read because --top ended the merge early. Does nothing with
+  /// SpillSpace::kKept. Call this after the threads of the pipeline have ended.
   void FreeUnread() {
     for (const Cursor& cursor : cursors_) {
       if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;

@@ -40,8 +40,8 @@ struct RunBlock {
   bool forecast = false;
 };
 
-/// Returns the size in bytes of a buffer into which this block can be read. `block_bytes` is the size of a block in a
-/// temp file.
+/// Returns the size in bytes of a buffer into which `block` can be read: several times `block_bytes`, the size of a
+/// block in a temp file, if a long line takes several such blocks.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// The list of the blocks of a sorted run. There may be millions of blocks. Therefore a block takes only kBytes of
@@ -63,8 +63,9 @@ class RunBlocks {
 
   RunBlocks() = default;
   explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
-  /// Makes the list of the blocks of a sorted input. Each block is the next `block_bytes` bytes of `range`. For lines,
-  /// a block has the lines that begin in these bytes, and ReadAhead finds out where they begin and end.
+  /// Makes the list of the blocks of a sorted input. The first block is the first `block_bytes` bytes of `range`, the
+  /// second block is the next `block_bytes` bytes, and so on. For lines, a block has the lines that begin in these
+  /// bytes, and ReadAhead finds out where they begin and end.
   RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
 
   std::size_t size() const {
@@ -75,8 +76,8 @@ class RunBlocks {
   void reserve(std::size_t count);
   /// Stores the description of block `number`. The numbers may come in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns the size in bytes of a buffer into which any of the blocks can be read. `block_bytes` is the size of a
-  /// block in a temp file.
+  /// Returns the size in bytes of a buffer into which any block of this run can be read. All blocks in temp files have
+  /// `block_bytes` bytes there, and a long line takes several of them.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
@@ -153,8 +154,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false even if the input was in order. Otherwise the caller would leave the whole sequence in the input
-  /// instead of its first records.
+  /// Returns false, even if the input was in order: a run that was in order stays in the input, and would there contain
+  /// the whole sequence instead of only its first records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -221,7 +222,7 @@ class RunView {
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the first byte that LastBefore() reads. Sets `end` to the end of the bytes that it reads.
+  /// Returns the offset of the bytes that LastBefore() reads first, and sets `end` to their end.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;

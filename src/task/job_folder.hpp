@@ -75,8 +75,9 @@ class JobFolder {
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
-  /// Reads a JSON file and returns the result of the function `read`. Throws Error(kIntegrity) if the file name or the
-  /// job that the content names is another one. Returns std::nullopt if there is no such file.
+  /// Reads a JSON file and returns the result of the function `read`. The content tells the name of the file and the
+  /// number of its job. Throws Error(kIntegrity) if either is another one, because somebody has renamed or copied the
+  /// file. Returns std::nullopt if there is no such file.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>

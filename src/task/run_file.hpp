@@ -18,7 +18,7 @@
 
 namespace gpusort {
 
-/// Compares records of sorted runs, and finds the first record in some bytes of a run.
+/// Compares records of sorted runs. Comparable() extracts the first record from bytes that were read from a run.
 class TaskOrder {
  public:
   /// The first record in a range of bytes of a sorted run.
@@ -103,7 +103,7 @@ class RunFile {
 
   /// Returns the fences of the run: its first record, and further records at about equal distances. A search reads only
   /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `shape` to
-  /// a number that must be the same in all runs, such as the number of columns.
+  /// a number that must be the same in all runs that are merged, such as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
   /// Searches the range [low, high] of this run for the offset of the first record that is not before `place`, a place
   /// in the order of the records of all runs. The caller must know that the result is in this range. `own` is the
@@ -134,8 +134,9 @@ class RunFile {
   const std::unique_ptr<KeyEncoder> encoder_;
 };
 
-/// PackFences() returns the content of a file with the fences of a run (records with their offsets). ReadFences() reads
-/// such a file, and throws Error(kIntegrity) if the file was changed.
+/// A search in a run first looks at the fences: some records of the run, and their offsets. PackFences() returns the
+/// content of the file that stores them. ReadFences() reads such a file, and throws Error(kIntegrity) if the file was
+/// changed.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
 std::uint64_t HashOf(std::span<const std::byte> bytes);

@@ -24,8 +24,9 @@ struct TaskJob {
     std::uint64_t bytes = 0, mtime_ns = 0;
     FileFacts facts{};  ///< inode and times of the file, as the first task saw them
 
-    /// Returns true if two tasks see the same input. The inodes may differ, because machines may have copies of the
-    /// input. If only the ctime of an inode has changed, the file may have been written, so the inputs differ.
+    /// Returns true if two tasks see the same input. The numbers of the inodes may differ, because machines may have
+    /// copies of the input. If the number is the same but the ctime has changed, a process may have written to the file
+    /// and set back its mtime, so the inputs count as different.
     bool operator==(const Input& other) const {
       return path == other.path && bytes == other.bytes && mtime_ns == other.mtime_ns &&
              (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
@@ -62,16 +63,16 @@ struct RunLabel {
 
 /// Returns the checksum that RunLabel::check of `label` must contain. A label is the last bytes of the file of a run.
 std::uint64_t CheckOfLabel(const RunLabel& label);
-/// Returns true if the checksum in `label` is right. A label is the last bytes of the file of a run, and may belong to
-/// any run and any job.
+/// Returns true if the checksum in `label`, the last bytes of the file of a run, is right. Does not check to which run
+/// and to which job the label belongs.
 bool IsWhole(const RunLabel& label);
 
 /// The description of a run, which is the sorted records of one slice (range) of the input.
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the RunLabel at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  /// A number that must be equal in all runs, such as the number of columns. 0: the run has no records, or the format
-  /// has no such number.
+  /// A number that must be equal in all runs that are merged, such as the number of columns. 0: the run has no records,
+  /// or the format has no such number.
   std::uint64_t shape = 0;
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
@@ -118,7 +119,8 @@ struct TaskPart {
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;               ///< the checksum of the records of the part
   RecordSum read;  ///< the checksum of the merged records; with -u there are more of them than the part contains
-  /// The first and the last record of the part, as TaskOrder::Compare takes them. Empty if the part has no record.
+  /// The first and the last record of this part of the output, in the form that TaskOrder::Compare takes. Empty if the
+  /// part has no record.
   std::vector<std::byte> first, last;
   /// Checksums of pieces of the file, with which ProveParts() checks the part. Their offsets count from the beginning
   /// of this part of the output.

@@ -19,16 +19,17 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Starts a thread that takes samples of the job until Leave(): of `clock`, and of the functions `memory` and `temp`,
-  /// which return the bytes in use. `trace_memory` is the number of bytes that --trace and --report may take. Throws
-  /// Error(kUsage) if the trace file cannot be opened.
+  /// Starts a thread that takes samples (RecordedSample) until Leave(). A sample tells how long each resource was used
+  /// so far, by `clock`, and how many bytes of memory and of temp files are in use, by the functions `memory` and
+  /// `temp`. `trace_memory` is the number of bytes that --trace and --report may take. Throws Error(kUsage) if the
+  /// trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
-  /// Returns the object that takes samples of the job. Returns null before Begin(), after Leave(), and if the job has
-  /// neither --trace nor --report.
+  /// Returns the object that measures at intervals what the job uses. Returns null before Begin(), after Leave(), and
+  /// if the job has neither --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Stops the thread that takes samples of the job. `plan` is the text that --explain prints. `stats` are the figures
-  /// of the sort, which may have failed.
+  /// Stops the thread that measures at intervals what the job uses. `plan` is the text that --explain prints. `stats`
+  /// are the figures of the sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
   /// Writes the files of --trace and --report, and prints the summary if the job succeeded. Later calls do nothing.

@@ -72,7 +72,8 @@ class Progress {
   void Expect(std::vector<JobPart> parts);
   /// Sets the number of GPUs that sort and merge. 0: the CPU sorts and merges.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
-  /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase will count, or 0 if it is unknown.
+  /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase must do until its end, or 0 if it
+  /// is unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
   /// Until the phase ends, the function `count` returns how many bytes are done. Calls of Advance() are ignored until
   /// then. Any thread may call `count`.

@@ -1,9 +1,10 @@
 // Writes the file of --trace: what each thread did and when, as Chrome's trace events, for ui.perfetto.dev and
-// chrome://tracing. Other code does not call Trace. Busy (clock.hpp) adds a slice, which is a bar in the viewer, for
-// each use of a resource, and Pipeline names the threads. Each thread has a separate ring buffer for slices. Adding a
-// slice allocates no memory, and takes no lock while this buffer has room. The thread of a Recorder writes the slices
-// to the file while the job runs. The file is a JSON array with one event on each line. If the job is killed, the file
-// lacks its last moments and the end of the array, but Perfetto opens it. Start at Trace.
+// chrome://tracing. Other code does not call Trace. Each time when a thread has used a resource, Busy (clock.hpp) adds
+// a slice: the begin and the end of this use, which the viewer shows as a bar. Pipeline names the threads. Each thread
+// has a separate ring buffer for slices. Adding a slice allocates no memory, and takes no lock while this buffer has
+// room. The thread of a Recorder writes the slices to the file while the job runs. The file is a JSON array with one
+// event on each line. If the job is killed, the file lacks its last moments and the end of the array, but Perfetto
+// opens it. Start at Trace.
 #pragma once
 
 #include <atomic>
@@ -49,7 +50,8 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// This number plus `cores` is the number of threads that can add slices (uses of resources) at the same time.
+  /// At most this number of threads plus `cores` have a buffer at the same time. The slices (TraceSlice) of any further
+  /// thread are dropped.
   static constexpr std::size_t kOtherThreads = 128;
 
   /// Creates or empties the file of --trace. `memory` is the size of the buffers of all threads together, in bytes.
@@ -60,27 +62,28 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Adds a slice (one use of a resource) of the calling thread. If the buffer of the thread is full, writes its slices
-  /// to the file first. If there is no buffer for the thread, drops the slice and counts it in dropped().
+  /// Adds a slice, which describes one use of a resource by the calling thread. If the buffer of the thread is full,
+  /// writes its slices to the file first. If there is no buffer for the thread, drops the slice and counts it in
+  /// dropped().
   void Add(const TraceSlice& slice) noexcept;
-  /// Returns a copy of `name` that lives as long as this object, so that slices (uses of resources) can refer to it.
-  /// Takes a lock.
+  /// Returns a copy of `name` that lives as long as this object, so that TraceSlice::name can point to it. Takes a
+  /// lock.
   const char* Name(const std::string& name);
   /// Returns true if the buffer of some thread is half full. Drain() should then be called.
   bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  /// Writes the slices (uses of resources) in the buffers of all threads to the file.
+  /// Moves the slices (TraceSlice) of all threads from their buffers to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes all slices (uses of resources) that are still in memory, and as the last event `ending`, which is a JSON
-  /// value. Returns 0, or the errno of the first write that failed.
+  /// Writes to the file all slices (TraceSlice) that are still in buffers, and as the last event `ending`, which is a
+  /// JSON value. Returns 0, or the errno of the first write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t slices() const { return slices_; }
 
  private:
-  /// The ring buffer of a thread for its slices (uses of resources). The thread adds slices, and any thread that holds
+  /// The ring buffer for the slices (TraceSlice) of one thread. The thread adds slices, and any thread that holds
   /// file_mutex_ takes them out.
   struct Buffer {
     std::unique_ptr<TraceSlice[]> slices;
