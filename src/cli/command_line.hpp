@@ -37,7 +37,8 @@ std::vector<Argument> ReadCommandLine(std::span<const std::string> words, const 
 std::vector<std::string> WordsOf(int argc, const char* const* argv);
 
 /// Returns true if the sort key `key` was typed in the old form of GNU sort, +1 -2. ReadCommandLine() stores such a key
-/// as a NUL byte and then the typed text.
+/// as a NUL byte and then the typed text. No key of the option -k can begin with a NUL, so the two kinds cannot be
+/// confused.
 bool IsObsolescent(const std::string& key);
 /// Returns `key`, a value of the option -k, as it was typed. Special characters are escaped for a message.
 std::string KeyText(const std::string& key);

@@ -24,7 +24,7 @@ struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns the type of numbers that the extension of `path` means, or std::nullopt if it means none.
+/// Returns the type of numbers that the extension of `path` means, for example .f64, or std::nullopt if it means none.
 std::optional<NamedType> TypeOfName(const std::string& path);
 /// Returns the type of numbers that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the
 /// same type.

@@ -82,7 +82,7 @@ std::string LongName(const OptionRow& row);
 /// Returns the short name of an option, such as "-S", or its long name if it has no short one.
 std::string ShortName(const OptionRow& row);
 std::vector<std::string> WordsOf(const OptionRow& row);
-/// Returns true if the option may change the bytes of the output.
+/// Returns true if the option may change the bytes of the output. All tasks of a job must agree on such an option.
 bool ChangesBytes(const OptionRow& row);
 
 /// Returns the whole table as a JSON array, for --help=json.

@@ -18,8 +18,8 @@ namespace gpusort {
 /// input and throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
-/// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". Throws
-/// Error(kUsage).
+/// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". All tasks
+/// of a job (gpusort_task) must agree on these options. Throws Error(kUsage).
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
 /// Returns the error message for a command line that names no output while standard output is a terminal.

@@ -61,7 +61,7 @@ class CopyFormat : public TableFormat {
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   /// Returns the end of the unquoted field that begins at `p`: a pointer to the next delimiter or newline, or `end`.
   /// Sets `escaped` to the byte after the last escape sequence of the field, or to null if the field has no escape
-  /// sequence.
+  /// sequence. It shows whether a CR at the end of the field is escaped, so that it belongs to the value.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
   /// Sets `field` to the value of the field in quotes that begins at `p`, and returns the end of the field. Its decoded
   /// text can lie in `scratch`.

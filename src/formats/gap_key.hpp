@@ -12,12 +12,14 @@ namespace gpusort {
 
 struct GapKey {
   bool odd = false;  ///< true in every second part of the dump that has rows (kOddPart); only ReadGapKey() sets it
-  /// The place of the gap: it comes after row number `place`, counted from 0, of the rows that are sorted together.
+  /// The place of the gap: it comes directly after row number `place` of the rows that are sorted together. The first
+  /// row has number 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
   /// If the rows that are sorted together begin with INSERT statements of one row each: the number of these statements,
-  /// and the text before and after each of these rows. Only the first gap among the rows stores this. In every other
-  /// gap, `singles` is 0 and the texts are empty.
+  /// and the text before and after each of these rows. GapFiller adds this text to a row that moves to the place of
+  /// such a statement. Only the first gap among the rows stores it. In every other gap, `singles` is 0 and the texts
+  /// are empty.
   std::uint64_t singles = 0;
   std::string head, tail;
 };
@@ -41,9 +43,9 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads the sort key of a gap that PutGapKey() has written. `key` begins with the number of the gap's part of the
-/// dump. FieldWriter::Unescape() must have removed the escapes from `key`. Throws std::out_of_range if the key is
-/// damaged.
+/// Reads the sort key that PutGapKey() has written for a gap, a text between two rows that keeps its place. `key`
+/// begins with the number of the gap's part of the dump. FieldWriter::Unescape() must have removed the escapes from
+/// `key`. Throws std::out_of_range if the key is damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {

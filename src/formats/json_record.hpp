@@ -58,7 +58,8 @@ class JsonError : public std::runtime_error {
 /// Finds the values of given paths in lines. Every thread needs a separate object.
 class JsonRecords {
  public:
-  /// The greatest depth of nested arrays and objects. Find() throws JsonError for a deeper line.
+  /// The greatest depth of nested arrays and objects. Find() throws JsonError for a deeper line. Without a limit, a
+  /// long line of brackets would take much memory.
   static constexpr std::size_t kMaxDepth = 1024;
 
   explicit JsonRecords(std::vector<JsonPath> paths);
@@ -71,8 +72,8 @@ class JsonRecords {
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// Some of the paths that are searched, for example those that lead into one value of the line: the elements [begin,
-  /// end) of order_.
+  /// Some of the paths that are searched, for example those that lead into one value of the line. They are the paths
+  /// with the indexes order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;

@@ -71,8 +71,9 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// If `reverse` is true, complements the bytes that are written to a key while this object exists. This reverses their
-/// order. In a key of descending order, whose bytes are complemented already, it restores the plain bytes.
+/// If `reverse` is true, reverses the order of the bytes that are written to a key while this object exists. Negative
+/// numbers need this: -9 comes before -1. In an ascending key, these bytes are complemented. In a descending key, all
+/// other bytes are complemented, and these bytes are not.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -87,7 +88,8 @@ class Reversed {
 
 // --- Numbers of a fixed range, as digits of base 224: the byte 16 is the digit 0, and the byte 239 the digit 223 ---
 
-// Each digit is a byte that needs no escape in a key, also when a descending order complements it.
+// A digit of base 224 is one of the bytes 16 to 239. None of these needs an escape in a key, also when a descending
+// order complements it.
 inline constexpr std::uint32_t kBase = 224;
 inline constexpr unsigned kFirstDigit = 16;
 constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
@@ -109,8 +111,9 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends the key of `value`. The usual values, which are those in [0, 200 * 224^(kDigits - 1)), take kDigits bytes,
-/// and all other values 9 bytes. The absolute value must be less than 2^54.
+/// Appends the key of `value`. The values in [0, 200 * 224^(kDigits - 1)), which the usual dates and times have, take
+/// kDigits bytes. The first of these bytes is one of 26 to 225. All other values take 9 bytes: the byte 20 (a smaller
+/// value) or 230 (a larger value), and eight digits of `value` + 2^54. The absolute value must be less than 2^54.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
@@ -180,7 +183,7 @@ class ShortDigits {
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// Appends the digits with the indexes `first` to `last`, in the form that DigitPairs writes.
+  /// Appends the digits with the indexes `first` to `last`, two digits in each byte, as DigitPairs does.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));

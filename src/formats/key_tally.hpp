@@ -15,7 +15,7 @@ struct WindowTally {
   std::uint64_t inside = 0, outside = 0;
   std::uint64_t timeless = 0;  ///< how many of the `outside` records have no time at all
   /// The earliest and the latest time of the records outside of the window that have a time, in whole seconds since
-  /// 1970.
+  /// 1970. The warning that no record is in the window shows both.
   std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   std::int64_t latest = std::numeric_limits<std::int64_t>::min();
 
@@ -35,8 +35,8 @@ struct KeyTally {
       input = tally.input;
       record = tally.record;
     }
-    /// Adds the counts of a later part of the same input file. `before` is the number of records in the file before
-    /// that part.
+    /// Adds the counts of a later part of the same input file. The record numbers in `later` count from the beginning
+    /// of that part. `before`, the number of records in the file before the part, is added to them.
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
@@ -87,8 +87,8 @@ struct KeyTally {
   /// Tables of a dump that REPLACE or INSERT IGNORE fills, and that are not sorted by their primary keys. If two rows
   /// have the same primary key, the server may keep another one of them after sorting.
   Lines replacing_inserts;
-  /// INSERT statements of a dump that stay where they are, because they have no rows to sort, such as INSERT ...
-  /// SELECT.
+  /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
+  /// begin after other text on a line.
   Lines left_inserts;
   /// For a message: the name of an input whose dates could be read as day/month or month/day, and which of the two its
   /// other lines show. Empty: there is no such input.

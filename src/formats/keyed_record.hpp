@@ -1,8 +1,8 @@
 // A keyed record is a record with its sort key in front, for orders that must be computed (a locale, floats in text,
-// columns of CSV or JSON). It consists of one byte of flags, one or more key fields that each end with kKeyEnd, and the
-// record as it was read. Sorting, merging and the check of the order treat a keyed record as a line and compare its
-// bytes. If the record itself contains newlines, they are escaped (StoreBody). The checksum and the output use the
-// record without its key (OwnBytes).
+// columns of CSV or JSON). It consists of one byte of flags and kKeyEnd, one or more key fields that each end with
+// kKeyEnd, and the record as it was read. Sorting, merging and the check of the order treat a keyed record as a line
+// and compare its bytes. If the record itself contains newlines, they are escaped (StoreBody). The checksum and the
+// output use the record without its key (OwnBytes).
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,8 @@ class FieldWriter {
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns the sort key in front of `record`, without escapes. `record` must begin with a byte of flags and a
-  /// kKeyEnd; the key comes after them.
+  /// Returns the first key field of `record`, without escapes. The field begins after the byte of flags and its
+  /// kKeyEnd.
   static std::string Unescape(RecordSpan record);
   /// The bytes of a key that stand for one byte of a text. They are escaped already, and complemented if the order is
   /// reversed.
@@ -120,8 +120,9 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. detail::PutKeys, a template, calls it with the bytes of the line for the comparison of lines with
-  /// equal keys. A key does not contain these bytes.
+  /// Does nothing. The template detail::PutKeys calls it after the keys with the whole line, which decides between
+  /// lines of equal keys. A caller that needs the line in the key appends it with detail::PutText, so that it is
+  /// escaped.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values: SetExact() was
   /// called, and the field was not cut off at the limit.

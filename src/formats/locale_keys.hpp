@@ -43,8 +43,8 @@ inline TextBuffer EndedText(std::string_view text) {
   return ended;
 }
 
-/// Returns how many bytes the month name at the front of `text` takes, with the blanks before it. Returns 0 if `text`
-/// does not begin with a month name.
+/// Returns how many bytes the month name at the front of `text` takes, with the blanks before it. Month names are those
+/// of the current locale. Returns 0 if `text` does not begin with one.
 std::size_t MonthBytes(std::string_view text);
 
 /// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders

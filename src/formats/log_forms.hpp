@@ -22,7 +22,7 @@ struct TimeForm {
   unsigned group = 0;
 };
 
-/// Returns all known forms.
+/// Returns all forms of times that gpusort knows.
 std::span<const TimeForm> KnownForms();
 
 /// IsClock() returns true if the times of `form` have no date, only a time of day. IsCount() returns true if they are

@@ -58,8 +58,8 @@ std::uint64_t NewLogId();
 
 /// How the times in one input are written, and where they stand. This was found out from the first lines of the input.
 struct LogTimes {
-  /// A number that no other LogTimes of this process has or had, so that data made for one log is not used for another.
-  /// Never 0.
+  /// A number that no other LogTimes of this process has or had. A LogTimeReader keeps it, to find out whether the data
+  /// that it has prepared are for this log. Never 0.
   std::uint64_t id = NewLogId();
   /// The text with which the first line of each record begins, such as "commit " in the output of git log. The time of
   /// such a record stands in a later line. Empty: each line with a time begins a record.
@@ -95,7 +95,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
 /// The reason why a line that begins no record looks as if it should: it has something like a time where a time is
-/// expected.
+/// expected. A warning at the end of the job counts such lines.
 enum class LookAlike : std::uint8_t {
   kNone,        ///< the line does not look like the beginning of a record
   kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place
@@ -113,8 +113,8 @@ std::string_view JsonObjectOf(std::string_view line);
 /// Skips escape sequences that set terminal colours.
 void SkipColours(TextReader& reader);
 /// Reads a time at the front of `reader`, and moves `reader` to the end of the time. Returns false if there is no time,
-/// or if the time is part of a longer number or word. `kind` must be kKnown or kGiven; `format` is a LogShape::format
-/// of that kind.
+/// or if the time is part of a longer number or word. `kind` is kKnown for a form that gpusort knows, or kGiven for a
+/// form that the user gave (--time). `format` is the LogShape::format of this form.
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
 /// The greatest number of words that may stand before the time of a line. Later words are not searched for a time.
 inline constexpr unsigned kMostWords = 16;
@@ -145,7 +145,8 @@ class LogTimeReader {
   /// Returns true if `line` begins a record: it has a time, or it is a JSON object in a log of JSON lines only.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. The digits of the fraction of a
-  /// second lie in `line` or in this object. If Take() returns false, `time` is undefined.
+  /// second lie in `line` or in this object, so they are valid until the next call. If Take() returns false, `time` is
+  /// undefined.
   bool Take(const LogTimes& log, std::string_view line, LogTime& time) { return Find(log, line, true, time); }
   LogTime Read(const LogTimes& log, std::string_view line) {
     LogTime time;
@@ -156,8 +157,8 @@ class LogTimeReader {
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. `needs` is false if the caller
   /// does not use `time`. In a log of JSON lines only, each line begins a record, so the lines are then not parsed.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
-  /// Prepares this reader for the lines of `log`: sets quick_ and all_json_. Must be called when the reader goes on to
-  /// another log.
+  /// Prepares this reader for the lines of `log`: makes a fast reader for each form of its times, and finds out whether
+  /// all lines are JSON. Must be called when the reader goes on to another log.
   void Prepare(const LogTimes& log);
   bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
   bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time);

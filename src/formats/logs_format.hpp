@@ -33,8 +33,9 @@ class LogsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  /// Returns a parser's state that knows how the times of all inputs are written. With it, the key of any single record
-  /// can be computed without the records before it.
+  /// Returns a parser's state that has the forms of the times of all inputs. `fronts` are the states at the beginnings
+  /// of the inputs, each with the forms of one input. With the result, the key of any single record can be computed
+  /// without the records before it.
   ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:

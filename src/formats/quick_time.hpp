@@ -34,7 +34,8 @@ class QuickTime {
   bool Take(std::string_view text, Found& found);
 
   /// Remembers a date for later calls of Take(). `date` is its text, up to the clock. `midnight` is the beginning of
-  /// that day in seconds since 1970-01-01 00:00:00 in the zone of the text.
+  /// that day in seconds since 1970-01-01 00:00:00 in the zone of the text. `lacks_year` is true if the text has no
+  /// year; Take() returns this with the time.
   void KeepDate(std::string_view date, std::int64_t midnight, bool lacks_year);
 
  private:

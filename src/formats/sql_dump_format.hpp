@@ -94,13 +94,15 @@ class SqlDumpFormat : public CopyFormat {
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
-  /// Decides whether, from here on, each row or each whole INSERT statement is a record. Must be called when the first
-  /// row of a statement was read. `several` is true if another row follows in the statement; `separator` is the text
-  /// between the two rows. Throws BadRecord at offset `at` if a statement with several rows follows statements with one
-  /// row that end in different ways, because these rows could not be mixed.
+  /// Decides whether, from here on, each row or each whole INSERT statement is a record. From the first statement with
+  /// several rows on, each row is a record. Must be called when the first row of a statement was read. `several` is
+  /// true if another row follows in the statement; `separator` is the text between the two rows. Throws BadRecord at
+  /// offset `at` if a statement with several rows follows statements with one row that end in different ways. Rows
+  /// could then not move from one statement to another.
   void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, with the semicolon and
-  /// the newline.
+  /// the newline. Throws BadRecord at offset `at` if this statement and the one before have several rows, but end in
+  /// different ways, so that their rows cannot be mixed.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
@@ -139,8 +141,8 @@ class SqlDumpFormat : public CopyFormat {
   /// For each ValueType: the object that makes the keys of columns that have this type by CREATE TABLE. Null: no column
   /// has this type.
   Orders of_type_;
-  /// For each key that the user gave without a type: objects as in of_type_, but with the options of the key, such as
-  /// desc.
+  /// For each key that the user gave without a type: one object for each ValueType. It makes the keys of columns that
+  /// have this type by CREATE TABLE, with the options of the key, such as desc.
   std::vector<Orders> of_key_;
 };
 

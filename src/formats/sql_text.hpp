@@ -98,8 +98,8 @@ LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 /// The text that follows a row of an INSERT statement: a comma before the next row, or the end of the statement.
 struct AfterRow {
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
-  /// With kComma: the end of the text between this row and the next one, including comments. With kEnd: the end of the
-  /// statement, after its newline and comments before the newline.
+  /// If `is` is kComma: the end of the text between this row and the next one, including comments. If `is` is kEnd: the
+  /// end of the statement, including comments after the semicolon and the newline.
   const Byte* stop = nullptr;
   bool sure = false;      ///< true: further bytes could not change `stop`
   std::string_view tail;  ///< with kEnd: the text between the row and the semicolon
@@ -108,9 +108,9 @@ struct AfterRow {
 /// neither a comma nor a semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 /// Skips at most `most` whole rows of an INSERT statement, faster than RowLexer. The first row begins at `p`. Stops
-/// before a row with rare code, such as brackets or names in quotes, and before a row that is not followed by
-/// `separator` and another row. Returns the place after the last `separator`, and sets `rows` to the number of skipped
-/// rows. If `separator` is empty, skips one row and nothing after it.
+/// before a row that needs RowLexer, for example because of inner brackets or names in quotes, and before a row that is
+/// not followed by `separator` and another row. Returns the place after the last `separator`, and sets `rows` to the
+/// number of skipped rows. If `separator` is empty, skips one row and nothing after it.
 const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
                      std::uint64_t most, std::uint64_t& rows);
 /// Returns the clause after the last row of an INSERT, such as "ON CONFLICT DO NOTHING", without comments and with
@@ -128,14 +128,15 @@ struct RowLexer {
   std::uint32_t depth = 0;  ///< the number of open brackets
   char last[2] = {0, 0};       ///< the last two bytes of the part before
 
-  /// Reads the bytes [p, end) of a row. Returns the end of the row. If the row goes on after `end`, returns `end`, and
-  /// `depth` is greater than 0. If a comment or a string between dollar signs ($$...$$) begins, which is not supported
-  /// in a row, returns null and sets `bad` to its place.
+  /// Reads the bytes [p, end) of a row. Returns the end of the row. If the row goes on after `end`, returns `end`;
+  /// `depth` is then not 0, because a bracket is open. If a comment or a string between dollar signs ($$...$$) begins,
+  /// which is not supported in a row, returns null and sets `bad` to its place.
   const Byte* Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad);
 };
 
 /// Returns the end of the value of a row that begins at `p`: a pointer to the comma or the bracket after it. [p, end)
-/// must contain the rest of the row, and RowLexer must accept the row.
+/// must contain the rest of the row. The row must be one that RowLexer accepts, because this function does not know
+/// comments.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
 /// A value of a row of an INSERT statement.

@@ -89,10 +89,11 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// that the record has no such value. Error messages give the offset of `value` in `record`, if it lies there.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
-  /// Writes the value of `field` by the type of key number `key`. Returns false and writes nothing if the field is not
-  /// a value of that type. If a format does not override this function, the field is read as text.
+  /// Writes the sort key of the value `field`, by the type of key number `key`. Returns false and writes nothing if the
+  /// field is not a value of that type. The base class parses the field as text. Formats with other fields, such as
+  /// binary ones, override this function.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes the value of a column as text. A job without keys sorts by all columns in this way.
+  /// Writes the sort key of one column in a job without keys. Such a job sorts by all columns, as texts.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.

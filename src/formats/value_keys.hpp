@@ -32,7 +32,8 @@ bool PutSpecial(TextReader reader, KeyBytes& out);
 ///   a small letter. A B may follow and is ignored. After a currency sign, B alone multiplies by 10^9.
 bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out);
 bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out);
-/// Appends the key of a numeric of PostgreSQL. The parameters are as in ValueKey::PutDecimal.
+/// Appends the key of a numeric of PostgreSQL, from its parts as PostgreSQL stores them. `digits` are in base 10000,
+/// and the first one is multiplied by 10000^weight. Returns false if the numeric is invalid.
 bool PutNumeric(std::span<const std::uint16_t> digits, int weight, unsigned sign, KeyBytes& out);
 /// Appends the key of a float. All NaNs with the same sign have the same key.
 void PutDouble(double value, KeyBytes& out);

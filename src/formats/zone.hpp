@@ -32,7 +32,8 @@ class Zone {
   /// Returns true if the local time `local` occurs twice, because clocks are set back.
   bool IsTwice(std::int64_t local) const;
   /// Returns the longest range around `local` in which the distance to UTC does not change. The range is empty if the
-  /// time `local` occurs twice or is left out. Throws Error(kUsage) if TZ names no zone.
+  /// time `local` occurs twice or never, because clocks are set back or forward. Throws Error(kUsage) if TZ names no
+  /// zone.
   Span SpanOf(std::int64_t local) const;
   /// Converts seconds since 1970 in UTC to seconds since 1970-01-01 00:00:00 local time.
   std::int64_t ToLocal(std::int64_t utc) const;

@@ -116,7 +116,7 @@ struct Limits {
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
   std::uint64_t batch_bytes = 0;         ///< how many bytes are sorted in memory at once; 0: the planner decides
   std::uint64_t block_bytes = 0;         ///< size of a block in temp files; 0: the planner decides
-  /// maximum number of sorted pieces that one merge reads, at least 2; 0: the planner decides
+  /// The greatest number of sorted pieces that one merge reads, at least 2. 0: the planner decides.
   unsigned max_fan_in = 0;
 };
 
@@ -146,7 +146,8 @@ struct Dialect {
   bool strict = true;           ///< true: unusable temp folders, and inputs that change while they are read, are errors
   bool grows = false;           ///< true: a line that is longer than planned takes more memory; false: it is an error
   bool ignore_sigpipe = false;  ///< true: compression programs ignore SIGPIPE, as the caller of this process does
-  /// A function that prints the message if a compression program cannot be run. Empty: the log gets a warning.
+  /// The function that prints the message if a compression program cannot be run. Empty: the message becomes a warning
+  /// in the log.
   std::function<void(const std::string&)> say;
 };
 
