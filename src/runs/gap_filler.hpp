@@ -4,8 +4,8 @@
 // other text between two rows is a gap.
 //
 // A gap is sorted like a record, and comes before all rows of its part of the dump, such as the rows of one table. Its
-// sort key contains the number of the part, the number of rows before the gap, and the separator. GapFiller reads the
-// sorted records, removes the gaps, and inserts each gap again after the same number of rows as in the input. The
+// sort key contains the number of the part, the number of the row before the gap, and the separator. GapFiller reads
+// the sorted records, removes the gaps, and inserts each gap again after the same number of rows as in the input. The
 // output keeps its size: a row before a gap loses its separator, and a row that had no separator gets one. Start at
 // GapFiller.
 #pragma once
@@ -107,13 +107,13 @@ class GapFiller {
   /// The gaps in compact form: for each gap the distance to the gap before, in rows, and the number of its text.
   std::string encoded_;
   std::size_t read_ = 0;       ///< how many bytes of `encoded_` were read
-  std::uint64_t last_at_ = 0;  ///< the place of the last gap in `encoded_`: a number of rows
+  std::uint64_t last_at_ = 0;  ///< the last gap in `encoded_` comes after the row with this number
   bool pending_ = false;       ///< true: `pending_at_` and `pending_text_` are a gap that is not in `encoded_` yet
   std::uint64_t pending_at_ = 0;
   std::string pending_text_;
-  std::uint64_t next_at_ = 0;  ///< the place of the next gap (a number of rows), or kNone
+  std::uint64_t next_at_ = 0;  ///< the number of the row before the next gap, or kNone
   std::uint32_t next_text_ = 0;
-  std::uint64_t read_at_ = 0;  ///< the place of the gap that was read last
+  std::uint64_t read_at_ = 0;  ///< the number of the row before the gap that was read last
   std::uint64_t row_ = 0;      ///< the number of rows so far
   std::int64_t balance_ = 0;   ///< the number of separators that were added, minus the number that were removed
   /// The number of statement heads ("INSERT INTO ...") that were inserted into the current part of the dump, minus the
