@@ -35,8 +35,8 @@ struct SortContext {
   /// Returns a description of the first inputs for --explain, such as the form of the timestamps in a log. Empty if
   /// inputs of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
   std::string FormatsText() const;
-  /// Updates those statistics that can be read at any moment of the job, also after a failure: the peaks of memory and
-  /// of temp space, the plan, and the times of the phases.
+  /// Updates those statistics that can be read at any moment of the job, also after a failure. Examples are the peak of
+  /// the memory and the times of the phases.
   void FillStats();
 
   OpenJob open;

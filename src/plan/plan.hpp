@@ -8,7 +8,7 @@
 namespace gpusort {
 
 /// The size of the longest line that any plan accepts, in bytes. The lines that are sorted together have offsets of 32
-/// bits, so they have at most 4 GiB. Of these, 64 MiB are left for other lines.
+/// bits, so they have at most 4 GiB. The longest line leaves 64 MiB of this for other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
 /// The ring: a fixed set of buffers (blocks) that the reading threads fill, and that the sorting threads empty. Reading

@@ -109,8 +109,8 @@ class BatchFeeder {
   /// True after Return() has taken back blocks. A block in `returned_` may then not follow the block before it in the
   /// input, because the records between them are in a sorted run already.
   bool gaps_ = false;
-  /// Keep this order of the following members: the reader must be destroyed before the pool of blocks, and after the
-  /// threads of the pipeline have ended, even if the constructor throws.
+  /// Do not change the order of the members. They are destroyed in reverse order, even if the constructor throws:
+  /// `guard_` must first end the threads, then the reader is destroyed, and after it the pool of blocks `ring_`.
   std::unique_ptr<InputReader> reader_;
   /// Makes the sort keys and puts them before the records; null: there are no keys, and blocks come from `reader_`.
   std::unique_ptr<KeyStage> keys_;

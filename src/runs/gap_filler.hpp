@@ -81,7 +81,7 @@ class GapFiller {
   /// known then.
   void BeginRows();
   /// Used for a part of the dump that begins with INSERT statements of one row each, before longer statements. Sorting
-  /// may move a row of a longer statement to the place of such a short statement: the row then gets the text of a
+  /// may move a row of a longer statement to the place of such a short statement. The row then gets the text of a
   /// statement around it ("INSERT INTO ... VALUES" and ";"). A short statement at the place of a row loses this text.
   /// Adds these changes to one row or statement, the bytes [begin, end), to `edits`. Also adds and removes separators,
   /// and inserts gaps. `bare` is true for a row without a separator after it.

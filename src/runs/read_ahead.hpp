@@ -95,9 +95,9 @@ class ReadAhead {
     }
   }
 
-  /// Waits until enough is in memory for the next step of the merge: every run has records in memory, and half of the
-  /// buffers are full, so that the step merges many bytes. If no more buffers can be filled, fewer are enough. `lock`
-  /// must hold mutex().
+  /// Waits until enough is in memory for the next step of the merge. Every run must have records in memory. Half of the
+  /// buffers must be full, so that the step merges many bytes; if no more buffers can be filled now, fewer are enough.
+  /// `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -205,8 +205,8 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // While a block of this run is being read, the key of its last record is not known, and so it is not known how
-      // soon the merge needs the next block. Another run is read meanwhile.
+      // While a block of this run is being read, the key of its last record is not known. Only this key tells how soon
+      // the merge needs the next block of the run. Another run is read meanwhile.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }

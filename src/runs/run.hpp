@@ -40,8 +40,8 @@ struct RunBlock {
   bool forecast = false;
 };
 
-/// Returns the size in bytes of a buffer into which `block` can be read: several times `block_bytes`, the size of a
-/// block in a temp file, if a long line takes several such blocks.
+/// Returns the size in bytes of a buffer into which `block` can be read. Each block of a temp file has `block_bytes`
+/// bytes, and a long line takes several of them.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// The list of the blocks of a sorted run. There may be millions of blocks. Therefore a block takes only kBytes of
@@ -76,8 +76,8 @@ class RunBlocks {
   void reserve(std::size_t count);
   /// Stores the description of block `number`. The numbers may come in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns the size in bytes of a buffer into which any block of this run can be read. All blocks in temp files have
-  /// `block_bytes` bytes there, and a long line takes several of them.
+  /// Returns the size in bytes of a buffer into which any block of this run can be read. Each block of a temp file has
+  /// `block_bytes` bytes, and a long line takes several of them.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
@@ -104,8 +104,8 @@ class RunBlocks {
   /// The places of the rest of each line that is too long for one block. The keys are the numbers of the blocks in
   /// which these lines begin. Null: there is no such line.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// Maxima over all blocks: the number of places in temp files that a block has (more than one if a line is too long
-  /// for one block), and the number of bytes of a block in the input.
+  /// Maxima over all blocks. `most_parts_` is the number of places in temp files, which is more than one for a line
+  /// that is too long for one place. `most_input_bytes_` is the number of bytes of a block in the input.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
@@ -127,9 +127,9 @@ struct Run {
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
-/// Tells what is known about the order of the inputs that -m merges. kVerified: the merge checks the order while it
-/// reads, throws Error(kBadInput) if an input is not sorted, and computes a checksum of the records. kTrusted: the
-/// records are known to be sorted.
+/// Tells what is known about the order of the runs that are merged. kTrusted: they are known to be sorted. kVerified:
+/// inputs of -m are among them. The merge checks the order of these inputs while it reads them, throws Error(kBadInput)
+/// if an input is not sorted, and computes a checksum of the records.
 enum class RunOrder { kTrusted, kVerified };
 
 /// The order that every input must have already: any (kNone), sorted (kMerge, kCheck), or sorted without equal keys
@@ -154,8 +154,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false, even if the input was in order: a run that was in order stays in the input, and would there contain
-  /// the whole sequence instead of only its first records.
+  /// Returns false, even if the input was in order. If this were true, the run could stay in the input, and would
+  /// contain the whole sequence there instead of only its first records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 

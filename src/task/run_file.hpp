@@ -57,8 +57,8 @@ class TaskOrder {
   const RecordLayout layout_;
 };
 
-/// The data that a task needs to work on one part of the output: where the parts begin in each sorted run (the cut),
-/// the order of records, and the folder of the job.
+/// The data that a task needs to work on one part of the output. The cut tells where each part begins in every sorted
+/// run.
 struct OpenCut {
   /// Reads the division of the sorted runs into `parts` parts of the output (the cut) from the job's folder `path`.
   /// Throws the errors of JobFolder.
@@ -105,9 +105,9 @@ class RunFile {
   /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `shape` to
   /// a number that must be the same in all runs that are merged, such as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
-  /// Searches the range [low, high] of this run for the offset of the first record that is not before `place`, a place
-  /// in the order of the records of all runs. The caller must know that the result is in this range. `own` is the
-  /// number of this run. If `unique` is true, records with equal keys stay together.
+  /// Returns the offset in this run of the first record that is not before `place`, a place in the order of the records
+  /// of all runs. Searches only the offsets [low, high]; the caller must know that the result is one of them. `own` is
+  /// the number of this run. If `unique` is true, records with equal keys stay together.
   std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
   /// Returns the offset in this run of the first record that is not before `place`, a place in the order of the records
   /// of all runs. Uses the fences to search only a part of the file. `own` is the number of this run. If `unique` is

@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// The piece that a task works on: the number of a slice (range) of the input or of a part of the output, counted from
-/// 0, and the number of all slices or parts.
+/// The piece that a task works on: a slice (range) of the input, or a part of the output. `number` counts from 0, and
+/// `count` is the number of all slices or parts.
 struct TaskNumber {
   std::uint64_t number = 0, count = 1;
 };

@@ -19,10 +19,10 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Starts a thread that takes samples (RecordedSample) until Leave(). A sample tells how long each resource was used
-  /// so far, by `clock`, and how many bytes of memory and of temp files are in use, by the functions `memory` and
-  /// `temp`. `trace_memory` is the number of bytes that --trace and --report may take. Throws Error(kUsage) if the
-  /// trace file cannot be opened.
+  /// Starts a thread that takes samples (RecordedSample) until Leave(). A sample contains the times for which each
+  /// resource was used so far, from `clock`. It also contains the bytes of memory and of temp files in use, which the
+  /// functions `memory` and `temp` return. `trace_memory` is the number of bytes that --trace and --report may take.
+  /// Throws Error(kUsage) if the trace file cannot be opened.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
   /// Returns the object that measures at intervals what the job uses. Returns null before Begin(), after Leave(), and

@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// What one process has done of a job that can be resumed (--resume-dir).
+/// The work that one process has done for a job that can be resumed (--resume-dir).
 struct AttemptStats {
   std::string host;
   std::uint64_t pid = 0;
