@@ -31,8 +31,8 @@ void ReleaseUserSignal();
 bool HandleSignals(CancelFlag& cancel);
 /// Returns the signal that asked the job to stop, or 0.
 int SignalReceived();
-/// Gives the job more time to stop after a signal: 9 s. The process then ends with exit code 75. Call this if a later
-/// process can continue the job.
+/// Call this if a later process can continue the job. After a signal, the job then has 9 s instead of 0.35 s to stop,
+/// and the process ends with exit code 75.
 void KeepOnSignal();
 bool KeepsOnSignal();
 bool ReportsOnSignal();

@@ -44,8 +44,8 @@ class InputHeader {
     std::uint64_t bytes = 0;  ///< the size of the header in bytes, including a newline that is added if it lacks one
     std::vector<std::byte> rest;  ///< bytes that were read after the header
   };
-  /// Reads the header of an input from its beginning. Throws Error(kBadInput) if the header is too long, if it differs
-  /// from the header of an earlier input, or if the input seems to have another format than the job expects.
+  /// Reads the header of an input from its beginning. Throws Error(kBadInput) if the header is too long or differs from
+  /// the header of an earlier input. Also throws if the input seems to have another format than the job expects.
   Taken Take(const Source& source);
 
  private:

@@ -59,8 +59,9 @@ class InputReader {
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// What the reading threads do with each block after they have read it: kDescribe calls Block::Describe (checksum and
-  /// record ends), and kAhead calls RecordFormat::LookAhead (guesses of record ends, for formats such as CSV).
+  /// How the reading threads prepare each block for later steps. kDescribe: they call Block::Describe, for its checksum
+  /// and the ends of records. kAhead: they call RecordFormat::LookAhead, which guesses the ends of records in formats
+  /// such as CSV.
   enum class Looks { kDescribe, kAhead };
 
   /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A

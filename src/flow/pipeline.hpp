@@ -56,9 +56,9 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts `count` - 1 more such
-  /// threads later, so that every kind of work has one thread before any kind has two. Throws Error(kOutOfMemory) if
-  /// the system refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
+  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts the other `count` - 1
+  /// threads later. Every kind of work thus has one thread before any kind has two. Throws Error(kOutOfMemory) if the
+  /// system refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {

@@ -92,7 +92,8 @@ class JobFolder {
 /// Returns the name of the file of one part of the output, such as "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
-/// Creates a file that only its owner can read. Throws Error(kUsage) if `path` is a link or another user's file.
+/// Creates a file that only its owner can read. `old` tells what happens to a file that already has this name. Throws
+/// Error(kUsage) if `path` is a link or another user's file.
 std::unique_ptr<OutputFile> CreateOwn(FileSystem& files, const std::string& path, OldFile old = OldFile::kReplace);
 
 /// Writes `bytes` to `file`, waits until they are on the disk, and gives the file its final name.

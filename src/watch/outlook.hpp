@@ -65,7 +65,8 @@ class JobOutlook {
   /// The time when the job began, when its current part began, and when `done_` last grew.
   Nanoseconds first_{0}, begin_{0}, step_{0};
   std::uint64_t done_ = 0, longest_step_ = 0;
-  // The seconds that each resource takes for a byte, as last measured; the bytes of work are JobPart::work.
+  // The seconds that each resource takes for a byte, as last measured. For the cores or the GPU, the bytes are those of
+  // JobPart::work.
   double work_rate_ = 0, read_rate_ = 0, write_rate_ = 0;
   double overhead_ = 1;   ///< the time of a part divided by the time of its busiest resource
   double expansion_ = 1;  ///< the size of decompressed data divided by its compressed size
