@@ -1,5 +1,5 @@
-// Finds the known words that a user may have meant by an unknown word, for messages about unknown options, values, types
-// and columns.
+// Finds the known words that a user may have meant by an unknown word, for messages about unknown options, values,
+// types and columns.
 #pragma once
 
 #include <string>
