@@ -19,7 +19,8 @@ struct FileRights {
   friend bool operator==(const FileRights&, const FileRights&) = default;
 
   /// Returns the rights of the file `name` in an open directory, or std::nullopt if there is no such regular file.
-  /// `by_path` must be another path to the same file. `path` is the file's name in messages. Throws SystemError.
+  /// `by_path` must be another path to the same file, because the calls that read an ACL or attributes take no
+  /// directory. `path` is the file's name in messages. Throws SystemError.
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
   /// Gives `file` this owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons

@@ -37,8 +37,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns one of the numbers that lanes (workers) have in an arena (the memory of a backend). The destructor frees the
-  /// number.
+  /// Owns the number of a lane (a worker) in an arena (the memory of a backend). The number says which part of the
+  /// arena is the working memory of the lane. The destructor frees the number for another lane.
   class Seat {
    public:
     explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}

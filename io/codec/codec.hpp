@@ -131,8 +131,8 @@ class BlockCodec {
 /// Returns the codec with which temporary files are written and read back in the shortest time: kNone, kLz4 or kZst.
 /// Assumes that the disk reads as fast as it writes. The time to write or to read a block is the longer of disk time
 /// and codec time, with half of the threads for the codec (the others sort). Codec times come from a table, so that the
-/// result depends only on the arguments. `sample` is compressed to estimate the ratio. The result is kNone if `sample`
-/// is below 4 KiB, or if no codec saves 10 % of the time.
+/// result depends only on the arguments. Compresses `sample` to estimate how much smaller the files become. The result
+/// is kNone if `sample` is below 4 KiB, or if no codec saves 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -65,9 +65,9 @@ GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
 }
 
 /// Returns the co-rank of k: the number of items of `a` among the first k merged items. In each step, kWide threads of
-/// a warp compare one item each, which leaves one of kWide + 1 parts of the list (Green, McColl and Bader). A warp of
-/// 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every lane in
-/// [0, kWide), and return how many calls returned true. (kWide + 1) times k, m and n must fit Index.
+/// a warp compare one item each, which narrows the search to one of kWide + 1 parts (Green, McColl and Bader). A warp
+/// of 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every lane
+/// in [0, kWide), and return how many calls returned true. (kWide + 1) times k, m and n must fit Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {

@@ -120,8 +120,8 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns a view of the items in the buffer that are not merged yet. With kSingle the items never wrap around the
-  /// end of the buffer, so a pointer is enough.
+  /// Returns a view of the items in the buffer that are not merged yet. With kSingle the buffer is empty before each
+  /// load, so the items begin at its start, and a pointer is enough.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -163,8 +163,8 @@ struct BlockMemory {
   Item* a;
   Item* b;
   Item* staged;  ///< one tile of output, used only with stage_output
-  /// co_ranks[t + 1] is the number of items of list `a` among the first items of the tile (the output of one round), up
-  /// to the end of thread t's part.
+  /// co_ranks[t + 1] is the number of items from list `a` among the items of the tile (the output of one round) that
+  /// threads 0 to t write.
   std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.

@@ -118,9 +118,9 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs a merge sort whose result is in out[0, items). Calls sort(matrix, to) once, to sort each row. Then calls
-/// merge(matrix, from, to), which merges pairs of rows, until one row is left. `out` and `spare` must have room for
-/// RowMergeSortSlots() items.
+/// Runs a merge sort whose result is in out[0, items). First calls sort(matrix, to) once, to sort the items of each
+/// row. Then calls merge(matrix, from, to), which merges pairs of rows, until one row has all items. `out` and `spare`
+/// must have room for RowMergeSortSlots() items.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};

@@ -98,7 +98,8 @@ class LineKeys {
         flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
 
   /// Returns the first position in [begin, end) at which the keys of lines a and b differ. If they do not differ there,
-  /// returns `end` or the length of the shorter key, whichever is smaller. Call this only if plain() is true.
+  /// returns `end` or the length of the shorter key, whichever is smaller. Call this only if plain() is true, that is,
+  /// if a key is a range of bytes of its line.
   std::uint64_t Find(RecordSpan a, RecordSpan b, std::uint64_t begin, std::uint64_t end) const {
     const RecordSpan x = Key(a), y = Key(b);
     return FirstDifference(x.data(), y.data(), begin,
@@ -179,8 +180,8 @@ class LineKeys {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
   }
-  /// Sets to[0, room) to the bytes of `field` from byte `skip` on, and the rest to zeros. Zeros are no bytes of a
-  /// field, so a shorter field comes first.
+  /// Sets to[0, room) to the bytes of `field` from byte `skip` on, and the rest to zeros. A field contains no zeros, so
+  /// a field comes before all longer fields that begin with it.
   static void PutPadded(RecordSpan field, std::uint64_t skip, Byte* to, std::uint64_t room) {
     const std::uint64_t size = std::min(room, field.size() - std::min<std::uint64_t>(skip, field.size()));
     if (size > 0) std::memcpy(to, field.data() + skip, size);

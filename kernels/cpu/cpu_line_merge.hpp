@@ -102,8 +102,8 @@ class LineMerger {
       cuts[i] = i == pivot.piece ? pivot.begin : BytesBefore(node.pieces[i], pivot.line, i < pivot.piece, layout_);
       left.bytes += cuts[i];
     }
-    // If the pivot (the median line) is the first line of all, the first part would be empty. Makes the pivot the first
-    // part.
+    // If the pivot (the median line) is the first line of all, the first part would be empty. The first part is then
+    // the pivot alone.
     if (left.bytes == 0) left.bytes = cuts[pivot.piece] = pivot.line.size();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
       const RecordSpan piece = node.pieces[i];
@@ -136,8 +136,8 @@ class LineMerger {
       }
       sources.push_back({unsorted + first, n - first});
     }
-    // Each piece (a list of lines of the tile) is sorted. If the keys of its first and its last line begin with the
-    // same bytes, the keys of all lines between them do, too.
+    // Finds how many leading bytes are equal in the keys of all lines. Each piece (a list of lines of the tile) is
+    // sorted, so it is enough to read its first and its last line: the keys between them begin with the same bytes.
     const CommonKey common(keys_, lines[0]);
     std::uint64_t skip = common.most();
     for (const Range<const Entry*>& source : sources) {

@@ -22,8 +22,8 @@
 
 namespace gpusort::detail {
 
-/// The division of the scratch memory for sorting lines, in bytes: an Entry (twelve key bytes and a line number) and an
-/// offset for each line, then memory for each worker.
+/// The division of the scratch memory for sorting lines, in bytes. First comes an Entry (twelve key bytes and a line
+/// number) for each line, then the offset of each line, then memory for each worker.
 struct LineShape {
   std::uint64_t rows = 0;       ///< the maximum number of lines that are sorted together
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines that are merged at once
@@ -31,7 +31,8 @@ struct LineShape {
   std::uint64_t starts_bytes = 0;
   std::uint64_t worker_bytes = 0;  ///< three tiles of entries, a table of lines, and half a tile of wide keys
 
-  /// `batch_lines` is the maximum number of lines that are sorted together; 0 means SlotRecords(layout, slot_bytes).
+  /// `batch_lines` is the maximum number of lines that are sorted together; 0 means the number that SlotRecords plans
+  /// for a slot (a buffer) of slot_bytes bytes.
   LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
     rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
@@ -249,7 +250,8 @@ class LineRefiner {
   }
 
   /// Sorts a group of lines whose wide keys (the next 56 bytes to compare of each line's encoded key) are equal before
-  /// byte `at`. At first, the row of an entry is an index of wide_. On return it is the number of a line.
+  /// byte `at`. On entry, the rows of the entries are indices of wide_ (the list of wide keys). On return they are the
+  /// numbers of lines.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -434,8 +436,8 @@ class LineSorter {
   }
 
   /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
-  /// merge(slices, size, worker) must leave its result in the worker's first tile. First measures all tiles, because
-  /// the place of a tile in `out` depends on the lengths of all lines before it.
+  /// merge(slices, size, worker) must leave the merged entries in the first of the worker's buffers, Tile(worker, 0).
+  /// First measures all tiles, because the place of a tile in `out` depends on the lengths of all lines before it.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {

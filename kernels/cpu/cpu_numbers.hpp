@@ -23,8 +23,8 @@ constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
 template <typename U>
 constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with functions that apply `map` and its inverse. The functions do not test map.swap for each
-/// number, so the compiler can vectorize loops that call them.
+/// Calls f(map, unmap) with functions that apply `map` and its inverse. Tests map.swap (whether numbers are big-endian)
+/// once and not for each number, so that the compiler can vectorize loops that call the functions.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;

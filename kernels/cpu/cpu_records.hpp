@@ -21,7 +21,7 @@ namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
 /// The largest group of entries (twelve key bytes and a record number) with the same key bytes that is sorted by
-/// comparing records. Larger groups are sorted by the next key bytes.
+/// comparing records. Larger groups are sorted by the next key bytes, which takes fewer reads of each record.
 constexpr std::uint64_t kSmallGroup = 48;
 
 /// Returns eight bytes at a time of a normalized key (bytes that sort as the key does), as KeyWord does. If the key is
@@ -313,8 +313,9 @@ class RecordSorter final : public SlotSorter {
             std::memcpy(to, *slices[0].first, size * stride);
             return;
           }
-          // Each slice (the tile's part of one sorted run) is sorted. If its first and its last key begin with the same
-          // bytes, all keys between them do, too.
+          // Finds how many leading bytes are equal in all keys. Each slice (the tile's part of one sorted run) is
+          // sorted, so it is enough to read its first and its last key: the keys between them begin with the same
+          // bytes.
           const Byte* const head = *slices[0].first;
           std::uint64_t skip = layout_.key_bytes;
           for (const Range<RecordIterator>& slice : slices) {

@@ -85,7 +85,7 @@ struct CommonShape {
 };
 
 /// The memory of a backend on one GPU: slots (buffers for records), then the working memory of each lane (worker), then
-/// the part that all lanes share.
+/// the memory that all lanes share (see CommonShape).
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -140,8 +140,8 @@ class Arena : public SlotPool {
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The number and the memory that one lane (a worker of the backend) has in the arena, which is the GPU memory of the
-/// backend.
+/// The place of one lane (a worker of the backend) in the arena, the GPU memory of the backend: the lane's number and
+/// its working memory.
 class LaneSeat {
  public:
   explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}

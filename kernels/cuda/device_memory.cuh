@@ -119,7 +119,8 @@ inline int CudaOrdinal(int device) { return device / GpuTwins(); }
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A call that is inside the CUDA driver. The object must live as long as the call.
+  /// A call that is inside the CUDA driver. The constructor notes that the call begins, and the destructor that it has
+  /// returned.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -291,7 +292,8 @@ class CudaDevice {
     }
   }
 
-  /// Returns the bit for GPU `device` in reached_, or 0 for the host and for GPU numbers from 64 on, which have no bit.
+  /// Returns the bit that stands for GPU `device` in reached_, the set of GPUs whose memory this GPU can read. Returns
+  /// 0 for the host and for GPU numbers from 64 on, which have no bit.
   static std::uint64_t Bit(int device) { return device < 0 || device >= 64 ? 0 : std::uint64_t{1} << device; }
 
   const int ordinal_;

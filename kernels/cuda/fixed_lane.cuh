@@ -64,7 +64,8 @@ class FixedLaneBase : public CudaLane {
       });
     };
     while (bounds.size() - 1 > shape().max_runs) {
-      // Merges groups of neighbouring runs to one run each. Collects the merged runs in `alternate`.
+      // One call of MergeRuns merges at most max_runs runs. Merges each group of that many neighbouring runs to one
+      // run, and collects the merged runs in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += shape().max_runs) {
         const std::size_t runs = std::min<std::size_t>(shape().max_runs, bounds.size() - 1 - first);

@@ -41,7 +41,8 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    /// The merged records, in one of the two buffers; null if the runs are too large to merge at once.
+    /// The merged records, in one of the buffers `in` and `spare` of MergeSlot; null if the runs are too large to merge
+    /// at once.
     const std::byte* data;
     /// Used only if `data` is null: the size in bytes of a first part of each run. The caller merges these parts first,
     /// and then the rest of the runs.
@@ -60,7 +61,8 @@ class CudaLane : public Lane {
   const Stream& stream() const { return stream_; }
 
  private:
-  /// Marks the end of the copy of one block with an event in the stream, and measures the time that the copy takes.
+  /// Tells when the copy of one block to the GPU is done, by an event in the stream, so that the block can go back to
+  /// its owner. Also measures the time that the copy takes.
   struct Copied {
     Event event;
     Stopwatch time;

@@ -85,8 +85,9 @@ __device__ inline std::uint32_t Place(std::uint64_t at) {
 /// The common prefix of two texts, which are keys of two lines.
 struct CommonFront {
   std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
-  /// How many bytes of the common prefix have the value 0 or 1. When a key is encoded (as bytes that sort as the line
-  /// does), each takes two bytes, because the byte 0 marks the end of a key. The last key has no such mark.
+  /// How many bytes of the common prefix have the value 0 or 1. In the encoded key of a line (bytes that sort as the
+  /// line does), each of them becomes two bytes, because the byte 0 marks the end of a key there. Not used for the text
+  /// at the end of the encoded key (the last key or the whole line), which has no such mark.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -127,8 +128,8 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
 
 /// Compares the encoded keys (bytes that sort as lines do) of lines `a` and `b`, whose first `from` bytes must be
 /// equal. Returns a number of leading bytes that are equal. The eight bytes after these differ, unless the comparison
-/// gave up, at kFarEncoded or 2^31 bytes. Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys
-/// are equal.
+/// gave up. It gives up at byte 2^31 (see Place) or, if keys must be encoded to be compared, after kFarEncoded bytes.
+/// Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys are equal.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(kLineThreads)
   __shared__ typename Reduce::TempStorage storage;
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * kScanTile;
   std::uint32_t count = 0;
-  // Neighbouring threads read neighbouring words.
+  // Neighbouring threads read neighbouring words, so the GPU can combine their reads.
   for (std::uint32_t at = threadIdx.x * 16; at < kScanTile; at += kLineThreads * 16) {
     const std::uint64_t from = begin + at;
     if (from + 16 <= bytes) {
@@ -300,8 +301,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Stores the order of the lines after one round of the sort (a comparison of more key bytes), and where groups of
 /// lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j] is the place of
-/// the line if it differs from the line before it, otherwise 0. `active` lists the lines that take part in the round;
-/// null means all lines.
+/// the line if it differs from the line before it, otherwise 0. The maximum of heads[0..j] is therefore the place where
+/// the group of line j begins. `active` lists the lines that take part in the round; null means all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -317,9 +318,9 @@ __global__ void __launch_bounds__(kLineThreads)
 /// Prepares the next round of the sort (a comparison of more key bytes) for each group of lines that are equal so far.
 /// Sets skips[group] to the number of leading bytes that are equal in all keys of the group. If the lines are equal,
 /// leaves kNoDifference there. groups[j] is line j's group: the place of its first line. `active` lists the lines of
-/// the round that has just ended; null means all lines. If it is null, the keys of each group are equal in the first
-/// `known` bytes. Otherwise they are equal in known_skips[g] + 8 bytes, where g was the group of these lines before the
-/// round.
+/// the round that has just ended; null means all lines. That round tells how many leading bytes of a group's keys are
+/// surely equal: `known` bytes if `active` is null. Otherwise known_skips[g] + 8 bytes, where g is the group of these
+/// lines before the round, which compared eight bytes from byte known_skips[g] on.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -460,8 +461,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 /// Sets bytes[i] to the size of the lines of ranges[i] whose keys come before the key of the line `cut`. The lines of a
 /// range are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in
-/// bytes. All lines except `cut` end with the delimiter. One thread block searches one range. Each of its eight warps
-/// looks at one line, so that a ninth of the range is left after each step.
+/// bytes. All lines except `cut` end with the delimiter. One thread block searches one range. In each step, each of its
+/// eight warps looks at one line, which narrows the search to a ninth.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,

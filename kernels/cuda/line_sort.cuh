@@ -32,7 +32,7 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
 }
 
 /// The results of kernels that inspect lines. The caller must set all bits of the struct to 1 before the first kernel
-/// runs, because kernels set the first members to 0 or lower them.
+/// runs, because kernels only set `in_order` and `decided` to 0, and only lower `skip`.
 struct LineFindings {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
   std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal

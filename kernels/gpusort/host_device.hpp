@@ -18,8 +18,8 @@
 #define GPUSORT_ON_DEVICE 0
 #endif
 
-// Unrolls a loop whose number of rounds is a compile-time constant. Otherwise the compiler would keep arrays that the
-// loop indexes in local memory instead of registers.
+// Unrolls a loop whose number of rounds is a compile-time constant. In an unrolled loop all indices of arrays are
+// constants, so the compiler can keep the arrays in registers instead of local memory.
 #if GPUSORT_ON_DEVICE
 #define GPUSORT_UNROLL _Pragma("unroll")
 #elif defined(__clang__)

@@ -215,7 +215,8 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   Key* const spare = arena.Take<Key>(runs.runs() > 1 ? n : 0);
   Value* const values_spare = arena.Take<Value>(kHasValues<Values> && runs.runs() > 1 ? n : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
-  // Each pass swaps the two lists. Chooses the first list so that the last pass ends in `out`.
+  // Each merge pass reads one of the lists `out` and `spare` and writes the other. Chooses the list for the sorted
+  // tiles so that the last pass writes `out`.
   PassBuffers<Key, Value> buffers{{out, spare}, {values_out, values_spare}};
   if (PassCount(runs.runs()) % 2 != 0) buffers.Swap();
   Values values{};

@@ -26,8 +26,8 @@ template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
 /// A key and the index of its item in the tile (the items that one thread block sorts). The sort moves both together,
-/// and the index then tells which value belongs to the key. An index of 16 bits would save no space. The alignment lets
-/// shared memory deliver an item in one access.
+/// and the index then tells which value belongs to the key. The alignment lets shared memory deliver an item in one
+/// access. Because of the alignment, an index of 16 bits would save no space.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -135,8 +135,8 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Finding the parts of the sorted runs that belong to a tile (the part of the output of one thread block).
 
-/// The number of items of each run that threads of a warp look at in one step of a search, one thread for each item.
-/// With 8 items, each step leaves an eighth of the run, instead of a half.
+/// The number of items of a run that threads of a warp compare in one step of a search, one item for each thread. With
+/// 8 items, each step narrows the search to an eighth of the items, where a binary search narrows it to a half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of threads of a warp that together find how an output position divides kWays sorted runs.
@@ -383,8 +383,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The words that a thread copies are kStepItems items apart. If that is a multiple of the period of the padding
-    // (the unused places in shared memory), the distance in bytes is constant.
+    // The words that a thread copies are kStepItems items apart. If this is a multiple of 2^PaddedTile::kShift (the
+    // distance of unused places), the distance in bytes is constant.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -459,8 +459,9 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
 }
 
 /// Merges the sorted segments of a tile (the parts of the runs that are merged to it) pairwise, level by level, from
-/// level kLevel on. Leaves the merged tile in shared memory, without padding. Each warp may then read only the part
-/// that its own threads have merged. If there are values, sets `places` to the original place of each item.
+/// level kLevel on. Leaves the merged tile in shared memory, without padding. Does not wait for the other warps after
+/// the last level, so each warp may then read only the part that its own threads have merged. If there are values, sets
+/// `places` to the original place of each item.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -602,8 +603,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // Values replace the keys in shared memory, so that values, too, are read and written in the order of their
-      // addresses.
+      // Copies the values to shared memory, where they replace the keys, which are stored already. Global memory is
+      // then read and written in the order of the addresses, and only shared memory in random order.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -638,8 +639,8 @@ __device__ auto OrderOfItems(LessT less) {
   }
 }
 
-/// Sorts one tile (kThreads * kItems items) with each thread block, by merging. `out` may be the same list as `in`, but
-/// the values need another list.
+/// Sorts one tile (kThreads * kItems items) with each thread block, by merging. `out` may be the same list as `in`. The
+/// values need another list, because a block may still read some values when it already writes others.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -879,8 +880,8 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // The search takes registers, so fewer blocks fit on a multiprocessor. This costs nothing, because each block
-    // merges one tile, and few blocks do not fill the GPU.
+    // A kernel whose blocks also search for their parts of the runs needs more registers, so fewer blocks fit on a
+    // multiprocessor. This costs nothing, because each block merges one tile, and few blocks do not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);

@@ -208,8 +208,9 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the part of run w that is still unknown. The first `found` probes of the run (the items at which workers
-  /// looked) are among the first `rank` items of the merge, and its last `beyond` probes are not.
+  /// Narrows the unknown part of run w by the results for its probes, the items at which workers looked. `found` is the
+  /// number of probes that are among the first `rank` items of the merge; these are the first probes of the run.
+  /// `beyond` is the number of probes that are not; these are the last ones.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -252,8 +253,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Neither range can end within these kItems items, so the loop need not test for the ends. This saves a third of
-    // the instructions.
+    // Both ranges have at least kItems items, so neither can end in this loop, and the loop need not test for the ends.
+    // This saves a third of the instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
       const bool take_b = less(key_b, key_a);
@@ -391,7 +392,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // There are only p pairs, and the last of them, pair p - 1, is shorter than the others.
+      // Pair p - 1 is shorter than the others, so it is the last pair, and p is the number of pairs.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -425,9 +426,9 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // Numbers the tiles of the output (parts of tile_items items) without a table. The merge [begin, end) of a pair needs
-  // at most end / tile - begin / tile + 1 tiles, so one spare tile for each pair is enough. Spare tiles that are not
-  // needed are empty.
+  // Returns the number of the first tile of pair p. A tile is a part of the output, of at most tile_items items. No
+  // table of the tiles is needed: the output [begin, end) of a pair takes at most end / tile_items - begin / tile_items
+  // + 1 tiles, so one spare tile for each pair is enough. Spare tiles that are not needed are empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -535,8 +536,8 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     works[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
-    // Also stores the end of the tile before this one, which is where this tile begins. If this tile is empty, the tile
-    // before it has stored its own end.
+    // In run w, the tile before this one ends where this tile begins, so also stores that end. If this tile is empty,
+    // the tile before it has stored its own end.
     if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
   }
 }

@@ -254,7 +254,8 @@ GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkSha
 
 /// Second phase of a merge by sorting networks: loads and merges the items that this thread writes (its share). `first`
 /// and `end` are the numbers of items of the ascending run before the share and before the next thread's share. For the
-/// last thread, `end` is the length of the ascending run. A share of fewer than kItems items is filled with `largest`.
+/// last thread, `end` is the length of the ascending run. A share of fewer than kItems items is filled up with copies
+/// of `largest`, which sort to its end.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
@@ -287,8 +288,9 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge by sorting networks: writes the thread's items back to the tile. They are part of a run of
-/// run_threads threads. Runs with odd numbers are stored in reverse order, as the next merge needs them.
+/// Third phase of a merge by sorting networks: writes the thread's items back to the tile. Together, the items of
+/// run_threads threads are a run. Runs with odd numbers are stored in reverse order, because the next merge needs pairs
+/// of an ascending and a descending run.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

@@ -36,10 +36,10 @@ struct Tuning {
 /// Returns the tile sizes for items that take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
   // BEGIN gpusort_tune
-  // The program gpusort_tune measured these numbers on an H200, except the first shape of each row (network_sort), and
-  // writes the lines from BEGIN to END (figures: data/bench/NOTES.md). The network sort of 8-byte items has 5 blocks
-  // (TileShape::blocks): with 2, sorting 2^20 items takes 1.18 times as long. That of 16-byte items has 4: with 5,
-  // registers spill to local memory if there are values.
+  // The program gpusort_tune writes the lines from BEGIN to END. It has measured these numbers on an H200 (figures:
+  // data/bench/NOTES.md), except the first shape of each row (network_sort). The third number of that shape is
+  // TileShape::blocks. It is 5 for 8-byte items: with 2, sorting 2^20 items takes 1.18 times as long. It is 4 for
+  // 16-byte items: with 5, registers spill to local memory if there are values.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};

@@ -66,7 +66,8 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes together with the final 0 in one step, unless a byte is 0 or 1 and needs two bytes.
+  // Appends the remaining bytes and the 0 that marks the end of the key in one step, unless a byte is 0 or 1 and needs
+  // two bytes.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

@@ -49,7 +49,7 @@ GPUSORT_HD inline unsigned VersionRank(unsigned c) {
   if (c == '~') return kVersionTilde;
   if (IsDigit(c)) return kVersionNumber;
   if (IsAlpha(c)) return kVersionNumber + 1 + (c < 'a' ? c - 'A' : c - 'a' + 26);
-  // Digits, letters and the tilde leave 193 other bytes, so the largest rank is 248.
+  // Digits, letters and the tilde leave 193 other bytes, so the largest rank is 248, and every rank fits in a byte.
   return kVersionNumber + 53 + c - (c > '9' ? 10 : 0) - (c > 'Z' ? 26 : 0) - (c > 'z' ? 26 : 0) - (c > '~');
 }
 
@@ -105,8 +105,8 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // Puts a number (with 0 digits if there is none) before every end of a name. Names such as "a" and "a0" compare
-    // equal, so they must have the same encoding.
+    // Puts a number after all other characters, even at the end of a name that ends without digits. Such a number has 0
+    // digits. Names such as "a" and "a0" compare equal, so they must have the same encoding.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

@@ -35,8 +35,8 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
-  /// The bits to flip in all numbers: the sign bit of floats and signed numbers, or no bit. For descending order, all
-  /// other bits instead.
+  /// The bits to flip in all numbers. In ascending order: the sign bit of floats and signed numbers, or no bit. In
+  /// descending order: all bits except these.
   U flip = 0;
   bool swap = false;  ///< true if the number is big-endian
 
@@ -52,7 +52,8 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // Undoing `flip` restores the sign bit, and the sign bit tells whether Map has flipped the bits of magnitude_mask.
+    // Undoing `flip` restores the sign bit. The sign bit then tells whether Map has flipped the other bits, those of
+    // magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -131,8 +132,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of the field that are before byte `begin` of the key. A number is compared as a whole,
-        // because its skipped bytes are equal.
+        // Skips the bytes of the field that are before byte `begin` of the key. The code for numbers (below) skips
+        // nothing, because these bytes are equal and do not change the result.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
