@@ -34,7 +34,8 @@ void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
 /// Returns the format with columns that the extensions of all inputs mean, such as CSV. Returns null if they mean none.
 const FormatRow* TableOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extensions of the inputs mean different formats, at least one of them with columns.
+/// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one of these formats has
+/// columns, as with a.csv and b.txt.
 void RefuseMixedFormats(const Source& source);
 /// Sets the format of the inputs to `row`, with the defaults of this format.
 void SetTable(const FormatRow& row, Source& source);

@@ -55,7 +55,7 @@ class JsonError : public std::runtime_error {
   std::size_t byte_;
 };
 
-/// Finds the values of given paths in lines. Every thread needs a separate object.
+/// Finds the values of given paths in lines of JSON. Every thread needs a separate object.
 class JsonRecords {
  public:
   /// The greatest depth of nested arrays and objects. Find() throws JsonError for a deeper line. Without a limit, a

@@ -46,7 +46,7 @@ class FieldWriter {
   /// Makes later Put() calls write the complement of each byte, which reverses the order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
-  /// Returns true if the field has reached its limit. Further bytes are then ignored.
+  /// Returns true if the field has reached the limit on its size that Begin() set. Further bytes are then ignored.
   bool full() const { return out_.size() >= end_; }
   void Put(unsigned byte) {
     const Escaped escaped = Escape((byte ^ flip_) & 0xFF);
@@ -83,8 +83,9 @@ class FieldWriter {
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    // The bytes 0, 1 (kKeyEnd) and 2 (kLow) become kLow and a second byte. The bytes 9 (kNearNewline) and 10 (newline)
-    // become kNearNewline and a second byte. This keeps the order of the bytes.
+    // The bytes 0, 1 (kKeyEnd) and 10 (newline) must not occur in a key field. The bytes 2 (kLow) and 9 (kNearNewline)
+    // are the first bytes of escapes. The bytes 0 to 2 become kLow and a second byte, and the bytes 9 and 10 become
+    // kNearNewline and a second byte. This keeps the order of the bytes.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};

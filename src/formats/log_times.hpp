@@ -116,7 +116,8 @@ void SkipColours(TextReader& reader);
 /// or if the time is part of a longer number or word. `kind` is kKnown for a form that gpusort knows, or kGiven for a
 /// form that the user gave (--time). `format` is the LogShape::format of this form.
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
-/// The greatest number of words that may stand before the time of a line. Later words are not searched for a time.
+/// The greatest number of words that may stand before the time of a line. Later words are not searched for a time, so
+/// that long lines do not take long.
 inline constexpr unsigned kMostWords = 16;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If `parts` have no year,
 /// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
@@ -155,7 +156,8 @@ class LogTimeReader {
 
  private:
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. `needs` is false if the caller
-  /// does not use `time`. In a log of JSON lines only, each line begins a record, so the lines are then not parsed.
+  /// does not use `time`. In a log of JSON lines only, each line begins a record. If `needs` is false, such a line is
+  /// not parsed.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
   /// Prepares this reader for the lines of `log`: makes a fast reader for each form of its times, and finds out whether
   /// all lines are JSON. Must be called when the reader goes on to another log.

@@ -63,9 +63,9 @@ class LogsFormat : public TableFormat {
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
-  /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file.
-  /// The day is a margin, for example for logs from another time zone. The result is in seconds since 1970-01-01
-  /// 00:00:00 local time.
+  /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file,
+  /// or after now if the input is no regular file. The day is a margin, for example for logs from another time zone. The
+  /// result is in seconds since 1970-01-01 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
   /// Returns true if `line` begins a record. Call this only after the first line of the input that has a time, because
   /// lines before it begin no record.
@@ -95,10 +95,11 @@ class LogsFormat : public TableFormat {
   /// year of the last record; both are updated. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogPlace& place) const;
   /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`, the parser's state. The
-  /// next records are compared with this time, for example to find out their year.
+  /// next records are compared with this time, for example to find out their year. `span` is the range that the last
+  /// call has found, in which the distance to UTC is the same. Most times are in this range.
   void SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const;
   /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place`, the parser's state, as the
-  /// time of the last record.
+  /// time of the last record. `span` is the range that the last call has found, as for SetPlace().
   std::int64_t ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const;
   /// Reads the time of each record that begins in [begin, end), so that `place` becomes the parser's state at `end`.
   /// `begin` must be the beginning of a line.

@@ -69,7 +69,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
     /// True if it is known that the record's only newline is its last byte. Otherwise the record is searched for
     /// newlines.
     bool one_line = false;
-    unsigned mark = 0;  ///< PutKeys() sets this to the mark of the keyed record, such as kGapMark
+    unsigned mark = 0;  ///< PutKeys() sets this to the kind of a record of a dump, such as kGapMark; otherwise 0
   };
 
   /// Returns the buffers that one thread passes to PutKeys().
@@ -96,7 +96,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Writes the sort key of one column in a job without keys. Such a job sorts by all columns, as texts.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
-  /// Returns the size of the byte order mark at the beginning of an input, or std::nullopt if more bytes are needed.
+  /// Returns the size of the byte order mark at the beginning of an input. `front` is the beginning of the input, or
+  /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
   /// Finds the key columns by their names. `names` are the column names of the header. If a column is missing, throws
   /// Error(kUsage) with a list of the names.
