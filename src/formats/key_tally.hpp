@@ -60,8 +60,8 @@ struct KeyTally {
   bool lacks_year = false;          ///< some time of a log had no year
   WindowTally window;
   /// `timed_lines` counts the lines of a log that have a time. `untimed_lines` counts the lines that have no time and
-  /// do not begin with a blank. `untimed_line` is the first of these. A warning shows it if `untimed_lines` is the larger
-  /// number.
+  /// do not begin with a blank. `untimed_line` is the first of these. A warning shows it if `untimed_lines` is the
+  /// larger number.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
   /// Counts lines of one kind in a log (in a dump: statements or tables), and keeps the beginning of the first for a

@@ -95,7 +95,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
 const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
 
 /// The reason why a line that begins no record looks as if it should: it has something like a time where a time is
-/// expected. A warning at the end of the job counts such lines.
+/// expected. A warning at the end of the job tells of such lines.
 enum class LookAlike : std::uint8_t {
   kNone,        ///< the line does not look like the beginning of a record
   kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place

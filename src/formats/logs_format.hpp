@@ -64,8 +64,8 @@ class LogsFormat : public TableFormat {
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
   /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file,
-  /// or after now if the input is no regular file. The day is a margin, for example for logs from another time zone. The
-  /// result is in seconds since 1970-01-01 00:00:00 local time.
+  /// or after now if the input is no regular file. The day is a margin, for example for logs from another time zone.
+  /// The result is in seconds since 1970-01-01 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
   /// Returns true if `line` begins a record. Call this only after the first line of the input that has a time, because
   /// lines before it begin no record.
