@@ -140,7 +140,7 @@ class RecordFormat {
   /// say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
   /// Returns the parser's state at the beginning of an input. The argument is the state at the end of the input before
-  /// it.
+  /// it. By default, an input is read as if there were no inputs before it.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
   /// Returns true if an input that ends in the given state has a complete last record, as in a log, whose records end
   /// where the next one begins. Returns false for formats in which a certain byte, such as a newline, ends every
