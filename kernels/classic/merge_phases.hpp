@@ -194,8 +194,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
 }
 
 /// One phase of a thread block (the work between two barriers): finds the part of the outputs [tile_begin, tile_end)
-/// that this thread writes. With share_co_ranks, also stores the co-rank of the part's end (the number of items of list
-/// `a` before it) in `co_ranks`.
+/// that this thread writes. If kConfig.share_co_ranks is true, also stores in `co_ranks` how many items of list `a` come
+/// before the end of the part (the co-rank of the end). The part of the next thread begins there.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -247,7 +247,8 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
 
 /// Runs one thread block of the basic merge: every thread finds its part of the lists and merges it from list to list.
 /// The output is divided into tiles of kConfig.tile() items. Block number `block` merges tile `block` and then every
-/// blocks-th tile. `co_ranks` has kConfig.threads + 1 numbers, which are used only with share_co_ranks.
+/// blocks-th tile. `co_ranks` is memory for kConfig.threads + 1 numbers. If kConfig.share_co_ranks is true, each thread
+/// stores there where its part of the tile ends in list `a`.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {

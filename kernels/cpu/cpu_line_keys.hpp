@@ -206,7 +206,8 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns how many leading bytes of keys this object compares at most.
+  /// Returns the largest number of equal leading bytes that this object counts. It does not compare the rest of the
+  /// keys.
   std::uint64_t most() const { return most_; }
 
   /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the

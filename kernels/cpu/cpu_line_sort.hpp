@@ -67,8 +67,8 @@ struct LineShape {
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key), at most 2^32
-  /// of them.
+  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key). It has room
+  /// for at most 2^32 of them, because an Entry numbers them with 32 bits.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();

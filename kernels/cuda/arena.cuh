@@ -52,8 +52,8 @@ struct LaneShape {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, up to kFetchedTogether
-/// bytes in each launch.
+/// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, because a normal copy
+/// would wait for large copies of other streams. One launch reads up to kFetchedTogether bytes.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
 /// BytesBefore searches sorted lines for the place of a given line. The arena (the GPU memory of the backend) has room
 /// for a given line of at most this many bytes. For a longer line, BytesBefore allocates memory.
@@ -113,9 +113,10 @@ class Arena : public SlotPool {
 
   /// Copies up to kMostFetched bytes from GPU memory to the host.
   void Fetch(const std::byte* from, std::span<std::byte> out);
-  /// Implements Backend::Read for one GPU.
+  /// Copies all `reads` to the host, as Backend::Read does, from the memory of this GPU.
   void Read(std::span<const SlotRead> reads);
-  /// Implements Backend::BytesBefore for one GPU. Appends the results to `counts`.
+  /// Does the work of Backend::BytesBefore for ranges of records in the memory of this GPU. Appends the results (a size
+  /// in bytes for each range) to `counts`.
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts);
 
  private:

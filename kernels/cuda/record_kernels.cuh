@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Does the work of InspectRecordsKernel for records that are a single number of type U.
+/// Sets findings->out_of_order if the records, each a single number of type U, are not in order. InspectRecordsKernel
+/// does this for other records.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, Findings* findings) {

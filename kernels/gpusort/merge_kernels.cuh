@@ -319,7 +319,8 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
 
 // ---- Moving the items of tiles between device memory and shared memory.
 
-/// Calls function(integral_constant<int, w>) for every w in [0, kWays).
+/// Calls `function` for every w in [0, kWays). Passes w as an integral_constant, so that `function` can use w as a
+/// template argument.
 template <typename Function, int... kWay>
 __device__ __forceinline__ void ForWays(Function function, std::integer_sequence<int, kWay...>) {
   (function(std::integral_constant<int, kWay>{}), ...);
@@ -418,7 +419,7 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
 }
 
 /// Returns item number `at` of the items that are merged to a tile (the output of one block). Reads the item from the
-/// input list that contains it, not from shared memory.
+/// input list that contains it. Used for values that are not copied to shared memory.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
