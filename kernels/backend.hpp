@@ -203,8 +203,8 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU. Of
-/// this, short reads need 128 KiB, searches need 32 KiB, and each lane (worker) needs 256 bytes.
+/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
+/// Short reads need 128 KiB of it, searches 32 KiB, and each lane (worker) 256 bytes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.

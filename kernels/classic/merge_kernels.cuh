@@ -40,9 +40,9 @@ struct BlockTeam {
   };
 };
 
-// Packs the switches of a MergeConfig into a number that is a template argument of the kernels, because nvcc 13
-// generates host code that does not compile if a kernel takes the MergeConfig itself. The number of blocks is left out,
-// so that configurations that differ only in that number share one kernel.
+// Packs the switches of a MergeConfig into a number, which is a template argument of the kernels. If a kernel took the
+// MergeConfig itself, nvcc 13 would generate host code that does not compile. The number of blocks is left out, so that
+// configurations that differ only in that number share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -144,9 +144,8 @@ cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as TiledMerge does, but keeps the loaded items that a tile of output has not used in shared memory, and then
-/// loads only as many new items as were used. Every item is therefore loaded once. Needs as much shared memory as
-/// TiledMerge.
+/// Merges as TiledMerge does, but loads every item only once. Keeps in shared memory the loaded items that a tile of
+/// output has not used, and then loads only as many new items as were used. Needs as much shared memory as TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {

@@ -194,8 +194,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
 }
 
 /// One phase of a thread block (the work between two barriers): finds the part of the outputs [tile_begin, tile_end)
-/// that this thread writes. If kConfig.share_co_ranks is true, also stores in `co_ranks` how many items of list `a` come
-/// before the end of the part (the co-rank of the end). The part of the next thread begins there.
+/// that this thread writes. If kConfig.share_co_ranks is true, also stores in `co_ranks` how many items of list `a`
+/// come before the end of the part (the co-rank of the end). The part of the next thread begins there.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {

@@ -86,8 +86,9 @@ class CudaLane : public Lane {
   const LaneSeat seat_;
   const RecordLayout& layout_;
   const LaneShape& shape_;
-  // Copies to and from the host have their own stream, bus_. If they shared a stream with kernels, a kernel after a
-  // copy would wait for its turn among the copies of other lanes (workers), for milliseconds if the bus is always busy.
+  // Copies to and from the host have a stream of their own, bus_. If they shared a stream with kernels, a kernel after
+  // a copy would wait for its turn among the copies of other lanes (workers). That takes milliseconds if the bus is
+  // always busy.
   const Stream stream_, bus_;
   const Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;

@@ -107,8 +107,8 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
 }
 
 /// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys (bytes that sort as the
-/// lines do) that end in unchanged bytes of their lines, the texts `a` and `b`. Before these texts, the encoded keys
-/// have `front` equal bytes. The first `from` bytes of the encoded keys are known to be equal.
+/// lines do) that end in the texts `a` and `b`. These texts are unchanged bytes of the lines. The encoded keys have
+/// `front` equal bytes before the texts. The first `from` bytes of the encoded keys are known to be equal.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -224,9 +224,9 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Lowers findings->skip to the number of leading bytes that are equal in the encoded keys of lines `a` and `b` (bytes
-/// that sort as the lines do), if that number is lower. `skip` is the lowest number that this thread has found so far.
-/// If the new number is not lower, the thread need not write to `findings`, which all threads share.
+/// Finds how many leading bytes are equal in the encoded keys (bytes that sort as the lines do) of lines `a` and `b`.
+/// Lowers findings->skip to this number if the number is lower. `skip` is the lowest number that this thread has found
+/// so far. If the new number is not lower, the thread need not write to `findings`, which all threads share.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineFindings* findings) {
   const volatile LineFindings* const seen = findings;
@@ -299,10 +299,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after one round of the sort (a comparison of more key bytes), and where groups of
-/// lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j] is the place of
-/// the line if it differs from the line before it, otherwise 0. The maximum of heads[0..j] is therefore the place where
-/// the group of line j begins. `active` lists the lines that take part in the round; null means all lines.
+/// Stores the order of the lines after one round of the sort (a comparison of more key bytes). Also stores in `heads`
+/// where groups of lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j]
+/// is the place of the line if it differs from the line before it, otherwise 0. The maximum of heads[0..j] is therefore
+/// the place where the group of line j begins. `active` lists the lines that take part in the round; null means all
+/// lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,

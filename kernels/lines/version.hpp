@@ -94,7 +94,7 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
 }
 
 /// Appends the bytes [text.begin, end) of a name in an encoding whose bytes sort as the names do under the sort option
-/// -V: the ranks of characters, and for each number its length and its digits.
+/// -V. The encoding has the rank of each character, and the length and the digits of each number.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
