@@ -181,8 +181,8 @@ class LineRefiner {
     const Group group = groups_.back();
     groups_.pop_back();
     const LineKeys keys = Keys(group.stage);
-    // In a small group of lines that are equal so far, the next key bytes usually differ. A search for a common prefix
-    // would be wasted.
+    // In a small group of lines that are equal so far, the next key bytes usually differ. Sorts by them at once,
+    // because a search for a common prefix would usually find nothing.
     if (keys.plain() && group.fresh && group.size <= kFew) return RefineBy(keys, group, group.next);
     if (AllSame(group)) return;  // otherwise equal lines would be read to their ends
     if (!keys.plain() && group.size <= wide_.size()) return RefineWide(keys, group);

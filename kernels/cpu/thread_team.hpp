@@ -41,9 +41,9 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. `run` must not return while work is left: after the first
-  /// return, no more threads of the team call it. Throws the first exception of `run`. `run` must not call Run.
-  /// Thread-safe.
+  /// `most`. Returns when all these calls have returned. `run` must do tasks until none is left to begin, and only then
+  /// return: after the first return, no more threads of the team call it. Throws the first exception of `run`. `run`
+  /// must not call Run. Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);

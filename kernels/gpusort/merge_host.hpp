@@ -260,7 +260,7 @@ struct Cursors {
   T* out_end;
 
   /// Returns a number of steps that the merge can do both from the front and from the back without reaching the end of
-  /// a list.
+  /// a list. Each step takes one item, so this is half of the number of items in the shorter list.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {

@@ -815,8 +815,8 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Returns the number of blocks that must fit on a multiprocessor together: shape.blocks for the order Less, 1 for any
-/// other order (see TileShape::blocks).
+/// Returns the number of blocks that must fit on a multiprocessor together. This is shape.blocks for the order Less.
+/// For any other order, which may need more registers, it is 1 (see TileShape::blocks).
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
