@@ -143,7 +143,8 @@ class FileSystem {
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Returns how many bytes this user can still write in `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
-  /// Returns the facts of the file at `path`, also through links, or std::nullopt if there is no file.
+  /// Returns the facts (size, times, owner and so on) of the file at `path`, also through links, or std::nullopt if
+  /// there is no file.
   std::optional<FileFacts> Identify(const std::string& path);
   /// Returns true if files in `directory` are kept in memory (tmpfs, ramfs).
   bool IsTmpfs(const std::string& directory);
@@ -155,7 +156,7 @@ class FileSystem {
   std::shared_ptr<SystemCalls> calls_;
 };
 
-/// Returns the facts of an open file. Throws Error(kIo).
+/// Returns the facts (size, times, owner and so on) of an open file. Throws Error(kIo).
 FileFacts FactsOf(int fd);
 
 }  // namespace gpusort

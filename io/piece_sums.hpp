@@ -33,9 +33,9 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of the bytes of one piece (the bytes of one call of Add): of the pieces of at most 4 KiB, the piece with
-  /// the largest offset. Direct I/O may have padded the end of the file. Cover() then computes the checksum of this
-  /// piece again, without the padding.
+  /// A copy of one piece (the bytes of one call of Add), for the end of the file: of the pieces of at most 4 KiB, the
+  /// one with the largest offset. Direct I/O may have padded the end of the file. Cover() then computes the checksum of
+  /// this piece again, without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

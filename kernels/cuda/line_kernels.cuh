@@ -319,9 +319,9 @@ __global__ void __launch_bounds__(kLineThreads)
 /// Prepares the next round of the sort (a comparison of more key bytes) for each group of lines that are equal so far.
 /// Sets skips[group] to the number of leading bytes that are equal in all keys of the group. If the lines are equal,
 /// leaves kNoDifference there. groups[j] is line j's group: the place of its first line. `active` lists the lines of
-/// the round that has just ended; null means all lines. That round tells how many leading bytes of a group's keys are
-/// surely equal: `known` bytes if `active` is null. Otherwise known_skips[g] + 8 bytes, where g is the group of these
-/// lines before the round, which compared eight bytes from byte known_skips[g] on.
+/// the round that has just ended; null means all lines. The first bytes of the keys of a group are known to be equal.
+/// If `active` is null, these are `known` bytes. Otherwise they are known_skips[g] + 8 bytes, where g is the group of
+/// these lines before the round. The round has compared eight bytes of each line, from byte known_skips[g] on.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -377,8 +377,8 @@ __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& vi
   return order != 0 ? order < 0 : a < b;
 }
 
-/// The number of lines that a thread sorts or merges with CompareLines. The loops are not unrolled, because a kernel
-/// may contain the large code of CompareLines only a few times.
+/// The number of lines that a thread sorts or merges with CompareLines. The loops over these lines are not unrolled, to
+/// keep the kernels small.
 inline constexpr std::uint32_t kExactItems = 8;
 
 /// Sorts kExactItems neighbouring line numbers of `order` in each thread, by comparing the lines with CompareLines.
@@ -474,7 +474,7 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Search in which each warp looks at one line in each step. `low` and `high` are starts of lines: lines before `low`
+  // Each warp looks at one line in each step of this search. `low` and `high` are starts of lines: lines before `low`
   // come before the line `cut`, and lines from `high` on come after it.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {

@@ -230,9 +230,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
 }
 
-/// Finds which part of each sorted run belongs to one tile of the output. All threads of the block that merges the tile
-/// search together. Used if there are few tiles, because a separate search kernel would then take longer than the
-/// merge. `shared` has room for kThreads keys.
+/// Finds which part of each sorted run belongs to one tile of the output. Many threads of the block that merges the
+/// tile search together. Used if there are few tiles, because a separate search kernel would then take longer than the
+/// merge. `shared` has room for kThreads keys: the keys that the threads compare in one step.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
