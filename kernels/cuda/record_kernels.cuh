@@ -236,7 +236,8 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// Sets counts[i] to the number of records in ranges[i] that come before the record `cut` (see CountBeforeCut).
+/// Sets counts[i] to the number of records in ranges[i] that come before the place of a given record, the `cut` (see
+/// CountBeforeCut).
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,

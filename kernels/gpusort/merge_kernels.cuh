@@ -683,7 +683,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   if (!in_order) {
     SortItems<kItems>(items, share, item_less);
     StoreShare<kItems>(tile, count, threadIdx.x, items);
-    // If the result of a merge belongs to the threads of one warp, the block needs no barrier.
+    // If all items of a merge belong to the threads of one warp, only this warp has to wait, and the block needs no
+    // barrier.
 #pragma unroll 1
     for (std::uint32_t run = 1; run < kThreads; run *= 2) {
       if (2 * run <= kWarpThreads) {

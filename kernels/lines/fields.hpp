@@ -71,8 +71,8 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // A field ends at a separator or, if blanks separate fields, at a blank that follows a non-blank. Blanks directly
-    // at `at` belong to the field.
+    // Bit i of `ends` is set if a field ends at byte begin_ + i: at a separator or, if blanks separate fields, at a
+    // blank that follows a non-blank. Blanks directly at `at` belong to the field that begins there.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
