@@ -80,6 +80,15 @@ inline std::future<void> RunBeside(const std::function<void()>& body) {
   return std::async(std::launch::async | std::launch::deferred, body);  // a copy of body, which may run later
 }
 
+/// Runs `work` in the calling thread and in up to `threads` - 1 others. Returns when all are done. Throws what one of
+/// them throws.
+inline void RunTogether(std::uint64_t threads, const std::function<void()>& work) {
+  std::vector<std::future<void>> others;
+  while (others.size() + 1 < threads) others.push_back(RunBeside(work));
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
 /// Returns on how many cores this process may run.
 inline unsigned AvailableCores() {
   cpu_set_t set;

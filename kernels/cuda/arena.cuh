@@ -5,13 +5,11 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/backend.hpp"

@@ -5,7 +5,6 @@
 // class: numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 
 namespace gpusort {
@@ -66,12 +66,7 @@ constexpr OtherWords kOtherWords[] = {
 
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known) {
   constexpr std::size_t kMostWords = 3;
-  const auto lowered = [](std::string_view word) {
-    std::string lower(word);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
-  };
-  const std::string text = lowered(typed);
+  const std::string text = LowerText(typed);
   std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
   std::vector<std::string> near, begun, same;
   for (const auto& [ours, others] : kOtherWords) {
@@ -79,7 +74,7 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
     if (std::find(known.begin(), known.end(), ours) != known.end()) same.emplace_back(ours);
   }
   for (const std::string& word : known) {
-    const std::string lower = lowered(word);
+    const std::string lower = LowerText(word);
     if (text.size() > 1 && lower.starts_with(text)) begun.push_back(EscapeName(word));
     if (lower.size() > text.size() + least || text.size() > lower.size() + least) continue;
     const std::size_t distance = EditDistance(text, lower);

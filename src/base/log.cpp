@@ -12,18 +12,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <system_error>
 
 #include "base/report_file.hpp"
 #include "base/text.hpp"
 #include "io/system_calls.hpp"
-#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -139,12 +136,7 @@ class ErrorScreen final : public spdlog::sinks::base_sink<std::mutex> {
 /// is not used: it creates missing folders, and retries for 50 ms.
 class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit LogFileSink(const std::string& path) : fd_(OpenReport(path, true)), path_(path) {
-    if (fd_ < 0) {
-      throw Error(ErrorCode::kUsage, fmt::format("--log-file: cannot open '{}': {}", EscapeName(path),
-                                                 std::generic_category().message(errno)));
-    }
-  }
+  explicit LogFileSink(const std::string& path) : fd_(RequireReport("--log-file", path, true)), path_(path) {}
   LogFileSink(const LogFileSink&) = delete;
   LogFileSink& operator=(const LogFileSink&) = delete;
   ~LogFileSink() override { ::close(fd_); }

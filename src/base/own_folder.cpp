@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/text.hpp"
+#include "io/file.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

@@ -1,12 +1,15 @@
 #include "base/report_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 
+#include "base/text.hpp"
 #include "io/path.hpp"
 #include "io/system_calls.hpp"
 
@@ -64,6 +67,13 @@ int OpenReport(const std::string& path, bool append) {
   }
   if (!append && S_ISREG(facts.st_mode) && ::ftruncate(fd.get(), 0) != 0) return -1;
   return ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+}
+
+int RequireReport(const char* option, const std::string& path, bool append) {
+  const int fd = OpenReport(path, append);
+  if (fd >= 0) return fd;
+  throw Error(ErrorCode::kUsage, fmt::format("{}: cannot open '{}': {}", option, EscapeName(path),
+                                             std::generic_category().message(errno)));
 }
 
 int WriteReport(int fd, std::string_view text) noexcept {

@@ -86,7 +86,7 @@ std::vector<std::string> ColumnNames(const JobSpec& spec) {
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   const detail::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  const CsvFormat format(spec);
+  const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   try {
     const auto source = [&](std::span<std::byte> out) {
       const ssize_t got = ::read(file.get(), out.data(), out.size());
@@ -98,7 +98,7 @@ std::vector<std::string> ColumnNames(const JobSpec& spec) {
       const std::size_t got = decoder.Read(std::span(front).subspan(have, std::min(kStep, kMostBytes - have)));
       have += got;
       const RecordSpan bytes = std::span(front).first(have);
-      if (const auto header = format.HeaderBytes(bytes, got == 0)) return format.NamesOf(bytes.first(*header));
+      if (const auto header = format->HeaderBytes(bytes, got == 0)) return format->NamesOf(bytes.first(*header));
     }
   } catch (const Error&) {
   }

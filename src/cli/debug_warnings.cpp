@@ -34,14 +34,9 @@ KeyOptions Unused(KeyOptions ordering, const std::vector<KeyDef>& keys) {
     if (same_ignore) ordering.dictionary_order = ordering.ignore_nonprinting = false;
     ordering.skip_start_blanks &= !taken.skip_start_blanks;
     ordering.skip_end_blanks &= !taken.skip_end_blanks;
-    ordering.fold_case &= !taken.fold_case;
-    ordering.general &= !taken.general;
-    ordering.human &= !taken.human;
-    ordering.month &= !taken.month;
-    ordering.numeric &= !taken.numeric;
-    ordering.random &= !taken.random;
-    ordering.reverse &= !taken.reverse;
-    ordering.version &= !taken.version;
+    for (const auto& [letter, member] : kKeyLetters) {
+      if (letter != 'd' && letter != 'i') ordering.*member &= !(taken.*member);
+    }
   }
   return ordering;
 }

@@ -22,6 +22,7 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "cli/debug_warnings.hpp"
+#include "cli/key_def.hpp"
 #include "cli/option_values.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"

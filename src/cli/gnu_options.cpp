@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/gnu_quote.hpp"
+#include "cli/key_def.hpp"
 
 namespace gpusort {
 namespace {

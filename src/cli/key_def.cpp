@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <utility>
 
 #include "base/gnu_quote.hpp"
 #include "kernels/error.hpp"
@@ -87,21 +86,11 @@ LineKey MakeLineKey(const KeyDef& def) {
 }  // namespace
 
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options) {
-  static constexpr std::pair<char, bool KeyOptions::*> kLetters[] = {{'d', &KeyOptions::dictionary_order},
-                                                                     {'f', &KeyOptions::fold_case},
-                                                                     {'g', &KeyOptions::general},
-                                                                     {'h', &KeyOptions::human},
-                                                                     {'i', &KeyOptions::ignore_nonprinting},
-                                                                     {'M', &KeyOptions::month},
-                                                                     {'n', &KeyOptions::numeric},
-                                                                     {'R', &KeyOptions::random},
-                                                                     {'r', &KeyOptions::reverse},
-                                                                     {'V', &KeyOptions::version}};
   std::size_t taken = 0;
   for (; taken < text.size(); ++taken) {
     const auto is_letter = [&](const auto& known) { return known.first == text[taken]; };
-    const auto* const found = std::find_if(std::begin(kLetters), std::end(kLetters), is_letter);
-    if (found != std::end(kLetters)) {
+    const auto* const found = std::ranges::find_if(kKeyLetters, is_letter);
+    if (found != std::end(kKeyLetters)) {
       options.*found->second = true;
     } else if (text[taken] == 'b') {
       options.skip_start_blanks |= end != KeyEnd::kEnd;

@@ -1,19 +1,13 @@
 #include "cli/names_of_inputs.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "cli/option_values.hpp"
 
 namespace gpusort {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 /// Returns the codec that the extension of a path seems to mean, if gpusort does not know the extension. Such an
 /// extension is in upper case, is the name of a program, or belongs to a compressed tar file.
@@ -23,7 +17,7 @@ std::optional<Codec> CodecInDoubt(const std::string& path) {
       {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz}, {".zstd", Codec::kZst},
       {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}};
   if (CodecOfPath(path) != Codec::kNone) return std::nullopt;
-  const std::string lower = Lower(path);
+  const std::string lower = LowerText(path);
   if (const Codec codec = CodecOfPath(lower); codec != Codec::kNone) return codec;
   for (const auto& [extension, codec] : kOthers) {
     if (lower.ends_with(extension)) return codec;
@@ -58,7 +52,7 @@ std::optional<NamedType> TypeOfName(const std::string& path) {
 void RefuseTypeInDoubt(const std::string& input, const Source& source) {
   const std::string name = ExpandedName(input, source);
   if (TypeOfName(name)) return;
-  if (const std::optional<NamedType> type = TypeOfName(Lower(name))) {
+  if (const std::optional<NamedType> type = TypeOfName(LowerText(name))) {
     FailUsage("the name " + InQuotes(input) + " looks like numbers, but extensions are in lower case: give --type " +
               FormatType(type->field) + ", or --format lines");
   }
@@ -84,7 +78,7 @@ NamedType TypeOfInputs(const Source& source) {
 }
 
 void SetTable(const FormatRow& row, Source& source) {
-  source.table = TableOptions{row.name, row.delimiter, row.quote, row.escape, -1, row.header};
+  source.table = TableOptions{{}, row.name, row.delimiter, row.quote, row.escape, -1, row.header};
 }
 
 const FormatRow* TableOfInputs(const Source& source) {

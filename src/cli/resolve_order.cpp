@@ -285,22 +285,11 @@ void ResolveTable(Typed& typed) {
     if (typed.table.no_header) FailUsage("--header and --no-header exclude each other");
     table.header = Named("--header", [&] { return ParseCount(typed.header, 1, 1000000); });
   }
-  table.nulls = typed.table.nulls;
+  static_cast<TableWishes&>(table) = typed.table;
   if (const char* const null = RowOf(table).null; *null != '\0') table.nulls.emplace_back(null);
-  table.strict = typed.table.strict;
-  table.times = typed.table.times;
-  table.time_patterns = typed.table.time_patterns;
-  table.zone = typed.table.zone;
-  table.year = typed.table.year;
-  table.date = typed.table.date;
-  table.multiline = typed.table.multiline;
   if (!typed.separator.empty()) {
     table.separator = Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
   }
-  table.since = typed.table.since;
-  table.until = typed.table.until;
-  table.strip_volatile = typed.table.strip_volatile;
-  table.prefix_name = typed.table.prefix_name;
   table.reverse = spec.order.reverse;
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});

@@ -114,7 +114,7 @@ TaskArguments ParseTask(std::span<const std::string> words) {
   if (std::none_of(std::begin(kCommands), std::end(kCommands), is_command)) {
     FailTask(InQuotes(task.command) + " is none of scan, runs, cut, borders, part and prove");
   }
-  std::vector<std::string> rest(words.begin() + 1, words.end()), others;
+  std::vector<std::string> rest(words.begin() + 1, words.end());
   std::size_t done = 0;
   for (const Argument& argument : ReadCommandLine(rest, FindTaskOption)) {
     const std::size_t begin = std::max(argument.begin, done);

@@ -14,16 +14,9 @@ namespace gpusort {
 
 /// The options for records with columns, as the user typed them. An int is a byte, or -1 if the user gave the word
 /// "none".
-struct TypedTable {
+struct TypedTable : TableWishes {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
-  std::vector<std::string> nulls, times, time_patterns;
-  std::string zone, since, until;
-  unsigned year = 0;
-  std::optional<std::int64_t> date;
-  Multiline multiline = Multiline::kAuto;
-  bool prefix_name = false, strip_volatile = false;
   bool no_header = false;
-  bool strict = false;
 };
 
 /// All options of gpusort, as the user typed them. The text of an option that was not given is empty.

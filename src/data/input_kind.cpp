@@ -22,8 +22,9 @@ constexpr unsigned kDumps = kReadsPgDump | kReadsMysqlDump | kReadsSqliteDump | 
 struct Kind {
   const char* name;
   const char* advice;
-  unsigned refused = kAll;  ///< the jobs that refuse this kind, as bits of Reads
-  bool codec = false;       ///< a compressed file; --decompress none says that its bytes are the records
+  unsigned refused = kAll;         ///< the jobs that refuse this kind, as bits of Reads
+  bool codec = false;              ///< a compressed file; --decompress none says that its bytes are the records
+  const char* encoding = nullptr;  ///< for iconv, whose command begins the advice; null: the advice is complete
 };
 
 /// Bytes at an offset by which a kind of file is recognised. If `binary` is true, these bytes could also be text, so
@@ -104,28 +105,19 @@ constexpr Kind kTarDump{"a dump in pg_dump's tar format (-Ft)",
                         "pg_restore -f - FILE | gpusort --format pgdump - OUTPUT sorts it"};
 constexpr Kind kZip{"a ZIP archive", "unzip -p FILE NAME | gpusort - OUTPUT sorts a file of it"};
 constexpr Kind kWorkbook{"a spreadsheet (.xlsx, .ods)", "libreoffice --convert-to csv FILE writes a sheet as CSV"};
-constexpr Kind kUtf16{"UTF-16 text",
-                      "iconv -f UTF-16 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                      kText | kReadsBinaryRows};
-constexpr Kind kUtf16Le{"UTF-16 text without a byte order mark",
-                        "iconv -f UTF-16LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kReadsBinaryRows};
-constexpr Kind kUtf16Be{"UTF-16 text without a byte order mark",
-                        "iconv -f UTF-16BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kReadsBinaryRows};
-constexpr Kind kUtf32{"UTF-32 text",
-                      "iconv -f UTF-32 -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                      kText | kReadsBinaryRows};
-constexpr Kind kUtf32Le{"UTF-32 text without a byte order mark",
-                        "iconv -f UTF-32LE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kReadsBinaryRows};
-constexpr Kind kUtf32Be{"UTF-32 text without a byte order mark",
-                        "iconv -f UTF-32BE -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns",
-                        kText | kReadsBinaryRows};
+constexpr const char* kRecode = " -t UTF-8 FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns";
+constexpr unsigned kAllText = kText | kReadsBinaryRows;
+constexpr const char *kNoMark16 = "UTF-16 text without a byte order mark",
+                     *kNoMark32 = "UTF-32 text without a byte order mark";
+constexpr Kind kUtf16{"UTF-16 text", kRecode, kAllText, false, "UTF-16"},
+    kUtf16Le{kNoMark16, kRecode, kAllText, false, "UTF-16LE"},
+    kUtf16Be{kNoMark16, kRecode, kAllText, false, "UTF-16BE"},
+    kUtf32{"UTF-32 text", kRecode, kAllText, false, "UTF-32"},
+    kUtf32Le{kNoMark32, kRecode, kAllText, false, "UTF-32LE"},
+    kUtf32Be{kNoMark32, kRecode, kAllText, false, "UTF-32BE"};
 constexpr Kind kReturns{"text whose lines end with CR alone",
                         "tr '\\r' '\\n' <FILE | gpusort - OUTPUT sorts it, with --format FORMAT for columns", kText};
 
-constexpr unsigned kAllText = kText | kReadsBinaryRows;
 constexpr Kind kPgDump{"a plain dump of PostgreSQL", "give --format pgdump, which sorts the rows of its tables",
                        kAllText & ~(kReadsPgDump | kReadsSqlDump)};
 constexpr Kind kMysqlDump{"a dump of MySQL or MariaDB", "give --format mysqldump, which sorts the rows of its tables",
@@ -399,8 +391,9 @@ void KindCheck::Look(const std::string& name, const std::string& expanded, std::
   const char* const first = expand_first ? ", compressed: expand it to FILE, then " : ": ";
   const char* const insist =
       reads_ == kReadsLines ? "; --format lines sorts its lines as text" : "; --force-format reads it as ";
-  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + first + kind->advice +
-                                        insist + (reads_ == kReadsLines ? "" : as_));
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": this seems to be " + kind->name + first +
+                                        (kind->encoding != nullptr ? std::string("iconv -f ") + kind->encoding : "") +
+                                        kind->advice + insist + (reads_ == kReadsLines ? "" : as_));
 }
 
 void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const {

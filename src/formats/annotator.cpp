@@ -35,33 +35,6 @@ std::size_t Columns(std::string_view text) {
   return columns;
 }
 
-/// Returns how many bytes at the front of `text` -n or -h reads as a number. `text` must not begin with blanks.
-std::size_t NumberBytes(std::string_view text, bool human) {
-  const LocaleNumbers numbers = FindLocaleNumbers();
-  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
-  const auto is = [&](std::size_t i, int c) { return i < text.size() && static_cast<unsigned char>(text[i]) == c; };
-  std::size_t at = is(0, '-') ? 1 : 0;
-  bool any = false;
-  bool unit = human;
-  while (digit(at)) {
-    any = true;
-    ++at;
-    if (!is(at, numbers.thousands_separator)) continue;
-    if (!digit(at + 1)) {
-      unit = false;
-      break;
-    }
-    ++at;
-  }
-  if (!is(at, numbers.thousands_separator) && is(at, numbers.decimal_point)) {
-    ++at;
-    for (; digit(at); ++at) any = true;
-  }
-  if (!any) return 0;
-  if (unit && at < text.size() && std::string_view("KkMGTPEZYRQ").find(text[at]) != std::string_view::npos) ++at;
-  return at;
-}
-
 /// Returns the part of a key that is compared: for a number or a month, only its characters.
 KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int separator) {
   KeyRange range = FindKey(line, length, key, separator);
@@ -84,7 +57,7 @@ KeyRange Read(const Byte* line, std::uint64_t length, const LineKey& key, int se
     std::strtold(text.c_str(), &end);
     bytes = static_cast<std::size_t>(end - text.c_str());
   } else {
-    bytes = NumberBytes(text, key.ordering == LineOrdering::kHuman);
+    bytes = NumberBytes(text, key.ordering == LineOrdering::kHuman, FindLocaleNumbers());
   }
   range.end = range.begin + bytes;
   return range;

@@ -1,11 +1,13 @@
-#include "formats/csv_format.hpp"
-
+// The format of CSV and TSV: RFC 4180 with any one-byte delimiter and quote. TSV has no quotes unless --quote names
+// one. A quote character in the middle of a field is ordinary text. Text after a closing quote belongs to the field.
+// Comment lines before a record move with the record. Comments after the last record stay at the end of the output.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/formats.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -189,344 +191,376 @@ const Byte* BeforeReturn(const Byte* p, const Byte* stop, const Byte* end) {
   return stop - (returns ? 1 : 0);
 }
 
-}  // namespace
+class CsvFormat : public TableFormat {
+ public:
+  explicit CsvFormat(const JobSpec& spec)
+      : TableFormat(spec),
+        delimiter_(table_.delimiter),
+        quote_(table_.quote),
+        escape_(table_.escape),
+        comment_(table_.comment) {}
 
-CsvFormat::CsvFormat(const JobSpec& spec)
-    : TableFormat(spec),
-      delimiter_(table_.delimiter),
-      quote_(table_.quote),
-      escape_(table_.escape),
-      comment_(table_.comment) {}
-
-std::optional<std::uint64_t> CsvFormat::HeaderBytes(RecordSpan front, bool all) const {
-  const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
-  if (!mark) return std::nullopt;
-  std::uint64_t at = *mark;
-  for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
-    ScanState state;
-    const std::uint64_t size = Scan(front.subspan(at), state).first;
-    if (size == 0 && !all) return std::nullopt;
-    if (size == 0 && !WhyOpen(state).empty()) throw BadRecord(at, WhyOpen(state));
-    at = size == 0 ? front.size() : at + size;
-  }
-  if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // the header may go on after these bytes
-  return at;
-}
-
-void CsvFormat::ReadHeader(RecordSpan header) {
-  const std::vector<std::string> names = NamesOf(header);
-  if (names.empty()) return;  // without a header there are no records either
-  width_ = names.size();
-  Resolve(names);
-}
-
-std::vector<std::string> CsvFormat::NamesOf(RecordSpan header) const {
-  if (table_.header == 0) return {};
-  const Byte* const end = AsBytes(header.data()) + header.size();
-  const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
-  for (const Byte* next = record; next != end;) {
-    record = next;
-    Mode mode = kRecord;
-    bool ended = false;
-    next = RecordEnd(record, end, mode, ended);
-  }
-  const Byte* p = SkipComments(record, end);
-  if (p == end) return {};
-  std::vector<std::string> names;
-  std::string scratch;
-  for (;; ++p) {
-    Field field;
-    Trailing trailing;
-    p = ReadField(record, p, end, field, scratch, trailing);
-    names.emplace_back(field.text);
-    if (p == end || *p != delimiter_) return names;
-  }
-}
-
-std::string CsvFormat::Ending(RecordSpan header, RecordSpan tail) const {
-  const std::string newline = TableFormat::Ending(header, tail);
-  const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
-  const bool returns = table_.header > 0 && text.size() > 2 && text.ends_with("\r\n");
-  return returns && !newline.empty() && tail.back() != std::byte{'\r'} ? "\r\n" : newline;
-}
-
-const Byte* CsvFormat::RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const {
-  ended = false;
-  const auto newline = static_cast<unsigned char>('\n');
-  const unsigned char quote = quote_ < 0 ? newline : static_cast<unsigned char>(quote_);
-  while (p != end) {
-    switch (mode) {
-      case kRecord:
-        mode = *p == comment_ ? kComment : kField;
-        break;
-      case kComment:
-        p = FindByte(p, end, newline);
-        if (p == end) return end;
-        ++p;
-        mode = kRecord;
-        break;
-      case kField:
-        if (*p != quote_) {
-          mode = kPlain;
-        } else {
-          mode = kQuoted;
-          ++p;
-        }
-        break;
-      case kPlain: {
-        const Byte* const found = FindAny(p, end, newline, quote);
-        if (found == end) {
-          if (end[-1] == delimiter_) mode = kField;
-          return end;
-        }
-        if (*found == newline) {
-          mode = kRecord;
-          ended = true;
-          return found + 1;
-        }
-        // The quote begins a field if a delimiter precedes it. A quote at `p` itself was handled before.
-        if (found != p && found[-1] == delimiter_) mode = kQuoted;
-        p = found + 1;
-        break;
-      }
-      case kQuoted:
-        p = FindQuote(p, end);
-        if (p == end) return end;
-        mode = *p == escape_ ? kEscape : kQuote;
-        ++p;
-        break;
-      case kEscape:
-        mode = kQuoted;
-        ++p;
-        break;
-      case kQuote:
-        if (*p == quote_) {
-          mode = kQuoted;
-          ++p;
-        } else {
-          mode = kPlain;
-        }
-        break;
+  std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
+  bool has_header() const override { return true; }  // an input may begin with a byte order mark
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override {
+    const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
+    if (!mark) return std::nullopt;
+    std::uint64_t at = *mark;
+    for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
+      ScanState state;
+      const std::uint64_t size = Scan(front.subspan(at), state).first;
+      if (size == 0 && !all) return std::nullopt;
+      if (size == 0 && !WhyOpen(state).empty()) throw BadRecord(at, WhyOpen(state));
+      at = size == 0 ? front.size() : at + size;
     }
+    if (at == front.size() && !all && table_.header > 0) return std::nullopt;  // the header may go on after these bytes
+    return at;
   }
-  return end;
-}
-
-RecordFormat::Ends CsvFormat::Scan(RecordSpan bytes, ScanState& state) const {
-  const Byte* const begin = AsBytes(bytes.data());
-  const Byte* const end = begin + bytes.size();
-  Ends ends;
-  auto mode = static_cast<Mode>(state.mode);
-  if (quote_ < 0 && comment_ < 0) {  // every newline ends a record
-    const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), '\n');
-    if (last != nullptr) {
-      ends.Add(FindByte(begin, end, '\n') + 1 - begin);
-      ends.Add(AsBytes(last) + 1 - begin);
-    }
-    if (begin != end) state.mode = end[-1] == '\n' ? kRecord : kPlain;
-    return ends;
+  void ReadHeader(RecordSpan header) override {
+    const std::vector<std::string> names = NamesOf(header);
+    if (names.empty()) return;  // without a header there are no records either
+    width_ = names.size();
+    Resolve(names);
   }
-  const Byte* p = begin;
-  CsvMarks next(quote_, delimiter_);
-  while (marks() && comment_ < 0 && p != end) {
-    CsvMarks::State marked{mode == kQuoted ? ~std::uint64_t{0} : 0, mode != kQuoted && mode != kPlain};
-    const Byte* const from = p;
-    std::uint64_t count = 0;
-    for (; p != end; p += count) {
-      count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
-      if (!next.Next(p, count, marked)) break;
-      const std::uint64_t newlines = next.newlines();
-      if (newlines == 0) continue;
-      if (ends.first == 0) ends.Add(p + std::countr_zero(newlines) + 1 - begin);
-      ends.Add(p + std::bit_width(newlines) - begin);
-    }
-    if (p != from) {
-      const Mode front = p[-1] == '\n' ? kRecord : p[-1] == delimiter_ ? kField : kQuote;
-      mode = marked.quoted != 0 ? kQuoted : marked.may_open == 0 ? kPlain : front;
-    }
-    if (p == end) break;
-    const Byte* const stop = p + count;
-    while (p != stop) {
+  /// Returns the line end that must be added to an input whose last line has none: CR LF if the header ends with CR LF,
+  /// otherwise a newline. Returns an empty text if the last line is complete.
+  std::string Ending(RecordSpan header, RecordSpan tail) const override {
+    const std::string newline = TableFormat::Ending(header, tail);
+    const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
+    const bool returns = table_.header > 0 && text.size() > 2 && text.ends_with("\r\n");
+    return returns && !newline.empty() && tail.back() != std::byte{'\r'} ? "\r\n" : newline;
+  }
+  std::vector<std::string> NamesOf(RecordSpan header) const override {
+    if (table_.header == 0) return {};
+    const Byte* const end = AsBytes(header.data()) + header.size();
+    const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
+    for (const Byte* next = record; next != end;) {
+      record = next;
+      Mode mode = kRecord;
       bool ended = false;
-      p = RecordEnd(p, stop, mode, ended);
+      next = RecordEnd(record, end, mode, ended);
+    }
+    const Byte* p = SkipComments(record, end);
+    if (p == end) return {};
+    std::vector<std::string> names;
+    std::string scratch;
+    for (;; ++p) {
+      Field field;
+      Trailing trailing;
+      p = ReadField(record, p, end, field, scratch, trailing);
+      names.emplace_back(field.text);
+      if (p == end || *p != delimiter_) return names;
+    }
+  }
+  RecordFormat::Ends Scan(RecordSpan bytes, ScanState& state) const override {
+    const Byte* const begin = AsBytes(bytes.data());
+    const Byte* const end = begin + bytes.size();
+    Ends ends;
+    auto mode = static_cast<Mode>(state.mode);
+    if (quote_ < 0 && comment_ < 0) {  // every newline ends a record
+      const std::byte* const last = detail::FindLastDelimiter(bytes.data(), bytes.data() + bytes.size(), '\n');
+      if (last != nullptr) {
+        ends.Add(FindByte(begin, end, '\n') + 1 - begin);
+        ends.Add(AsBytes(last) + 1 - begin);
+      }
+      if (begin != end) state.mode = end[-1] == '\n' ? kRecord : kPlain;
+      return ends;
+    }
+    const Byte* p = begin;
+    CsvMarks next(quote_, delimiter_);
+    while (marks() && comment_ < 0 && p != end) {
+      CsvMarks::State marked{mode == kQuoted ? ~std::uint64_t{0} : 0, mode != kQuoted && mode != kPlain};
+      const Byte* const from = p;
+      std::uint64_t count = 0;
+      for (; p != end; p += count) {
+        count = std::min<std::uint64_t>(CsvMarks::kBytes, end - p);
+        if (!next.Next(p, count, marked)) break;
+        const std::uint64_t newlines = next.newlines();
+        if (newlines == 0) continue;
+        if (ends.first == 0) ends.Add(p + std::countr_zero(newlines) + 1 - begin);
+        ends.Add(p + std::bit_width(newlines) - begin);
+      }
+      if (p != from) {
+        const Mode front = p[-1] == '\n' ? kRecord : p[-1] == delimiter_ ? kField : kQuote;
+        mode = marked.quoted != 0 ? kQuoted : marked.may_open == 0 ? kPlain : front;
+      }
+      if (p == end) break;
+      const Byte* const stop = p + count;
+      while (p != stop) {
+        bool ended = false;
+        p = RecordEnd(p, stop, mode, ended);
+        if (ended) ends.Add(p - begin);
+      }
+    }
+    while (p != end) {
+      bool ended = false;
+      p = RecordEnd(p, end, mode, ended);
       if (ended) ends.Add(p - begin);
     }
+    state.mode = mode;
+    return ends;
   }
-  while (p != end) {
-    bool ended = false;
-    p = RecordEnd(p, end, mode, ended);
-    if (ended) ends.Add(p - begin);
+  RecordFormat::Guess LookAhead(RecordSpan block) const override {
+    const std::byte* const newline = detail::FindDelimiter(block.data(), block.data() + block.size(), '\n');
+    if (newline == nullptr) return {};
+    Guess guess;
+    guess.from = static_cast<std::uint64_t>(newline - block.data()) + 1;
+    const Ends ends = Scan(block.subspan(guess.from), guess.state);
+    if (ends.last > 0) guess.last = guess.from + ends.last;
+    guess.at_last = ends.state;
+    return guess;
   }
-  state.mode = mode;
-  return ends;
-}
-
-RecordFormat::Guess CsvFormat::LookAhead(RecordSpan block) const {
-  const std::byte* const newline = detail::FindDelimiter(block.data(), block.data() + block.size(), '\n');
-  if (newline == nullptr) return {};
-  Guess guess;
-  guess.from = static_cast<std::uint64_t>(newline - block.data()) + 1;
-  const Ends ends = Scan(block.subspan(guess.from), guess.state);
-  if (ends.last > 0) guess.last = guess.from + ends.last;
-  guess.at_last = ends.state;
-  return guess;
-}
-
-std::uint64_t CsvFormat::Finish(RecordSpan open, const ScanState& state) const {
-  const std::string why = WhyOpen(state);
-  if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
-  return state.mode == kRecord ? 0 : open.size();  // comments after the last record
-}
-
-std::string CsvFormat::WhyOpen(const ScanState& state) const {
-  return state.mode == kQuoted || state.mode == kEscape ? "a quote is opened in this record and not closed" : "";
-}
-
-const Byte* CsvFormat::FindQuote(const Byte* p, const Byte* end) const {
-  return escape_ < 0 ? FindByte(p, end, static_cast<Byte>(quote_)) : FindAny(p, end, quote_, escape_);
-}
-
-const Byte* CsvFormat::SkipComments(const Byte* p, const Byte* end) const {
-  while (comment_ >= 0 && p != end && *p == comment_) {
-    p = FindByte(p, end, '\n');
-    if (p != end) ++p;
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override {
+    const std::string why = WhyOpen(state);
+    if (!why.empty()) throw BadRecord(0, why + " before the end of the input");
+    return state.mode == kRecord ? 0 : open.size();  // comments after the last record
   }
-  return p;
-}
-
-void CsvFormat::SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const {
-  field.at = static_cast<std::uint64_t>(p - begin);
-  field.text = Text(p, BeforeReturn(p, stop, end));
-  field.is = IsNull(field.text) ? Field::kNull : Field::kValue;
-}
-
-const Byte* CsvFormat::ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
-                                 Trailing& trailing) const {
-  field.at = static_cast<std::uint64_t>(p - begin);
-  field.is = Field::kValue;
-  if (p == end || *p != quote_) {
-    const Byte* const stop = FindAny(p, end, delimiter_, '\n');
-    SetPlain(begin, p, stop, end, field);
-    return stop;
+  bool has_trailer() const override { return comment_ >= 0; }
+  bool joins_trailers() const override { return true; }
+  unsigned modes() const override { return quote_ < 0 && comment_ < 0 ? 1 : kComment + 1; }
+  std::string WhyOpen(const ScanState& state) const override {
+    return state.mode == kQuoted || state.mode == kEscape ? "a quote is opened in this record and not closed" : "";
   }
-  // The field begins with a quote. Usually all of it is in quotes, and none of its bytes is escaped.
-  scratch.clear();
-  const auto quote = static_cast<unsigned char>(quote_);
-  const Byte* from = ++p;
-  const Byte* const opened = p;
-  for (;;) {
-    p = FindQuote(p, end);
-    if (p == end) break;
-    if (*p != quote || (p + 1 != end && p[1] == quote)) {
-      scratch.append(Text(from, p));
-      from = ++p;  // the byte after the escape byte
-      if (p != end) ++p;
-      continue;
-    }
-    break;
-  }
-  const Byte* const closing = p;
-  if (p != end) ++p;
-  const Byte* const stop = FindAny(p, end, delimiter_, '\n');
-  const Byte* const rest = BeforeReturn(p, stop, end);
-  if (p == rest && scratch.empty()) {
-    field.text = Text(from, closing);
-    return stop;
-  }
-  if (p != rest) trailing = {p, FindByte(opened, closing, '\n') != closing};
-  scratch.append(Text(from, closing)).append(Text(p, rest));
-  field.text = scratch;
-  return stop;
-}
 
-const Byte* CsvFormat::SkipField(const Byte* p, const Byte* end, Trailing& trailing) const {
-  if (p == end || *p != quote_) return FindAny(p, end, delimiter_, '\n');
-  const Byte* const opened = p + 1;
-  Mode mode = kQuoted;
-  for (++p; p != end && mode != kPlain;) {
-    if (mode == kQuote) {
-      mode = *p == quote_ ? kQuoted : kPlain;
-      if (mode == kQuoted) ++p;
-      continue;
-    }
-    p = FindQuote(p, end);
-    if (p == end) break;
-    const bool escape = *p == escape_;
-    p += escape && end - p > 1 ? 2 : 1;
-    if (!escape) mode = kQuote;
-  }
-  const Byte* const stop = FindAny(p, end, delimiter_, '\n');
-  if (p != BeforeReturn(p, stop, end)) trailing = {p, FindByte(opened, p, '\n') != p};
-  return stop;
-}
-
-void CsvFormat::NoteWidth(std::uint64_t width, KeyTally& tally) const {
-  if (table_.strict) {
-    throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") +
-                           ", and the header has " + std::to_string(width_));
-  }
-  if (tally.other_width.count == 0) tally.first_width = width;
-  tally.other_width.Note(tally);
-}
-
-std::uint64_t CsvFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                 KeyTally& tally) const {
-  const Byte* const begin = AsBytes(records.data());
-  const Byte* const end = begin + records.size();
-  const Byte* p = SkipComments(begin, end);
-  const auto& wanted = wanted_.by_column;
-  const std::size_t keys = wanted.size();
-  if (marks() && keys > 0) {
-    Column columns[kMaxKeyFields];
-    std::fill_n(columns, keys, Column{});
-    std::uint64_t width = 0;
-    const Byte* const stop = CsvMarks::HasAvx2() ? SplitByAvx2(quote_, delimiter_, wanted, p, end, columns, width)
-                                                 : SplitBy<false>(quote_, delimiter_, wanted, p, end, columns, width);
-    if (stop != nullptr) {
-      CheckWidth(width, tally);
-      for (std::size_t key = 0; key < keys; ++key) {
-        Field field;
-        const Column& column = columns[key];
-        if (column.begin != column.end && *column.begin == quote_) {
-          Trailing none;
-          ReadField(begin, column.begin, stop, field, scratch.text, none);
-        } else if (column.begin != nullptr) {
-          SetPlain(begin, column.begin, column.end, stop, field);
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const override {
+    const Byte* const begin = AsBytes(records.data());
+    const Byte* const end = begin + records.size();
+    const Byte* p = SkipComments(begin, end);
+    const auto& wanted = wanted_.by_column;
+    const std::size_t keys = wanted.size();
+    if (marks() && keys > 0) {
+      Column columns[kMaxKeyFields];
+      std::fill_n(columns, keys, Column{});
+      std::uint64_t width = 0;
+      const Byte* const stop = CsvMarks::HasAvx2() ? SplitByAvx2(quote_, delimiter_, wanted, p, end, columns, width)
+                                                   : SplitBy<false>(quote_, delimiter_, wanted, p, end, columns, width);
+      if (stop != nullptr) {
+        CheckWidth(width, tally);
+        for (std::size_t key = 0; key < keys; ++key) {
+          Field field;
+          const Column& column = columns[key];
+          if (column.begin != column.end && *column.begin == quote_) {
+            Trailing none;
+            ReadField(begin, column.begin, stop, field, scratch.text, none);
+          } else if (column.begin != nullptr) {
+            SetPlain(begin, column.begin, column.end, stop, field);
+          }
+          PutKey(key, field, out, tally);
         }
-        PutKey(key, field, out, tally);
+        return static_cast<std::uint64_t>(stop - begin);
       }
-      return static_cast<std::uint64_t>(stop - begin);
     }
+    std::size_t next = 0;  // the index in `wanted`
+    std::vector<Field>& fields = scratch.fields;
+    std::vector<std::string>& texts = scratch.texts;
+    fields.assign(keys, {});
+    texts.resize(std::max<std::size_t>(1, keys));
+    bool ended = p == end, glued = false;
+    std::uint64_t column = 0;
+    for (; !ended; ++column) {
+      const bool reads = keys == 0 || (next < keys && wanted[next].column == column);
+      Field field;
+      Trailing trailing;
+      if (reads) {
+        p = ReadField(begin, p, end, field, texts[keys == 0 ? 0 : next], trailing);
+        if (keys == 0) PutWhole(field, out);
+      } else {
+        p = SkipField(p, end, trailing);
+      }
+      if (trailing.text != nullptr && table_.strict) {
+        throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text after a closing quote");
+      }
+      glued |= trailing.newlines;
+      for (; next < keys && wanted[next].column == column; ++next) fields[wanted[next].key] = field;
+      ended = p == end || *p == '\n';
+      if (p != end) ++p;
+    }
+    CheckWidth(column, tally);
+    if (glued) tally.glued.Note(tally);
+    for (std::size_t key = 0; key < keys; ++key) PutKey(key, fields[key], out, tally);
+    return static_cast<std::uint64_t>(p - begin);
   }
-  std::size_t next = 0;  // the index in `wanted`
-  std::vector<Field>& fields = scratch.fields;
-  std::vector<std::string>& texts = scratch.texts;
-  fields.assign(keys, {});
-  texts.resize(std::max<std::size_t>(1, keys));
-  bool ended = p == end, glued = false;
-  std::uint64_t column = 0;
-  for (; !ended; ++column) {
-    const bool reads = keys == 0 || (next < keys && wanted[next].column == column);
-    Field field;
-    Trailing trailing;
-    if (reads) {
-      p = ReadField(begin, p, end, field, texts[keys == 0 ? 0 : next], trailing);
-      if (keys == 0) PutWhole(field, out);
-    } else {
-      p = SkipField(p, end, trailing);
+
+ private:
+  enum Mode : unsigned { kRecord, kField, kPlain, kQuoted, kQuote, kEscape, kComment };
+
+  /// Finds the end of the record that contains the byte at `p`. `mode` is the parser's state at `p`, and is replaced by
+  /// the state at the returned place. If the record ends in [p, end), sets `ended` to true and returns the end of the
+  /// record. Otherwise returns `end`.
+  const Byte* RecordEnd(const Byte* p, const Byte* end, Mode& mode, bool& ended) const {
+    ended = false;
+    const auto newline = static_cast<unsigned char>('\n');
+    const unsigned char quote = quote_ < 0 ? newline : static_cast<unsigned char>(quote_);
+    while (p != end) {
+      switch (mode) {
+        case kRecord:
+          mode = *p == comment_ ? kComment : kField;
+          break;
+        case kComment:
+          p = FindByte(p, end, newline);
+          if (p == end) return end;
+          ++p;
+          mode = kRecord;
+          break;
+        case kField:
+          if (*p != quote_) {
+            mode = kPlain;
+          } else {
+            mode = kQuoted;
+            ++p;
+          }
+          break;
+        case kPlain: {
+          const Byte* const found = FindAny(p, end, newline, quote);
+          if (found == end) {
+            if (end[-1] == delimiter_) mode = kField;
+            return end;
+          }
+          if (*found == newline) {
+            mode = kRecord;
+            ended = true;
+            return found + 1;
+          }
+          // The quote begins a field if a delimiter precedes it. A quote at `p` itself was handled before.
+          if (found != p && found[-1] == delimiter_) mode = kQuoted;
+          p = found + 1;
+          break;
+        }
+        case kQuoted:
+          p = FindQuote(p, end);
+          if (p == end) return end;
+          mode = *p == escape_ ? kEscape : kQuote;
+          ++p;
+          break;
+        case kEscape:
+          mode = kQuoted;
+          ++p;
+          break;
+        case kQuote:
+          if (*p == quote_) {
+            mode = kQuoted;
+            ++p;
+          } else {
+            mode = kPlain;
+          }
+          break;
+      }
     }
-    if (trailing.text != nullptr && table_.strict) {
-      throw BadRecord(static_cast<std::uint64_t>(trailing.text - begin), "there is text after a closing quote");
+    return end;
+  }
+  /// Returns true if the fast search by vector instructions (CsvMarks) can find the ends of fields and records. It
+  /// cannot do this if the format has an escape byte.
+  bool marks() const { return escape_ < 0; }
+  /// Returns a pointer to the first quote or escape byte in [p, end), or `end` if there is none.
+  const Byte* FindQuote(const Byte* p, const Byte* end) const {
+    return escape_ < 0 ? FindByte(p, end, static_cast<Byte>(quote_)) : FindAny(p, end, quote_, escape_);
+  }
+  /// Returns the end of the comment lines that begin at `p`.
+  const Byte* SkipComments(const Byte* p, const Byte* end) const {
+    while (comment_ >= 0 && p != end && *p == comment_) {
+      p = FindByte(p, end, '\n');
+      if (p != end) ++p;
     }
-    glued |= trailing.newlines;
-    for (; next < keys && wanted[next].column == column; ++next) fields[wanted[next].key] = field;
-    ended = p == end || *p == '\n';
+    return p;
+  }
+  /// The text between the closing quote of a field and the next delimiter, as `xyz` in "abc"xyz.
+  struct Trailing {
+    const Byte* text = nullptr;  ///< null: there is no text after the closing quote
+    bool newlines = false;       ///< true: the quoted part of the field contains newlines
+  };
+  /// Returns the end of the field that begins at `p`: a pointer to the delimiter, or to the end of the line. Sets
+  /// `trailing` to the text after the closing quote of the field.
+  const Byte* SkipField(const Byte* p, const Byte* end, Trailing& trailing) const {
+    if (p == end || *p != quote_) return FindAny(p, end, delimiter_, '\n');
+    const Byte* const opened = p + 1;
+    Mode mode = kQuoted;
+    for (++p; p != end && mode != kPlain;) {
+      if (mode == kQuote) {
+        mode = *p == quote_ ? kQuoted : kPlain;
+        if (mode == kQuoted) ++p;
+        continue;
+      }
+      p = FindQuote(p, end);
+      if (p == end) break;
+      const bool escape = *p == escape_;
+      p += escape && end - p > 1 ? 2 : 1;
+      if (!escape) mode = kQuote;
+    }
+    const Byte* const stop = FindAny(p, end, delimiter_, '\n');
+    if (p != BeforeReturn(p, stop, end)) trailing = {p, FindByte(opened, p, '\n') != p};
+    return stop;
+  }
+  /// Checks the number of columns of a record. If the record has more or fewer columns than the header, counts the
+  /// record in `tally`; with --strict, throws BadRecord.
+  void CheckWidth(std::uint64_t width, KeyTally& tally) const {
+    if (width != width_ && width_ != 0) NoteWidth(width, tally);
+  }
+  void NoteWidth(std::uint64_t width, KeyTally& tally) const {
+    if (table_.strict) {
+      throw BadRecord(0, "it has " + std::to_string(width) + (width == 1 ? " column" : " columns") +
+                             ", and the header has " + std::to_string(width_));
+    }
+    if (tally.other_width.count == 0) tally.first_width = width;
+    tally.other_width.Note(tally);
+  }
+  /// Sets `field` to the text [p, stop), which is not quoted. The record begins at `begin`, from which error messages
+  /// count the place of the field. The buffer ends at `end`.
+  void SetPlain(const Byte* begin, const Byte* p, const Byte* stop, const Byte* end, Field& field) const {
+    field.at = static_cast<std::uint64_t>(p - begin);
+    field.text = Text(p, BeforeReturn(p, stop, end));
+    field.is = IsNull(field.text) ? Field::kNull : Field::kValue;
+  }
+  /// Sets `field` to the value of the field that begins at `p`, in the record that begins at `begin`. Returns the end
+  /// of the field: a pointer to the delimiter, or to the end of the line. If the text must be decoded, for example
+  /// "a""b", `field` refers to the decoded text in `scratch`.
+  const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch,
+                        Trailing& trailing) const {
+    field.at = static_cast<std::uint64_t>(p - begin);
+    field.is = Field::kValue;
+    if (p == end || *p != quote_) {
+      const Byte* const stop = FindAny(p, end, delimiter_, '\n');
+      SetPlain(begin, p, stop, end, field);
+      return stop;
+    }
+    // The field begins with a quote. Usually all of it is in quotes, and none of its bytes is escaped.
+    scratch.clear();
+    const auto quote = static_cast<unsigned char>(quote_);
+    const Byte* from = ++p;
+    const Byte* const opened = p;
+    for (;;) {
+      p = FindQuote(p, end);
+      if (p == end) break;
+      if (*p != quote || (p + 1 != end && p[1] == quote)) {
+        scratch.append(Text(from, p));
+        from = ++p;  // the byte after the escape byte
+        if (p != end) ++p;
+        continue;
+      }
+      break;
+    }
+    const Byte* const closing = p;
     if (p != end) ++p;
+    const Byte* const stop = FindAny(p, end, delimiter_, '\n');
+    const Byte* const rest = BeforeReturn(p, stop, end);
+    if (p == rest && scratch.empty()) {
+      field.text = Text(from, closing);
+      return stop;
+    }
+    if (p != rest) trailing = {p, FindByte(opened, closing, '\n') != closing};
+    scratch.append(Text(from, closing)).append(Text(p, rest));
+    field.text = scratch;
+    return stop;
   }
-  CheckWidth(column, tally);
-  if (glued) tally.glued.Note(tally);
-  for (std::size_t key = 0; key < keys; ++key) PutKey(key, fields[key], out, tally);
-  return static_cast<std::uint64_t>(p - begin);
-}
+
+  const unsigned char delimiter_;
+  const int quote_, escape_, comment_;
+  std::uint64_t width_ = 0;  ///< number of columns in the header; 0: there is no header
+};
+
+}  // namespace
+
+std::unique_ptr<TableFormat> MakeCsvFormat(const JobSpec& spec) { return std::make_unique<CsvFormat>(spec); }
 
 }  // namespace gpusort

@@ -1,8 +1,9 @@
-#include "formats/json_format.hpp"
-
+// The format of JSON Lines: each line is one JSON value, and a key is a path to a value inside it.
 #include <nlohmann/json.hpp>
 
 #include "base/did_you_mean.hpp"
+#include "formats/formats.hpp"
+#include "formats/json_record.hpp"
 
 namespace gpusort {
 namespace {
@@ -21,53 +22,58 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
   }
 }
 
-}  // namespace
+class JsonFormat : public TableFormat {
+ public:
+  explicit JsonFormat(const JobSpec& spec) : TableFormat(spec) {
+    for (const ColumnKey& key : table_.keys) paths_.emplace_back(key.column);
+  }
 
-JsonFormat::JsonFormat(const JobSpec& spec) : TableFormat(spec) {
-  for (const ColumnKey& key : table_.keys) paths_.emplace_back(key.column);
-}
+  bool has_header() const override { return true; }  // an input may begin with a byte order mark
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override {
+    return ByteOrderMark(front, all);
+  }
+  RecordFormat::Ends Scan(RecordSpan bytes, ScanState&) const override {
+    const RecordLayout lines = layout();
+    return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
+  }
 
-std::optional<std::uint64_t> JsonFormat::HeaderBytes(RecordSpan front, bool all) const {
-  return ByteOrderMark(front, all);
-}
+ private:
+  struct JsonScratch : Scratch {
+    explicit JsonScratch(const std::vector<JsonPath>& paths) : parser(paths), values(paths.size()) {}
+    JsonRecords parser;
+    std::vector<JsonValue> values;
+  };
+  std::unique_ptr<TableFormat::Scratch> MakeScratch() const override { return std::make_unique<JsonScratch>(paths_); }
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const override {
+    auto& json = static_cast<JsonScratch&>(scratch);
+    const RecordSpan line = FirstLine(records, '\n');
+    try {
+      json.parser.Find(line, json.values);
+    } catch (const JsonError& error) {
+      throw BadRecord(error.byte(), std::string("this is not JSON: ") + error.what());
+    }
+    const auto* const begin = reinterpret_cast<const char*>(line.data());
+    if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);
+    for (std::size_t key = 0; key < json.values.size(); ++key) {
+      const JsonValue& value = json.values[key];
+      const bool missing = value.kind == JsonValue::Kind::kMissing;
+      const bool null = missing || value.kind == JsonValue::Kind::kNull;
+      if (missing) {
+        ++tally.columns[key].missing;
+        KeepExample({begin, line.size() - 1}, tally);
+      }
+      PutKey(key, {value.text, null ? Field::kNull : Field::kValue, 0}, out, tally);
+    }
+    return line.size();
+  }
 
-RecordFormat::Ends JsonFormat::Scan(RecordSpan bytes, ScanState&) const {
-  const RecordLayout lines = layout();
-  return {FirstRecordBytes(bytes, lines), WholeRecordBytes(bytes, lines), {}};
-}
-
-struct JsonFormat::JsonScratch : Scratch {
-  explicit JsonScratch(const std::vector<JsonPath>& paths) : parser(paths), values(paths.size()) {}
-  JsonRecords parser;
-  std::vector<JsonValue> values;
+  std::vector<JsonPath> paths_;
 };
 
-std::unique_ptr<TableFormat::Scratch> JsonFormat::MakeScratch() const { return std::make_unique<JsonScratch>(paths_); }
+}  // namespace
 
-std::uint64_t JsonFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                  KeyTally& tally) const {
-  auto& json = static_cast<JsonScratch&>(scratch);
-  const RecordSpan line = FirstLine(records, '\n');
-  try {
-    json.parser.Find(line, json.values);
-  } catch (const JsonError& error) {
-    throw BadRecord(error.byte(), std::string("this is not JSON: ") + error.what());
-  }
-  const auto* const begin = reinterpret_cast<const char*>(line.data());
-  if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);
-  for (std::size_t key = 0; key < json.values.size(); ++key) {
-    const JsonValue& value = json.values[key];
-    const bool missing = value.kind == JsonValue::Kind::kMissing;
-    const bool null = missing || value.kind == JsonValue::Kind::kNull;
-    if (missing) {
-      constexpr std::size_t kMostExample = std::size_t{64} << 10;
-      ++tally.columns[key].missing;
-      if (tally.example.empty() && line.size() <= kMostExample) tally.example.assign(begin, line.size() - 1);
-    }
-    PutKey(key, {value.text, null ? Field::kNull : Field::kValue, 0}, out, tally);
-  }
-  return line.size();
-}
+std::unique_ptr<TableFormat> MakeJsonFormat(const JobSpec& spec) { return std::make_unique<JsonFormat>(spec); }
 
 std::string PathHint(const std::string& path, const std::string& record) {
   std::vector<std::string> paths;

@@ -22,7 +22,7 @@ namespace gpusort {
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
-  /// Returns the number of key fields: 1 to kMaxFields.
+  /// Returns the number of key fields, at least 1.
   virtual std::size_t fields() const = 0;
   /// Writes key field number `field` of `line` to `out`. If the bytes written for two lines differ, the order of the
   /// bytes must be the order in which ties(field) puts the two lines. Any thread may call this.
@@ -30,8 +30,6 @@ class KeyMaker : public HostOrder {
   /// Returns an order that compares two lines by key field number `field` alone. It is needed if the computed bytes of
   /// that field are equal, but the values may differ.
   virtual const HostOrder& ties(std::size_t field) const = 0;
-
-  static constexpr std::size_t kMaxFields = 65;
 };
 
 /// Puts a computed sort key in front of each line, and provides the order of lines with such keys. A KeyMaker computes

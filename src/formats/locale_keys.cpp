@@ -63,6 +63,9 @@ FoundMonth FindMonth(std::string_view text) {
   return {};
 }
 
+/// The letters that -h reads after a number.
+constexpr std::string_view kUnits = "KkMGTPEZYRQ";
+
 bool Names(const char* locale, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(locale, name) == 0; });
 }
@@ -367,12 +370,12 @@ class LocaleKeys : public KeyMaker {
     };
     const auto is = [&](std::size_t i, int c) { return i < text.size() && static_cast<unsigned char>(text[i]) == c; };
     while (at < text.size() && detail::IsBlank(static_cast<unsigned char>(text[at]))) ++at;
+    const std::size_t begin = at;
     std::string number;
     if (is(at, '-')) {
       number += '-';
       ++at;
     }
-    const std::size_t begin = at;
     for (; digit(at) || is(at, numbers_.thousands_separator); ++at) {
       if (digit(at)) number += text[at];
     }
@@ -382,17 +385,8 @@ class LocaleKeys : public KeyMaker {
     }
     if (!human) return number;
     // Before the unit, a separator may follow each digit, but not the last one.
-    at = begin;
-    while (digit(at)) {
-      ++at;
-      if (!is(at, numbers_.thousands_separator)) continue;
-      if (!digit(at + 1)) return number;
-      ++at;
-    }
-    if (is(at, numbers_.decimal_point)) {
-      for (++at; digit(at);) ++at;
-    }
-    if (at < text.size() && std::strchr("KkMGTPEZYRQ", text[at]) != nullptr) number += text[at];
+    const std::size_t end = begin + NumberBytes(text.substr(begin), true, numbers_);
+    if (end > begin && kUnits.find(text[end - 1]) != kUnits.npos) number += text[end - 1];
     return number;
   }
 
@@ -507,6 +501,31 @@ LocaleNumbers FindLocaleNumbers() {
 }
 
 bool CollatesByLocale() { return !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }
+
+std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& numbers) {
+  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  const auto is = [&](std::size_t i, int c) { return i < text.size() && static_cast<unsigned char>(text[i]) == c; };
+  std::size_t at = is(0, '-') ? 1 : 0;
+  bool any = false;
+  bool unit = human;
+  while (digit(at)) {
+    any = true;
+    ++at;
+    if (!is(at, numbers.thousands_separator)) continue;
+    if (!digit(at + 1)) {
+      unit = false;
+      break;
+    }
+    ++at;
+  }
+  if (!is(at, numbers.thousands_separator) && is(at, numbers.decimal_point)) {
+    ++at;
+    for (; digit(at); ++at) any = true;
+  }
+  if (!any) return 0;
+  if (unit && at < text.size() && kUnits.find(text[at]) != kUnits.npos) ++at;
+  return at;
+}
 
 std::size_t MonthBytes(std::string_view text) { return FindMonth(text).end; }
 

@@ -9,8 +9,7 @@
 
 #include "base/did_you_mean.hpp"
 #include "base/text.hpp"
-#include "formats/fields_format.hpp"
-#include "formats/json_format.hpp"
+#include "formats/formats.hpp"
 #include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
 

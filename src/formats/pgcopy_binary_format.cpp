@@ -1,5 +1,9 @@
-#include "formats/pgcopy_binary_format.hpp"
-
+// The format of PostgreSQL's COPY ... BINARY: a header, tuples, and a trailer of two bytes. A tuple is the number of
+// its fields, and the length and bytes of each field. Values sort as in the text formats. The type of a key must match
+// the column's type: int for int2, int4 and int8, float for float4 and float8, decimal for numeric. A key of type
+// bytes-hex or of a text type can read any column. The file does not name the columns' types, and an int8 can look like
+// a numeric. A key of an int8 column therefore needs the type int. All tuples of all inputs must have the same number
+// of fields. Start at Scan.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
@@ -11,6 +15,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "formats/formats.hpp"
 
 namespace gpusort {
 namespace {
@@ -117,203 +122,217 @@ bool PutDate(const ValueKey& key, std::int32_t days, FieldWriter& out) {
   return true;
 }
 
-}  // namespace
+class PgCopyBinaryFormat : public TableFormat {
+ public:
+  using TableFormat::TableFormat;
 
-std::optional<std::uint64_t> PgCopyBinaryFormat::HeaderBytes(RecordSpan front, bool all) const {
-  const Byte* const p = AsBytes(front.data());
-  const std::uint64_t size = front.size();
-  const std::string_view signature(kSignature, sizeof(kSignature));
-  if (std::string_view(reinterpret_cast<const char*>(p), size).substr(0, signature.size()) !=
-      signature.substr(0, size)) {
-    throw BadRecord(0, "it does not begin as COPY ... WITH (FORMAT binary) does");
-  }
-  if (size >= kExtensionAt) {
-    const auto flags = Load<std::uint32_t>(p + kFlagsAt);
-    if ((flags & kCritical & ~kHasOids) != 0) throw BadRecord(kFlagsAt, "its header has unknown flags");
-    const auto extension = Load<std::int32_t>(p + kFlagsAt + 4);
-    if (extension < 0) throw BadRecord(kFlagsAt + 4, "the length in its header is negative");
-    if (size - kExtensionAt >= static_cast<std::uint64_t>(extension)) {
-      return kExtensionAt + static_cast<std::uint64_t>(extension);
+  bool newlines() const override { return false; }
+  std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
+  bool has_header() const override { return true; }
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override {
+    const Byte* const p = AsBytes(front.data());
+    const std::uint64_t size = front.size();
+    const std::string_view signature(kSignature, sizeof(kSignature));
+    if (std::string_view(reinterpret_cast<const char*>(p), size).substr(0, signature.size()) !=
+        signature.substr(0, size)) {
+      throw BadRecord(0, "it does not begin as COPY ... WITH (FORMAT binary) does");
     }
+    if (size >= kExtensionAt) {
+      const auto flags = Load<std::uint32_t>(p + kFlagsAt);
+      if ((flags & kCritical & ~kHasOids) != 0) throw BadRecord(kFlagsAt, "its header has unknown flags");
+      const auto extension = Load<std::int32_t>(p + kFlagsAt + 4);
+      if (extension < 0) throw BadRecord(kFlagsAt + 4, "the length in its header is negative");
+      if (size - kExtensionAt >= static_cast<std::uint64_t>(extension)) {
+        return kExtensionAt + static_cast<std::uint64_t>(extension);
+      }
+    }
+    if (all) throw BadRecord(size, "it ends inside its header");
+    return std::nullopt;
   }
-  if (all) throw BadRecord(size, "it ends inside its header");
-  return std::nullopt;
-}
-
-void PgCopyBinaryFormat::ReadHeader(RecordSpan header) {
-  const Byte* const p = AsBytes(header.data());
-  oids_ = header.size() >= kExtensionAt && (Load<std::uint32_t>(p + kFlagsAt) & kHasOids) != 0 ? 1 : 0;
-}
-
-RecordFormat::Ends PgCopyBinaryFormat::Scan(RecordSpan bytes, ScanState& state) const {
-  const Byte* const begin = AsBytes(bytes.data());
-  const Byte* const end = begin + bytes.size();
-  const Byte* p = begin;
-  Place place(state);
-  Ends ends;
-  const auto fail = [&](const Byte* at, const std::string& why) {
-    throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
-  };
-  // Returns the next `size` bytes, or null if they go on after `bytes`. They may have begun before `bytes`.
-  const auto take = [&](std::size_t size) -> const Byte* {
-    if (state.held.empty() && static_cast<std::size_t>(end - p) >= size) return (p += size) - size;
-    const std::size_t more = std::min(size - state.held.size(), static_cast<std::size_t>(end - p));
-    state.held.append(reinterpret_cast<const char*>(p), more);
-    p += more;
-    return state.held.size() == size ? reinterpret_cast<const Byte*>(state.held.data()) : nullptr;
-  };
-  while (p != end) {
-    switch (place.next) {
-      case Place::kTuple: {
-        const Byte* const token = take(2);
-        if (token == nullptr) break;
-        const int count = Load<std::int16_t>(token);
-        state.held.clear();
-        if (count < 0) {
-          if (count < -1) fail(p - 2, "a tuple of " + std::to_string(count) + " fields");
-          place.next = Place::kEnd;
+  void ReadHeader(RecordSpan header) override {
+    const Byte* const p = AsBytes(header.data());
+    oids_ = header.size() >= kExtensionAt && (Load<std::uint32_t>(p + kFlagsAt) & kHasOids) != 0 ? 1 : 0;
+  }
+  RecordFormat::Ends Scan(RecordSpan bytes, ScanState& state) const override {
+    const Byte* const begin = AsBytes(bytes.data());
+    const Byte* const end = begin + bytes.size();
+    const Byte* p = begin;
+    Place place(state);
+    Ends ends;
+    const auto fail = [&](const Byte* at, const std::string& why) {
+      throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
+    };
+    // Returns the next `size` bytes, or null if they go on after `bytes`. They may have begun before `bytes`.
+    const auto take = [&](std::size_t size) -> const Byte* {
+      if (state.held.empty() && static_cast<std::size_t>(end - p) >= size) return (p += size) - size;
+      const std::size_t more = std::min(size - state.held.size(), static_cast<std::size_t>(end - p));
+      state.held.append(reinterpret_cast<const char*>(p), more);
+      p += more;
+      return state.held.size() == size ? reinterpret_cast<const Byte*>(state.held.data()) : nullptr;
+    };
+    while (p != end) {
+      switch (place.next) {
+        case Place::kTuple: {
+          const Byte* const token = take(2);
+          if (token == nullptr) break;
+          const int count = Load<std::int16_t>(token);
+          state.held.clear();
+          if (count < 0) {
+            if (count < -1) fail(p - 2, "a tuple of " + std::to_string(count) + " fields");
+            place.next = Place::kEnd;
+            break;
+          }
+          const auto columns = static_cast<std::uint32_t>(count) + 1;
+          if (place.columns != 0 && place.columns != columns) {
+            fail(p - 2, "a tuple of " + std::to_string(count) + " fields after a tuple of " +
+                            std::to_string(place.columns - 1));
+          }
+          place.columns = columns;
+          place.fields = static_cast<std::uint32_t>(count) + oids_;
+          place.next = Place::kLength;
           break;
         }
-        const auto columns = static_cast<std::uint32_t>(count) + 1;
-        if (place.columns != 0 && place.columns != columns) {
-          fail(p - 2,
-               "a tuple of " + std::to_string(count) + " fields after a tuple of " + std::to_string(place.columns - 1));
+        case Place::kLength: {
+          const Byte* const token = take(4);
+          if (token == nullptr) break;
+          const auto length = Load<std::int32_t>(token);
+          state.held.clear();
+          if (length < -1) fail(p - 4, "a field of " + std::to_string(length) + " bytes");
+          --place.fields;
+          place.left = length < 0 ? 0 : static_cast<std::uint32_t>(length);
+          if (place.left > 0) place.next = Place::kData;
+          break;
         }
-        place.columns = columns;
-        place.fields = static_cast<std::uint32_t>(count) + oids_;
-        place.next = Place::kLength;
-        break;
+        case Place::kData: {
+          const auto here =
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(place.left, static_cast<std::uint64_t>(end - p)));
+          p += here;
+          place.left -= here;
+          if (place.left == 0) place.next = Place::kLength;
+          break;
+        }
+        case Place::kEnd:
+          fail(p, "there are more bytes after the trailer");
       }
-      case Place::kLength: {
-        const Byte* const token = take(4);
-        if (token == nullptr) break;
-        const auto length = Load<std::int32_t>(token);
-        state.held.clear();
-        if (length < -1) fail(p - 4, "a field of " + std::to_string(length) + " bytes");
-        --place.fields;
-        place.left = length < 0 ? 0 : static_cast<std::uint32_t>(length);
-        if (place.left > 0) place.next = Place::kData;
-        break;
-      }
-      case Place::kData: {
-        const auto here =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(place.left, static_cast<std::uint64_t>(end - p)));
-        p += here;
-        place.left -= here;
-        if (place.left == 0) place.next = Place::kLength;
-        break;
-      }
-      case Place::kEnd:
-        fail(p, "there are more bytes after the trailer");
+      if (place.next != Place::kLength || place.fields > 0) continue;
+      place.next = Place::kTuple;
+      ends.Add(p - begin);
     }
-    if (place.next != Place::kLength || place.fields > 0) continue;
+    place.Store(state);
     place.next = Place::kTuple;
-    ends.Add(p - begin);
+    place.fields = place.left = 0;
+    place.Store(ends.state);
+    return ends;
   }
-  place.Store(state);
-  place.next = Place::kTuple;
-  place.fields = place.left = 0;
-  place.Store(ends.state);
-  return ends;
-}
-
-std::uint64_t PgCopyBinaryFormat::Finish(RecordSpan open, const ScanState& state) const {
-  const Place place(state);
-  if (place.next == Place::kEnd) return 0;
-  throw BadRecord(open.size(), open.empty() ? "the trailer is missing" : "the input ends inside a tuple");
-}
-
-ScanState PgCopyBinaryFormat::NextInput(const ScanState& end) const {
-  Place place{ScanState{}};
-  place.columns = Place(end).columns;
-  ScanState state;
-  place.Store(state);
-  return state;
-}
-
-std::uint64_t PgCopyBinaryFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                          KeyTally& tally) const {
-  const Byte* const begin = AsBytes(records.data());
-  const Byte* p = begin + 2;
-  const auto& columns = wanted_.by_column;
-  const auto count = static_cast<unsigned>(Load<std::int16_t>(begin));
-  std::vector<Field>& fields = scratch.fields;
-  fields.assign(keys_.size(), {});
-  std::size_t next = 0;  // the index in `columns`
-  for (unsigned i = 0; i < count + oids_; ++i) {
-    const auto length = Load<std::int32_t>(p);
-    p += 4;
-    Field field;
-    field.at = static_cast<std::uint64_t>(p - begin);
-    field.is = length < 0 ? Field::kNull : Field::kValue;
-    if (length > 0) field.text = {reinterpret_cast<const char*>(p), static_cast<std::size_t>(length)};
-    p += field.text.size();
-    if (i < oids_) continue;
-    if (keys_.empty()) PutWhole(field, out);
-    for (; next < columns.size() && columns[next].column == i - oids_; ++next) fields[columns[next].key] = field;
+  std::uint64_t Finish(RecordSpan open, const ScanState& state) const override {
+    const Place place(state);
+    if (place.next == Place::kEnd) return 0;
+    throw BadRecord(open.size(), open.empty() ? "the trailer is missing" : "the input ends inside a tuple");
   }
-  for (std::size_t key = 0; key < keys_.size(); ++key) PutKey(key, fields[key], out, tally);
-  return static_cast<std::uint64_t>(p - begin);
-}
-
-bool PgCopyBinaryFormat::PutValue(std::size_t number, const Field& field, FieldWriter& out, KeyTally& tally) const {
-  const ValueKey& key = keys_[number];
-  const auto* const p = reinterpret_cast<const Byte*>(field.text.data());
-  const std::uint64_t size = field.text.size();
-  switch (key.rule().type) {
-    case ValueType::kText:
-    case ValueType::kNoCase:
-    case ValueType::kNatural:
-    case ValueType::kLocale:
-    case ValueType::kBytesHex:
-      key.PutBytes(field.text, out);
-      return true;
-    case ValueType::kInt:
-      if (size != 2 && size != 4 && size != 8) return false;
-      key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
-      return true;
-    case ValueType::kNumber:  // PostgreSQL's money: a number of cents
-      if (size != 8) return false;
-      key.PutInt(Load<std::int64_t>(p), out);
-      return true;
-    case ValueType::kDecimal:
-      return PutNumeric(key, p, size, out);
-    case ValueType::kFloat:
-      if (size != 4 && size != 8) return false;
-      key.PutFloat(size == 4 ? static_cast<double>(std::bit_cast<float>(Load<std::uint32_t>(p)))
-                             : std::bit_cast<double>(Load<std::uint64_t>(p)),
-                   out);
-      return true;
-    case ValueType::kBool:
-      if (size != 1) return false;
-      key.PutBool(*p != 0, out);
-      return true;
-    case ValueType::kDate:
-      if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
-      return size == 4 && PutDate(key, Load<std::int32_t>(p), out);
-    case ValueType::kTimestamp:
-      // With a format, the value is read as text.
-      if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
-      if (size != 8) return false;
-      key.PutMicros(Load<std::int64_t>(p), out, kSecondsTo2000);
-      return true;
-    case ValueType::kIp:
-      return PutAddress(key, p, size, out);
-    case ValueType::kUuid:
-      return PutUuid(key, p, size, out);
-    case ValueType::kTime:
-      return PutTime(key, p, size, out);
-    case ValueType::kInterval:
-      return PutInterval(key, p, size, out);
-    case ValueType::kMacAddress:
-      return (size == 6 || size == 8) && key.Put(HexOf(std::as_bytes(std::span(p, size))), out);
-    case ValueType::kBits:
-      return PutBits(key, p, size, out);
-    case ValueType::kSeverity:
-    case ValueType::kEnum:
-      return TableFormat::PutValue(number, field, out, tally);
+  ScanState NextInput(const ScanState& end) const override {
+    Place place{ScanState{}};
+    place.columns = Place(end).columns;
+    ScanState state;
+    place.Store(state);
+    return state;
   }
-  return false;
+  bool has_trailer() const override { return true; }
+  unsigned modes() const override { return 0; }
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const override {
+    const Byte* const begin = AsBytes(records.data());
+    const Byte* p = begin + 2;
+    const auto& columns = wanted_.by_column;
+    const auto count = static_cast<unsigned>(Load<std::int16_t>(begin));
+    std::vector<Field>& fields = scratch.fields;
+    fields.assign(keys_.size(), {});
+    std::size_t next = 0;  // the index in `columns`
+    for (unsigned i = 0; i < count + oids_; ++i) {
+      const auto length = Load<std::int32_t>(p);
+      p += 4;
+      Field field;
+      field.at = static_cast<std::uint64_t>(p - begin);
+      field.is = length < 0 ? Field::kNull : Field::kValue;
+      if (length > 0) field.text = {reinterpret_cast<const char*>(p), static_cast<std::size_t>(length)};
+      p += field.text.size();
+      if (i < oids_) continue;
+      if (keys_.empty()) PutWhole(field, out);
+      for (; next < columns.size() && columns[next].column == i - oids_; ++next) fields[columns[next].key] = field;
+    }
+    for (std::size_t key = 0; key < keys_.size(); ++key) PutKey(key, fields[key], out, tally);
+    return static_cast<std::uint64_t>(p - begin);
+  }
+  bool PutValue(std::size_t number, const Field& field, FieldWriter& out, KeyTally& tally) const override {
+    const ValueKey& key = keys_[number];
+    const auto* const p = reinterpret_cast<const Byte*>(field.text.data());
+    const std::uint64_t size = field.text.size();
+    switch (key.rule().type) {
+      case ValueType::kText:
+      case ValueType::kNoCase:
+      case ValueType::kNatural:
+      case ValueType::kLocale:
+      case ValueType::kBytesHex:
+        key.PutBytes(field.text, out);
+        return true;
+      case ValueType::kInt:
+        if (size != 2 && size != 4 && size != 8) return false;
+        key.PutInt(size == 2 ? Load<std::int16_t>(p) : size == 4 ? Load<std::int32_t>(p) : Load<std::int64_t>(p), out);
+        return true;
+      case ValueType::kNumber:  // PostgreSQL's money: a number of cents
+        if (size != 8) return false;
+        key.PutInt(Load<std::int64_t>(p), out);
+        return true;
+      case ValueType::kDecimal:
+        return PutNumeric(key, p, size, out);
+      case ValueType::kFloat:
+        if (size != 4 && size != 8) return false;
+        key.PutFloat(size == 4 ? static_cast<double>(std::bit_cast<float>(Load<std::uint32_t>(p)))
+                               : std::bit_cast<double>(Load<std::uint64_t>(p)),
+                     out);
+        return true;
+      case ValueType::kBool:
+        if (size != 1) return false;
+        key.PutBool(*p != 0, out);
+        return true;
+      case ValueType::kDate:
+        if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
+        return size == 4 && PutDate(key, Load<std::int32_t>(p), out);
+      case ValueType::kTimestamp:
+        // With a format, the value is read as text.
+        if (!key.rule().time_format.empty()) return TableFormat::PutValue(number, field, out, tally);
+        if (size != 8) return false;
+        key.PutMicros(Load<std::int64_t>(p), out, kSecondsTo2000);
+        return true;
+      case ValueType::kIp:
+        return PutAddress(key, p, size, out);
+      case ValueType::kUuid:
+        return PutUuid(key, p, size, out);
+      case ValueType::kTime:
+        return PutTime(key, p, size, out);
+      case ValueType::kInterval:
+        return PutInterval(key, p, size, out);
+      case ValueType::kMacAddress:
+        return (size == 6 || size == 8) && key.Put(HexOf(std::as_bytes(std::span(p, size))), out);
+      case ValueType::kBits:
+        return PutBits(key, p, size, out);
+      case ValueType::kSeverity:
+      case ValueType::kEnum:
+        return TableFormat::PutValue(number, field, out, tally);
+    }
+    return false;
+  }
+
+ private:
+  /// The number of fields of a row before its first column: 1 if the header says that rows have OIDs, otherwise 0.
+  unsigned oids_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TableFormat> MakePgCopyBinaryFormat(const JobSpec& spec) {
+  return std::make_unique<PgCopyBinaryFormat>(spec);
 }
 
 }  // namespace gpusort

@@ -1,7 +1,6 @@
 #include "formats/quick_time.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 

@@ -9,13 +9,9 @@
 #include <string_view>
 
 #include "formats/copy_format.hpp"
-#include "formats/csv_format.hpp"
-#include "formats/fields_format.hpp"
-#include "formats/json_format.hpp"
+#include "formats/formats.hpp"
 #include "formats/log_fields.hpp"
 #include "formats/logs_format.hpp"
-#include "formats/paragraphs_format.hpp"
-#include "formats/pgcopy_binary_format.hpp"
 #include "formats/sql_dump_format.hpp"
 #include "formats/table_format.hpp"
 #include "spec/job_spec.hpp"
@@ -101,14 +97,14 @@ inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSpli
                           kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader;
 
 inline constexpr FormatRow kFormatRows[] = {
-    {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeFormat<CsvFormat>},
-    {"tsv", ".tsv", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, '\t', -1, -1, 1, "\\N", MakeFormat<CsvFormat>},
+    {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeCsvFormat},
+    {"tsv", ".tsv", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, '\t', -1, -1, 1, "\\N", MakeCsvFormat},
     {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths, kTakesDecimal | kTakesSplit, 0, -1, '\\', 0, "",
-     MakeFormat<JsonFormat>, PathHint},
+     MakeJsonFormat, PathHint},
     {"pgcopy", "", kReadsRows, ColumnNames::kNumbers, kTakesRows, '\t', -1, '\\', 0, "", MakeFormat<CopyFormat>},
-    {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeFormat<CsvFormat>},
+    {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeCsvFormat},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
-     MakeFormat<PgCopyBinaryFormat>},
+     MakePgCopyBinaryFormat},
     {"pgdump", "", kReadsPgDump, ColumnNames::kTables, kTakesCopies, '\t', -1, '\\', 0, "", MakeFormat<SqlDumpFormat>},
     {"mysqldump", "", kReadsMysqlDump, ColumnNames::kTables, kTakesInserts, '\t', -1, '\\', 0, "",
      MakeFormat<SqlDumpFormat>},
@@ -118,7 +114,7 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<SqlDumpFormat>},
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
-    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeFormat<ParagraphsFormat>,
+    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeParagraphsFormat,
      FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
     {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields, 0, -1, '\\', 0, "",
      MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
@@ -136,7 +132,7 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .escape = -1,
                                           .header = 0,
                                           .null = "",
-                                          .make = MakeFormat<FieldsFormat>,
+                                          .make = MakeFieldsFormat,
                                           .hint = LineHint,
                                           .warns_missing = true};
 

@@ -286,11 +286,15 @@ bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out
   return keys_[key].Put(field.text, out, &tally.lacks_zone);
 }
 
+void TableFormat::KeepExample(std::string_view record, KeyTally& tally) {
+  constexpr std::size_t kMost = std::size_t{64} << 10;
+  if (tally.example.empty() && record.size() <= kMost) tally.example = record;
+}
+
 void TableFormat::PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record,
                           FieldWriter& out, KeyTally& tally) const {
   if (!value) {
-    constexpr std::size_t kMostExample = std::size_t{64} << 10;
-    if (tally.example.empty() && record.size() <= kMostExample) tally.example = record;
+    KeepExample(record, tally);
     return PutKey(key, {}, out, tally);
   }
   const std::less_equal<const char*> before;

@@ -49,6 +49,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
     return tail.empty() || tail.back() == std::byte{'\n'} ? "" : "\n";
   }
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
+  /// Returns the column names in `header`, or none if `header` is empty or the format has no names in its header.
+  virtual std::vector<std::string> NamesOf(RecordSpan) const { return {}; }
 
  protected:
   class Encoder;
@@ -89,6 +91,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// that the record has no such value. Error messages give the offset of `value` in `record`, if it lies there.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
+  /// Keeps `record` as an example of a record that lacks the value of a key, unless the record is long.
+  static void KeepExample(std::string_view record, KeyTally& tally);
   /// Writes the sort key of the value `field`, by the type of key number `key`. Returns false and writes nothing if the
   /// field is not a value of that type. The base class parses the field as text. Formats with other fields, such as
   /// binary ones, override this function.

@@ -1,31 +1,16 @@
-// TextReader is a cursor over the text of a value, for parsers. Letters and blanks are those of ASCII in every locale.
+// TextReader is a cursor over the text of a value, for parsers.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
+
+#include "base/ascii.hpp"
 
 namespace gpusort {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< of UTF-8
 
-inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-inline bool IsBlankChar(char c) { return c == ' ' || c == '\t'; }
-inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsLetterOrDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-inline char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-inline constexpr auto kHexDigits = [] {
-  std::array<std::int8_t, 256> values{};
-  values.fill(-1);
-  for (std::int8_t i = 0; i < 10; ++i) values['0' + i] = i;
-  for (std::int8_t i = 10; i < 16; ++i) values['a' + i - 10] = values['A' + i - 10] = i;
-  return values;
-}();
-/// Returns the value of a hexadecimal digit, or -1 for any other byte.
-inline int HexDigit(char c) { return kHexDigits[static_cast<unsigned char>(c)]; }
 /// Writes the character `code` as UTF-8 to `out`, which must have room for four bytes. Returns the end of the written
 /// bytes.
 inline char* PutUtf8(std::uint32_t code, char* out) {
@@ -34,15 +19,6 @@ inline char* PutUtf8(std::uint32_t code, char* out) {
   *out++ = static_cast<char>(kLead[more] | code >> 6 * more);
   while (more-- > 0) *out++ = static_cast<char>(0x80 | (code >> 6 * more & 0x3f));
   return out;
-}
-inline std::string LowerText(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
-  return lower;
-}
-/// Returns true if `text` is the word `lower`, in upper or lower case letters. `lower` must be in lower case.
-inline bool IsWord(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) { return Lower(a) == b; });
 }
 
 struct TextReader {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "base/gnu_quote.hpp"
@@ -354,7 +353,8 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   if (!TakeZone(reader, offset)) return std::nullopt;
   if (!offset) reader.at = behind;
   const std::string_view region = reader.done() ? std::string_view() : TakeRegion(reader);
-  while (!region.empty() && reader.Is('[') && !TakeRegion(reader).empty()) {}  // [u-ca=gregory] and the like
+  while (!region.empty() && reader.Is('[') && !TakeRegion(reader).empty()) {
+  }  // [u-ca=gregory] and the like
   if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
   std::optional<Instant> instant = InstantOf(civil, clock, offset);
   if (region.empty() || offset || !instant) return instant;

@@ -2,7 +2,6 @@
 // output. Start at TimeWindow.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

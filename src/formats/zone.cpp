@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/gnu_quote.hpp"
-#include "formats/text_reader.hpp"
+#include "formats/time_text.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -16,16 +16,12 @@ namespace {
 
 /// Reads +hh, +hhmm or +hh:mm. Returns the distance from UTC in seconds, positive in the east.
 std::optional<int> OffsetOf(std::string_view text) {
+  constexpr std::size_t kMost = 6;  // no seconds
   TextReader reader{text.data(), text.data() + text.size()};
-  if (!reader.Is('+') && !reader.Is('-')) return std::nullopt;
-  const bool west = reader.TakeSign();
-  unsigned hour = 0, minute = 0;
-  if (!reader.TakeTwo(hour)) return std::nullopt;
-  const bool colon = reader.Take(':');
-  if ((colon || !reader.done()) && !reader.TakeTwo(minute)) return std::nullopt;
-  if (!reader.done() || hour > 23 || minute > 59) return std::nullopt;
-  const int seconds = static_cast<int>(hour * 3600 + minute * 60);
-  return west ? -seconds : seconds;
+  std::optional<std::int64_t> east;
+  if (text.size() > kMost || (!reader.Is('+') && !reader.Is('-'))) return std::nullopt;
+  if (!TakeZone(reader, east) || !reader.done()) return std::nullopt;
+  return static_cast<int>(*east);
 }
 
 /// Returns the name of the machine's zone: the end of the path that /etc/localtime links to.

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "kernels/backend.hpp"
 #include "spec/job_spec.hpp"

@@ -78,19 +78,12 @@ enum class Multiline : std::uint8_t {
   kNone,    ///< every line is a record
 };
 
-struct TableOptions {
-  std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
-  unsigned char delimiter = ',';
-  int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
-  int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
-  int comment = -1;  ///< the first byte of comment lines; -1: there are no comment lines
-  /// The number of records at the beginning of an input that are not sorted. The last of them has the column names.
-  std::uint64_t header = 1;
+/// The options of records with columns whose values are stored as the user typed them.
+struct TableWishes {
   /// The texts of fields that mean null if they are not in quotes. An empty text always means null, except in the
   /// formats pgcopy and mysql.
   std::vector<std::string> nulls{};
-  bool strict = false;            ///< true: wrong values and records are errors instead of warnings
-  std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
+  bool strict = false;  ///< true: wrong values and records are errors instead of warnings
   /// The formats of the times in a log (--time), in the letters of strptime. Empty: all known formats.
   std::vector<std::string> times{};
   /// Regular expressions that find the times in a log (--time-regex). Empty: gpusort finds the place of the times.
@@ -103,6 +96,17 @@ struct TableOptions {
   std::string since{}, until{};
   bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
   bool prefix_name = false;     ///< true: the output has the name of the input before each record
+};
+
+struct TableOptions : TableWishes {
+  std::string name = "csv";  ///< the name of the format, which selects a row of formats/registry.hpp
+  unsigned char delimiter = ',';
+  int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
+  int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
+  int comment = -1;  ///< the first byte of comment lines; -1: there are no comment lines
+  /// The number of records at the beginning of an input that are not sorted. The last of them has the column names.
+  std::uint64_t header = 1;
+  std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
   /// Only if several processes share the sort of a log: the parser's state with which any process can compute the key
   /// of a single record, as RecordFormat::SaveState returns it. If a record would have another key in that state, the
   /// job ends with an error. Empty: no record is checked.

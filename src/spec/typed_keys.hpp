@@ -30,27 +30,30 @@ struct KeyOptions {
   bool none() const { return *this == KeyOptions{}; }
   /// Returns the letters in the order that GNU sort's messages use. The result has the letter b if b was given for
   /// either end of the key. It has no i if d was given, because d implies i.
-  std::string letters() const {
-    const std::pair<bool, char> letters[] = {{skip_start_blanks || skip_end_blanks, 'b'},
-                                             {dictionary_order, 'd'},
-                                             {fold_case, 'f'},
-                                             {general, 'g'},
-                                             {human, 'h'},
-                                             {ignore_nonprinting && !dictionary_order, 'i'},
-                                             {month, 'M'},
-                                             {numeric, 'n'},
-                                             {random, 'R'},
-                                             {reverse, 'r'},
-                                             {version, 'V'}};
-    std::string all;
-    for (const auto& [given, letter] : letters) {
-      if (given) all += letter;
-    }
-    return all;
-  }
+  std::string letters() const;
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
+
+/// All letters but b, which means two members, and what each sets. In the order of KeyOptions::letters().
+inline constexpr std::pair<char, bool KeyOptions::*> kKeyLetters[] = {{'d', &KeyOptions::dictionary_order},
+                                                                      {'f', &KeyOptions::fold_case},
+                                                                      {'g', &KeyOptions::general},
+                                                                      {'h', &KeyOptions::human},
+                                                                      {'i', &KeyOptions::ignore_nonprinting},
+                                                                      {'M', &KeyOptions::month},
+                                                                      {'n', &KeyOptions::numeric},
+                                                                      {'R', &KeyOptions::random},
+                                                                      {'r', &KeyOptions::reverse},
+                                                                      {'V', &KeyOptions::version}};
+
+inline std::string KeyOptions::letters() const {
+  std::string all = skip_start_blanks || skip_end_blanks ? "b" : "";
+  for (const auto& [letter, member] : kKeyLetters) {
+    if (this->*member && !(letter == 'i' && dictionary_order)) all += letter;
+  }
+  return all;
+}
 
 /// A sort key of lines: from one character of a field to another one. LineKey says how fields and characters are
 /// counted.

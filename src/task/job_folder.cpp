@@ -71,8 +71,11 @@ std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uin
   return row;
 }
 
-[[noreturn]] void NotThere(const std::string& folder, const std::string& what) {
-  throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " does not exist yet");
+/// Returns what was found in the folder, or throws Error(kUsage).
+template <typename T>
+T Existing(std::optional<T> found, const std::string& folder, const std::string& what) {
+  if (!found) throw Error(ErrorCode::kUsage, EscapeName(folder) + ": " + what + " does not exist yet");
+  return *std::move(found);
 }
 
 }  // namespace
@@ -204,19 +207,13 @@ std::optional<TaskPart> JobFolder::FindPart(std::uint64_t number, std::uint64_t 
 }
 
 TaskRun JobFolder::ReadRun(std::uint64_t number) {
-  std::optional<TaskRun> run = FindRun(number);
-  if (!run) NotThere(path_, "run " + std::to_string(number));
-  return *run;
+  return Existing(FindRun(number), path_, "run " + std::to_string(number));
 }
 TaskCut JobFolder::ReadCut(std::uint64_t parts) {
-  std::optional<TaskCut> cut = FindCut(parts);
-  if (!cut) NotThere(path_, "the cut into " + std::to_string(parts) + " parts");
-  return *cut;
+  return Existing(FindCut(parts), path_, "the cut into " + std::to_string(parts) + " parts");
 }
 TaskPart JobFolder::ReadPart(std::uint64_t number, std::uint64_t parts) {
-  std::optional<TaskPart> part = FindPart(number, parts);
-  if (!part) NotThere(path_, "part " + std::to_string(number) + " of " + std::to_string(parts));
-  return *part;
+  return Existing(FindPart(number, parts), path_, "part " + std::to_string(number) + " of " + std::to_string(parts));
 }
 
 void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
 #include <memory>
 #include <span>
 #include <utility>
@@ -50,13 +49,9 @@ class PartRanges {
     constexpr std::uint64_t kThreads = 16;
     std::vector<ByteRange> ranges(cut_.runs);
     std::atomic<std::uint64_t> next = 0;
-    const auto look = [&] {
+    RunTogether(std::min(kThreads, cut_.runs), [&] {
       for (std::uint64_t run; (run = next++) < ranges.size();) ranges[run] = Of(run);
-    };
-    std::vector<std::future<void>> beside;
-    while (beside.size() + 1 < std::min(kThreads, cut_.runs)) beside.push_back(RunBeside(look));
-    look();
-    for (std::future<void>& thread : beside) thread.get();
+    });
     return ranges;
   }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <memory>
 
 #include "base/log.hpp"
@@ -38,7 +37,7 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
     if (end != parts[part].bytes) Damaged(places.PathOf(part), "not all of it has a checksum", folder);
   }
   std::atomic<std::uint64_t> next = 0;
-  const auto read = [&] {
+  RunTogether(std::min<std::uint64_t>(threads, pieces.size()), [&] {
     std::unique_ptr<File> file;
     std::uint64_t open = parts.size();
     std::vector<std::byte> bytes;
@@ -61,11 +60,7 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
                   std::to_string(open) + ", are not what was written",
               folder);
     }
-  };
-  std::vector<std::future<void>> beside;
-  while (beside.size() + 1 < std::min<std::uint64_t>(threads, pieces.size())) beside.push_back(RunBeside(read));
-  read();
-  for (std::future<void>& thread : beside) thread.get();
+  });
 }
 
 /// Writes the parts one after the other to the output. Returns their total size in bytes.

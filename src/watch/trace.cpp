@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/report_file.hpp"
 #include "base/text.hpp"
-#include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
@@ -27,13 +24,6 @@ constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
 
 // Numbers the traces. A trace's address cannot identify it, because addresses are reused.
 std::atomic<std::uint64_t> last_trace{0};
-
-int OpenTrace(const std::string& path) {
-  const int fd = OpenReport(path, false);
-  if (fd >= 0) return fd;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("--trace: cannot open '{}': {}", EscapeName(path), std::generic_category().message(errno)));
-}
 
 }  // namespace
 
@@ -62,7 +52,7 @@ Trace::Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, un
       most_threads_(kOtherThreads + cores),
       buffer_slices_(std::max<std::size_t>(16, memory / most_threads_ / sizeof(TraceSlice))),
       zero_(zero),
-      fd_(OpenTrace(path)) {
+      fd_(RequireReport("--trace", path, false)) {
   buffers_.reserve(most_threads_);
   text_ = "[\n";
   PutName("process", kThreadsProcess, 0, "gpusort: threads", 0);

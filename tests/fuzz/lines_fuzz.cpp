@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "kernels/error.hpp"
 #include "require.hpp"

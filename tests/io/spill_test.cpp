@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <random>

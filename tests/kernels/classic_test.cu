@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstring>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 

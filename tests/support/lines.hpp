@@ -4,7 +4,6 @@
 
 #include <rapidcheck.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

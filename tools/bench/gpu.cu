@@ -1,7 +1,6 @@
 #include <dlfcn.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "bench/gpu.cuh"
 

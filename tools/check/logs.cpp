@@ -18,7 +18,6 @@
 #include <map>
 #include <system_error>
 #include <tuple>
-#include <utility>
 
 #include "check/parallel.hpp"
 #include "check/table.hpp"

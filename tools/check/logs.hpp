@@ -3,7 +3,6 @@
 // Start at LogFile.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -2,7 +2,6 @@
 // Prints every timing. For each kind of kernel prints the best shape over all sizes, and its gain for each size.
 // --write puts the best rows into FILE (kernels/gpusort/tuning.hpp) between its marks.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <exception>

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 #include <thread>

@@ -9,8 +9,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include <numeric>
-
 #include "kernels/error.hpp"
 #include "lines.hpp"
 #include "records.hpp"

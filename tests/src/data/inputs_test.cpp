@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <random>
@@ -16,7 +15,7 @@
 #include <vector>
 
 #include "data/reader.hpp"
-#include "formats/csv_format.hpp"
+#include "formats/formats.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "records.hpp"
@@ -176,7 +175,8 @@ TEST(Inputs, ReadGivesAnyPartOfAnyFile) {
 TEST(Inputs, ALastRecordGetsTheEndThatTheHeaderHas) {
   JobSpec spec;
   spec.source.table.emplace();
-  const CsvFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+  const TableFormat& format = *made;
   const std::string page(4096 - 5, 'x');  // the end of the file is that of a page
   const auto read_all = [&](const std::vector<std::string>& texts, How how, std::uint64_t piece) {
     std::vector<Bytes> contents;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <cerrno>
 #include <iterator>
 #include <string>
 #include <vector>

@@ -1,5 +1,3 @@
-#include "formats/csv_format.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/formats.hpp"
 #include "kernels/error.hpp"
 #include "sort_files.hpp"
 
@@ -120,7 +119,8 @@ RC_GTEST_PROP(CsvFormat, FindsWhatAPlainParserFindsHoweverBlocksAreCut, ()) {
   std::string text = AnyCsv();
   if (!text.empty()) text += '\n';
   const JobSpec spec = MakeOptions(dialect, {"-k", "#2", "-k", "#1:nocase:desc", "-k", "#2:text:nulls-first"});
-  const CsvFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+  const TableFormat& format = *made;
   const std::optional<std::vector<Record>> expected = ParseSlowly(text, dialect);
 
   // Find the ends of records in blocks of any sizes.
@@ -186,7 +186,8 @@ RC_GTEST_PROP(CsvFormat, CountsRecordsThatDoNotFitTheHeader, ()) {
   const std::vector<std::vector<std::string>> keys{{}, {"-k", "#1"}, {"-k", "#2"}};
   JobSpec spec = MakeOptions(dialect, *rc::gen::elementOf(keys));
   spec.source.table->header = 1;
-  CsvFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+  TableFormat& format = *made;
   const std::string header = std::string("a") + dialect.delimiter + "b\n";
   format.ReadHeader(SpanOf(header));
   KeyTally tally;
@@ -211,7 +212,8 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
     args.insert(args.begin(), {"--format", "csv"});
     args.insert(args.end(), {"in", "out"});
     const JobSpec spec = Parse(args);
-    CsvFormat format(spec);
+    const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+    TableFormat& format = *made;
     const std::string header = "a,b\n";
     format.ReadHeader(SpanOf(header));
     KeyTally sum;
@@ -247,7 +249,8 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   const auto resolve = [](const std::string& key, const std::string& header) -> std::string {
     const JobSpec spec = Parse({"--format", "csv", "-k", key, "in", "out"});
-    CsvFormat format(spec);
+    const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+    TableFormat& format = *made;
     try {
       EXPECT_EQ(format.HeaderBytes(SpanOf(header + "x,y\n"), true), header.size());
       format.ReadHeader(SpanOf(header));
@@ -270,7 +273,8 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
 
 TEST(CsvFormat, RefusesAHeaderThatDoesNotEnd) {
   const JobSpec spec = Parse({"--format", "csv", "in", "out"});
-  const CsvFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+  const TableFormat& format = *made;
   const std::string open = "a,\"b\nc,d\n";
   EXPECT_EQ(format.HeaderBytes(SpanOf(open), false), std::nullopt);
   EXPECT_THROW(format.HeaderBytes(SpanOf(open), true), BadRecord);
@@ -282,7 +286,8 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
     args.insert(args.begin(), {"--format", "csv", "--no-header"});
     args.insert(args.end(), {"in", "out"});
     const JobSpec spec = Parse(args);
-    const CsvFormat format(spec);
+    const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
+    const TableFormat& format = *made;
     ScanState state;
     KeyTally tally;
     std::vector<std::byte> out;

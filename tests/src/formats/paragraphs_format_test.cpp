@@ -1,15 +1,13 @@
-#include "formats/paragraphs_format.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cut_records.hpp"
+#include "formats/formats.hpp"
 #include "sort_files.hpp"
 
 namespace gpusort::testing {
@@ -94,14 +92,17 @@ std::string AnyText() {
 }
 
 TEST(ParagraphsFormat, EndsALineOfReturnsWithABlankLine) {
-  const ParagraphsFormat format(SpecOf({}));
+  const JobSpec spec = SpecOf({});
+  const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
+  const TableFormat& format = *made;
   EXPECT_EQ(Ended(format, "\r\r\n"), "\r\r\n\r\n");
   EXPECT_EQ(Ended(format, "\r\n\n"), "\r\n\n");
 }
 
 RC_GTEST_PROP(ParagraphsFormat, ReadsAsASlowParser, ()) {
   const JobSpec spec = SpecOf({"-k", "A", "-k", "b:int:desc", "-k", "a:nocase"});
-  const ParagraphsFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
+  const TableFormat& format = *made;
   const std::string text = Ended(format, AnyText());
   const Parsed parsed = ParseSlowly(text);
   const std::uint64_t header = *format.HeaderBytes(Span(text), true);
@@ -133,7 +134,8 @@ RC_GTEST_PROP(ParagraphsFormat, ReadsAsASlowParser, ()) {
 
 RC_GTEST_PROP(ParagraphsFormat, JoinsNoRecordToAnother, (bool crlf)) {
   const JobSpec spec = SpecOf({"-k", "a"});
-  const ParagraphsFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
+  const TableFormat& format = *made;
   std::string all;
   std::vector<std::string> bodies;
   for (const std::string& one : {AnyText(), AnyText()}) {  // two inputs
@@ -156,13 +158,14 @@ RC_GTEST_PROP(ParagraphsFormat, JoinsNoRecordToAnother, (bool crlf)) {
 
 TEST(ParagraphsFormat, ReadsDebiansFields) {
   const JobSpec spec = SpecOf({"-k", "Package:", "-k", "installed-size:int"});
-  const ParagraphsFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
+  const TableFormat& format = *made;
   const std::string b = "# about b\n\nPackage: b\nDescription: long\n text\n# no text\n .\n more\n\n\n";
   const std::string a = "PACKAGE : a\nInstalled-Size: 12\n\n", a2 = "Package: a\nInstalled-Size:\t9\n\n";
   EXPECT_EQ(Sorted(CutRecords(format, b + a + a2, 11)), a2 + a + b);
 
   const JobSpec folded = SpecOf({"-k", "description"});
-  const CutInput cut = CutRecords(ParagraphsFormat(folded), b, 1000);
+  const CutInput cut = CutRecords(*MakeParagraphsFormat(folded), b, 1000);
   const std::string key = KeyBytes(
       [&](FieldWriter& out) { ValueKey(folded.source.table->keys[0].rule).Put("long\n text\n .\n more", out); });
   ASSERT_EQ(cut.records.size(), 1u);
@@ -170,10 +173,10 @@ TEST(ParagraphsFormat, ReadsDebiansFields) {
 }
 
 TEST(ParagraphsFormat, SaysWhatIsWrong) {
-  EXPECT_THROW(ParagraphsFormat(SpecOf({"-k", "#1"})), Error);
+  EXPECT_THROW(MakeParagraphsFormat(SpecOf({"-k", "#1"})), Error);
   const auto error = [](const std::string& text) {
     const JobSpec spec = SpecOf({"-k", "a", "--strict"});
-    return CutRecords(ParagraphsFormat(spec), text, 3).error;
+    return CutRecords(*MakeParagraphsFormat(spec), text, 3).error;
   };
   EXPECT_EQ(error("a: 1\n\n"), "");
   EXPECT_NE(error("a: 1\nb\n\n").find("is no field"), std::string::npos);
@@ -184,7 +187,8 @@ TEST(ParagraphsFormat, SaysWhatIsWrong) {
 
 TEST(ParagraphsFormat, EndsTheLastRecord) {
   const JobSpec spec = SpecOf({});
-  const ParagraphsFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
+  const TableFormat& format = *made;
   for (const auto& [text, ending] : std::map<std::string, std::string>{{"a", "\n\n"},
                                                                        {"a\n", "\n"},
                                                                        {"a\n\n", ""},

@@ -1,7 +1,5 @@
 // Compares the format COPY BINARY with a parser that reads field by field, wherever blocks end. Compares values in the
 // servers' binary forms with the same values as text.
-#include "formats/pgcopy_binary_format.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "cut_records.hpp"
+#include "formats/formats.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -108,7 +107,8 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
     const JobSpec spec =
         BinaryOptions(all ? std::vector<ColumnKey>{}
                           : std::vector{TypedKey(2, ValueType::kText, true), TypedKey(1, ValueType::kText)});
-    const CutInput cut = CutEverywhere(PgCopyBinaryFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
+    const CutInput cut =
+        CutEverywhere(*MakePgCopyBinaryFormat(spec), text, [](std::size_t) { RC_FAIL("cuts matter"); });
     if (text.empty()) continue;  // nothing is read then
     RC_ASSERT(cut.error.empty() == ends.has_value());
     if (!ends) continue;
@@ -142,7 +142,7 @@ RC_GTEST_PROP(PgCopyBinaryFormat, ReadsTuplesAsASlowParser, ()) {
 std::string BinaryKey(ValueType type, const std::string& value, bool descending, std::uint64_t* bad = nullptr) {
   const JobSpec spec = BinaryOptions({TypedKey(1, type, descending)});
   const std::string tuple = Tuples({value});
-  const CutInput cut = CutRecords(PgCopyBinaryFormat(spec), tuple + Big(std::int16_t{-1}), 1000);
+  const CutInput cut = CutRecords(*MakePgCopyBinaryFormat(spec), tuple + Big(std::int16_t{-1}), 1000);
   EXPECT_EQ(cut.error, "");
   if (bad != nullptr) *bad = cut.tally.columns[0].bad.count;
   return cut.records.at(0).key;
@@ -249,7 +249,8 @@ TEST(PgCopyBinaryFormat, TakesOtherLengthsForNoValues) {
 
 TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
   const JobSpec spec = BinaryOptions({TypedKey(1, ValueType::kText)});
-  PgCopyBinaryFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakePgCopyBinaryFormat(spec);
+  TableFormat& format = *made;
   for (const std::string& header : {Header(0), Header(0, "extension"), Header(1 << 16), Header(5)}) {
     for (std::size_t size = 0; size <= header.size() + 3; ++size) {
       const std::string front = (header + "abc").substr(0, size);
@@ -273,7 +274,8 @@ TEST(PgCopyBinaryFormat, FindsTheEndOfTheHeader) {
 
 TEST(PgCopyBinaryFormat, SaysWhatIsWrong) {
   const JobSpec spec = BinaryOptions({});
-  const PgCopyBinaryFormat format(spec);
+  const std::unique_ptr<TableFormat> made = MakePgCopyBinaryFormat(spec);
+  const TableFormat& format = *made;
   const auto error = [&](const std::string& text) { return CutRecords(format, text, text.size()).error; };
   EXPECT_NE(error(Tuples({"a"})).find("trailer is missing"), std::string::npos);
   EXPECT_NE(error(Tuples({"a"}) + "\0"s).find("inside a tuple"), std::string::npos);

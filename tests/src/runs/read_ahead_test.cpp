@@ -3,11 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <memory>
-#include <random>
-#include <string>
 #include <thread>
 #include <vector>
 

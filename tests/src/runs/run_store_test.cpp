@@ -4,10 +4,8 @@
 
 #include <cstring>
 #include <span>
-#include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "kernels/error.hpp"
 #include "records.hpp"

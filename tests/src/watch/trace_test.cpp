@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "kernels/thread.hpp"
 #include "watch/progress.hpp"
