@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/header.hpp"
+#include "data/inputs.hpp"
 #include "io/spill.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/make_plan.hpp"
