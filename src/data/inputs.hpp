@@ -33,6 +33,8 @@ struct InputRange {
   std::uint32_t input = 0;   ///< the number of the input: 0, 1, ...
   std::uint64_t offset = 0;  ///< the number of bytes from the input's first record to the range
   std::uint64_t bytes = 0;
+
+  friend auto operator<=>(const InputRange&, const InputRange&) = default;  ///< orders ranges as in the inputs
 };
 /// Returns the total number of bytes of all ranges.
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges);

@@ -52,9 +52,7 @@ std::vector<InputRange> Sorting::RangesToRead() const {
   if (!job.rereadable()) return whole;
   std::vector<InputRange> held;
   for (const Run& run : runs) held.insert(held.end(), run.origin.begin(), run.origin.end());
-  std::sort(held.begin(), held.end(), [](const InputRange& a, const InputRange& b) {
-    return std::pair(a.input, a.offset) < std::pair(b.input, b.offset);
-  });
+  std::ranges::sort(held);
   std::vector<InputRange> missing;
   auto next = held.begin();
   for (const InputRange& range : whole) {

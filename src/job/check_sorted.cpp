@@ -11,7 +11,7 @@
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/make_plan.hpp"
-#include "runs/form_runs.hpp"
+#include "runs/batch_feeder.hpp"
 #include "runs/key_stage.hpp"
 
 namespace gpusort {
