@@ -204,7 +204,8 @@ class Lane {
 };
 
 /// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
-/// Short reads need 128 KiB of it, searches 32 KiB, and each lane (worker) 256 bytes.
+/// Copies of a few bytes from the GPU need 128 KiB of it, binary searches in sorted records on the GPU 32 KiB, and each
+/// lane (worker) 256 bytes.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.

@@ -225,8 +225,9 @@ class LineRefiner {
     }
   }
 
-  /// Decides how to go on with a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all
-  /// bytes before group.next. If `ended` is true, the keys have no further bytes.
+  /// Takes a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all bytes before
+  /// group.next. Either their order is final, or the group is stored for another round of comparisons. If `ended` is
+  /// true, the keys have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {

@@ -472,8 +472,8 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Returns the seconds between Start and Stop, or 0 if either was not called. The stream must have done the work
-  /// before Stop.
+  /// Returns the seconds between Start and Stop, or 0 if either was not called. When Take is called, the stream must
+  /// have finished all work that was queued before Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;

@@ -143,8 +143,8 @@ class OutputProof {
   /// Returns what this object knows about the records added so far, so that a later process can continue. Throws
   /// WrongResult if some of the output is missing between these records.
   Front front() const;
-  /// Continues the check of an earlier process, which has checked the beginning of the output. Call this before chunks
-  /// are added.
+  /// Continues a check that an earlier process began. `front` is what that process found in the beginning of the
+  /// output. Call this before the first piece of output is added.
   void GoOnFrom(Front front);
 
  private:

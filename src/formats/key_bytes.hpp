@@ -20,7 +20,7 @@ namespace gpusort::keys {
 // with a byte from 16 to 239. None of these bytes needs an escape (see FieldWriter::Escape), also when a descending
 // order complements it.
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
-/// The first bytes of the keys of -infinity, infinity and NaN.
+/// The first bytes of the encoded keys (byte strings that sort as the values do) of -infinity, infinity and NaN.
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
 inline constexpr unsigned kText = 128;  ///< the first byte of keys of texts and bytes
 

@@ -32,8 +32,9 @@ struct SortContext {
   /// Returns the plan as rows of a table, as --explain prints it. If `sizes` is true, also returns every size that the
   /// plan has chosen, such as the number of buffers.
   std::string PlanText(bool sizes) const;
-  /// Returns a description of the first inputs for --explain, such as the form of the timestamps in a log. Empty if
-  /// inputs of this format cannot differ. Reads the beginnings of the inputs again, except those of pipes.
+  /// Returns a description of each of the first 20 inputs for --explain, such as the form of the timestamps in a log.
+  /// Empty if all inputs of this format are written in the same form. Reads the beginnings of the inputs again, except
+  /// those of pipes.
   std::string FormatsText() const;
   /// Updates those statistics that can be read at any moment of the job, also after a failure. Examples are the peak of
   /// the memory and the times of the phases.

@@ -442,8 +442,9 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers (records that runs offer for the next window) from GPU memory, by a
-  /// single call. Separate calls would together take as long as merging the window.
+  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. (An offer is the records of one
+  /// run that may belong to the next window, the records that are merged at once.) Separate calls would together take
+  /// as long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {

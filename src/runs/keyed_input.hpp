@@ -140,8 +140,8 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Sets how many bytes for long records count against the memory limit of the job, in place of the bytes of the last
-  /// call. Throws Error(kOutOfMemory) if the limit is exceeded.
+  /// Counts `bytes`, the memory that long records take now, against the memory limit of the job. The number of the last
+  /// call no longer counts. Throws Error(kOutOfMemory) if the limit is exceeded.
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;
     if (held > held_) memory_.Reserve(held - held_);

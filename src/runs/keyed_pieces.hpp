@@ -252,8 +252,8 @@ class PieceKeys {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // An encoder cuts off the keys of a record at a limit. With keys that were cut off, the record is always too
-        // long here, so it becomes an error.
+        // An encoder cuts off keys at `most_keyed_` bytes. The bytes of the record itself come after the keys, so a
+        // record whose keys were cut off always becomes an error here.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");

@@ -212,8 +212,8 @@ class RunView {
     std::uint64_t end;
   };
   /// Returns the last whole record in the bytes [begin, end). A record must begin at `begin`. The result points into
-  /// the memory of the run or into `copy`. If `seen` is true, the caller has already read the bytes that FirstLook()
-  /// describes into `copy`.
+  /// the memory of the run or into `copy`. If `seen` is true, the caller has already read into `copy` the bytes that
+  /// FirstLook() describes.
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
   /// Returns a description of the bytes that LastBefore() reads first. The caller can then read such bytes of many runs
   /// by one call. Resizes `copy`, into which these bytes must be read.

@@ -96,8 +96,8 @@ struct CutPlace : OrderPlace {
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
-/// The places at which the parts of the output begin in the sorted runs, and what the tasks need from all runs
-/// together, such as their header.
+/// Divides the output of a job into parts: the places at which each part begins in every sorted run. Also has the facts
+/// about all inputs that each task (a process that merges one part) needs, such as the header of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
