@@ -49,7 +49,8 @@ void KeyTally::Add(const KeyTally& later) {
   untimed_lines += later.untimed_lines;
   impossible_lines.Add(later.impossible_lines);
   left_inserts.Add(later.left_inserts);
-  parted_inserts.Add(later.parted_inserts);
+  parted_rows.Add(later.parted_rows);
+  renumbered_rows.Add(later.renumbered_rows);
   self_references.Add(later.self_references);
   replacing_inserts.Add(later.replacing_inserts);
   other_form_lines.Add(later.other_form_lines);

@@ -30,6 +30,10 @@ struct RowsPart {
   std::size_t inexact = 0;        ///< how many of the `columns` have a type whose equal values can differ as text
   /// A foreign key of the table names the table, and the dump does not turn the checks off.
   bool refers_to_itself = false;
+  bool again = false;  ///< the table has rows in a part of the dump before this one
+  /// The column whose value the server counts up, if it is missing or null. kNotGiven: the rows lack the column.
+  std::size_t counted = kNone;
+  static constexpr std::size_t kNone = ~std::size_t{0}, kNotGiven = kNone - 1;
 
   std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
   // The following members are only for INSERT.
@@ -49,21 +53,28 @@ struct RowsPart {
 
 namespace {
 
-/// The tables that CREATE TABLE has described so far, the last one first.
-struct TableList {
-  TableList(std::shared_ptr<const SqlTable> last, std::shared_ptr<const TableList> others)
-      : table(std::move(last)), before(std::move(others)) {}
-  ~TableList() {
+/// A list that does not change: the last entry, and the list of the entries before it.
+template <typename Entry>
+struct List {
+  List(Entry last, std::shared_ptr<const List> others) : entry(std::move(last)), before(std::move(others)) {}
+  ~List() {
     // Long lists would need a deep stack if each entry destroyed the next one.
-    std::shared_ptr<const TableList> rest = std::move(before);
-    while (rest && rest.use_count() == 1) rest = std::exchange(const_cast<TableList&>(*rest).before, nullptr);
+    std::shared_ptr<const List> rest = std::move(before);
+    while (rest && rest.use_count() == 1) rest = std::exchange(const_cast<List&>(*rest).before, nullptr);
   }
-  TableList(const TableList&) = delete;
-  TableList& operator=(const TableList&) = delete;
+  List(const List&) = delete;
+  List& operator=(const List&) = delete;
 
-  const std::shared_ptr<const SqlTable> table;
-  std::shared_ptr<const TableList> before;
+  const Entry entry;
+  std::shared_ptr<const List> before;
 };
+using TableList = List<std::shared_ptr<const SqlTable>>;
+using NameList = List<std::string>;
+
+template <typename Entry>
+void Append(Entry entry, std::shared_ptr<const List<Entry>>& list) {
+  list = std::make_shared<const List<Entry>>(std::move(entry), std::move(list));
+}
 
 /// Returns whether the rows of a COPY statement with these options are written as pg_dump writes them.
 bool AreUsualOptions(std::string_view text) {
@@ -89,8 +100,9 @@ constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that 
 
 /// Settings that the dump has made for the statements after them.
 struct Session {
-  std::string schema;      ///< the schema or the database of tables that are named without one
-  bool unchecked = false;  ///< the checks of foreign keys are turned off
+  std::string schema;          ///< the schema or the database of tables that are named without one
+  bool unchecked = false;      ///< the checks of foreign keys are turned off
+  bool zero_is_value = false;  ///< MySQL: a counted column with the value 0 keeps it (NO_AUTO_VALUE_ON_ZERO)
   friend bool operator==(const Session&, const Session&) = default;
 };
 
@@ -98,11 +110,12 @@ struct Session {
 struct DumpPlace {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
-  std::vector<bool> named;        ///< for each key: the dump has the table
-  std::vector<std::string> seen;  ///< the names of the first tables, for messages
-  std::string statement;          ///< the lines so far of a statement that may become a COPY
-  std::string create;             ///< the lines so far of a CREATE TABLE
-  std::shared_ptr<const TableList> tables;
+  std::vector<bool> named;                  ///< for each key: the dump has the table
+  std::vector<std::string> seen;            ///< the names of the first tables, for messages
+  std::string statement;                    ///< the lines so far of a statement that may become a COPY
+  std::string create;                       ///< the lines so far of a CREATE TABLE
+  std::shared_ptr<const TableList> tables;  ///< the tables that CREATE TABLE has described so far
+  std::shared_ptr<const NameList> filled;   ///< the tables of this database that had rows
   std::shared_ptr<const std::vector<SqlEnum>> enums;
   Session session;
   std::shared_ptr<const RowsPart> part;  ///< the rows that came last
@@ -169,6 +182,10 @@ void TakeSession(std::string_view line, SqlDialect dialect, Session& session) {
     session.unchecked = std::ranges::any_of(off, [&](std::string_view text) { return value.starts_with(text); });
   };
   if (dialect == SqlDialect::kMysql) turn("foreign_key_checks", {"0", "off"});
+  // mysqldump sets this mode once. Later modes are those of triggers, after which it comes back.
+  if (dialect == SqlDialect::kMysql && value_of("sql_mode").find("no_auto_value_on_zero") != lower.npos) {
+    session.zero_is_value = true;
+  }
   if (dialect == SqlDialect::kSqlite) turn("foreign_keys", {"0", "off", "no", "false"});
   if (dialect != SqlDialect::kPostgres) return;
   turn("session_replication_role", {"replica", "'replica"});
@@ -360,6 +377,7 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
 
 bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
   const DumpPlace& place = PlaceOf(state);
+  if (!place.any && line.starts_with(kSqlByteOrderMark)) line.remove_prefix(kSqlByteOrderMark.size());
   SqlDialect dialect = place.dialect;
   SqlText text = place.text;
   if (dialect == SqlDialect::kUnknown) {
@@ -386,6 +404,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
         DumpPlace& next = Change(state);
         next.tables = nullptr;
         next.enums = nullptr;
+        next.filled = nullptr;
         next.session = {};
         next.part = nullptr;
       }
@@ -444,7 +463,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     named->schema = next.session.schema;
     table = std::move(named);
   }
-  if (table) next.tables = std::make_shared<const TableList>(std::move(table), next.tables);
+  if (table) Append(std::move(table), next.tables);
   if (type) {
     auto enums =
         next.enums ? std::make_shared<std::vector<SqlEnum>>(*next.enums) : std::make_shared<std::vector<SqlEnum>>();
@@ -519,7 +538,7 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
   // Statements that follow each other directly have no white space and no comment between them.
   if (!after || !text.starts_with(place->part->head)) {
     if (Lower(text[0]) != 'i' && Lower(text[0]) != 'r' && !IsSpace(text[0]) && text[0] != '/' && text[0] != '-' &&
-        text[0] != '#') {
+        text[0] != '#' && !text.starts_with(kSqlByteOrderMark.substr(0, text.size()))) {
       return insert;
     }
     const LeadOfStatement lead = SkipLead(text, place->dialect, after);
@@ -538,7 +557,10 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     std::size_t row = size;
     while (text[size - 1] == '\n' && row < text.size() && IsSpace(text[row])) ++row;
     bool unfinished = false;
-    if (BeginsRow(text.substr(row), unfinished) || unfinished) {
+    // Statements with one row and different ends cannot be sorted together with the text between two statements.
+    const RowsPart& part = *place->part;
+    const bool parts = insert.lead > 0 && part.decided && !part.several && part.ends_differ;
+    if (!parts && (BeginsRow(text.substr(row), unfinished) || unfinished)) {
       insert.size = size;
       insert.goes_on = true;
       return set_kind(unfinished);
@@ -568,7 +590,7 @@ const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpPlac
   for (const bool no_case : {false, true}) {
     const auto is = [&](const std::string& a, const std::string& b) { return no_case ? IsSameSqlName(a, b) : a == b; };
     for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
-      const SqlTable& table = *list->table;
+      const SqlTable& table = *list->entry;
       const bool in_schema = schema.empty() || table.schema.empty() || is(table.schema, schema);
       if (in_schema && is(table.table, target.table)) return &table;
     }
@@ -595,11 +617,20 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   };
   part->table = target.name();
   part->wanted = FindKeys(target, place);
+  for (const NameList* list = place.filled.get(); list != nullptr && !part->again; list = list->before.get()) {
+    part->again = list->entry == part->table;
+  }
+  if (!part->again) Append(part->table, place.filled);
   part->refers_to_itself = table != nullptr && table->refers_to_itself && !place.session.unchecked;
   std::vector<const SqlTable::Column*> columns(target.columns.size());
   for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
     const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
     if (found != table->columns.end()) columns[i] = &*found;
+  }
+  for (std::size_t i = 0; table != nullptr && i < table->columns.size(); ++i) {
+    if (!table->columns[i].counted || table->columns[i].generated) continue;
+    const auto given = std::ranges::find(columns, &table->columns[i]);
+    part->counted = given == columns.end() ? RowsPart::kNotGiven : static_cast<std::size_t>(given - columns.begin());
   }
   const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
     const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
@@ -651,16 +682,20 @@ void SqlDumpFormat::RefuseGaps() const {
                                      "--skip-extended-insert)");
 }
 
-void SqlDumpFormat::DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const {
+void SqlDumpFormat::SplitPart(ScanState& state) const {
+  const RowsPart& part = *PlaceOf(state).part;
+  if (!part.decided || part.several || !part.ends_differ) return;
+  auto next = std::make_shared<RowsPart>(part);
+  next->decided = next->ended = next->ends_differ = false;
+  next->again = true;
+  ++state.count;
+  Change(state).part = std::move(next);
+}
+
+void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanState& state) const {
   const RowsPart& part = *PlaceOf(state).part;
   if (part.decided && part.several == several) return;
   if (several) RefuseGaps();
-  if (part.decided && part.ends_differ) {
-    throw BadRecord(at,
-                    "the INSERT statements with one row before this one end in different ways, so that their rows "
-                    "cannot be sorted together with those of statements with several rows: write the dump with one "
-                    "row a statement");
-  }
   auto next = std::make_shared<RowsPart>(part);
   if (part.decided) {
     next->singles = state.row;
@@ -712,7 +747,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   put(place.statement);
   put(place.create);
   put(place.session.schema);
-  out << place.session.unchecked << ' ';
+  out << place.session.unchecked << ' ' << place.session.zero_is_value << ' ';
   const auto put_all = [&](const std::vector<std::string>& texts) {
     out << texts.size() << ' ';
     for (const std::string& one : texts) put(one);
@@ -732,7 +767,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   put_all(place.seen);
   std::vector<const SqlTable*> tables;
   for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
-    tables.push_back(list->table.get());
+    tables.push_back(list->entry.get());
   }
   out << tables.size() << ' ';
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
@@ -741,18 +776,24 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     out << (*table)->columns.size() << ' ';
     for (const SqlTable::Column& column : (*table)->columns) {
       put(column.name);
-      out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ';
+      out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' ';
       put_all(column.labels);
     }
     put_all((*table)->primary);
     out << (*table)->refers_to_itself << ' ';
   }
+  std::vector<std::string> filled;
+  for (const NameList* list = place.filled.get(); list != nullptr; list = list->before.get()) {
+    filled.push_back(list->entry);
+  }
+  std::ranges::reverse(filled);
+  put_all(filled);
   out << (place.part != nullptr) << ' ';
   if (place.part == nullptr) return out.str();
   const RowsPart& part = *place.part;
   put(part.head);
-  out << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' ' << part.ends_differ
-      << ' ';
+  out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
+      << part.ends_differ << ' ';
   put(part.separator);
   put(part.tail);
   put(part.end);
@@ -793,6 +834,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   place.create = name();
   place.session.schema = name();
   place.session.unchecked = number() != 0;
+  place.session.zero_is_value = number() != 0;
   const auto names = [&] {
     std::vector<std::string> all;
     for (std::uint64_t left = number(); left > 0 && in; --left) all.push_back(name());
@@ -820,13 +862,15 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.name = name();
       column.type = static_cast<ValueType>(std::min<std::uint64_t>(number(), of_type_.size() - 1));
       column.generated = number() != 0;
+      column.counted = number() != 0;
       column.labels = names();
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
     table->primary = names();
     table->refers_to_itself = number() != 0;
-    place.tables = std::make_shared<const TableList>(std::move(table), place.tables);
+    Append<std::shared_ptr<const SqlTable>>(std::move(table), place.tables);
   }
+  for (std::string& table : names()) Append(std::move(table), place.filled);
   if (number() != 0) {
     const std::string head = name();
     // The head of an INSERT was followed by a row.
@@ -836,6 +880,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
       auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, place));
       part->head = head;
+      part->again = number() != 0;
       part->decided = number() != 0;
       part->several = number() != 0;
       part->singles = number();
@@ -895,7 +940,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
     } else {
       BeginInsert(insert, text.substr(insert.lead), state);
       // A comment or an empty line between two statements has its place among the rows.
-      if (insert.lead > 0) DecidePart(true, {}, marks.At(p), state);
+      if (insert.lead > 0) DecidePart(true, {}, state);
       const RowsPart& part = *PlaceOf(state).part;
       state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
       state.lexer = 0;
@@ -954,7 +999,10 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
           throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
         }
         const bool several = after.is == AfterRow::kComma;
-        if (state.mode == kAfterFirstRow) DecidePart(several, Text(p, after.stop), marks.At(p), state);
+        if (state.mode == kAfterFirstRow) {
+          if (several) SplitPart(state);
+          DecidePart(several, Text(p, after.stop), state);
+        }
         ++state.row;
         if (several) {
           state.mode = kNextRow;
@@ -1193,6 +1241,8 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
   const KeyColumns& wanted = keyed ? part.wanted : part.primary;
   const bool all = wanted.keys.empty();
   const bool lite = place.dialect == SqlDialect::kSqlite;
+  const bool zero_counts = place.dialect == SqlDialect::kMysql && !place.session.zero_is_value;
+  if (part.counted == RowsPart::kNotGiven) tally.renumbered_rows.Note(part.table);
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
   std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
@@ -1208,6 +1258,12 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
   };
   std::size_t next = 0;  // the index in `wanted`
   for (std::size_t column = 0; columns.more() && (all || next < wanted.by_column.size()); ++column) {
+    if (column == part.counted) {
+      SqlValue::Is kind = SqlValue::kText;
+      const std::string_view value = columns.Read(nullptr, texts[0], kind).text;
+      const bool counts = kind == SqlValue::kNull || IsWord(value, "default") || (zero_counts && value == "0");
+      if (counts) tally.renumbered_rows.Note(part.table);
+    }
     if (all) {
       const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
       const bool inexact = RowsPart::IsInexact(order);
@@ -1297,7 +1353,6 @@ void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter
 
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
                                      Scratch& scratch, FieldWriter& out, KeyTally& tally) const {
-  const DumpPlace& before = PlaceOf(state);
   const Byte* const head = begin + insert.lead;
   if (insert.lead > 0 && !insert.goes_on) {
     if (state.mode == kAfterInsert) ++state.count;
@@ -1305,10 +1360,8 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
     out.PutCount(state.count);
     return head;
   }
-  const bool again = !insert.goes_on && before.part != nullptr;
-  const std::string last_table = again ? before.part->table : "";
   BeginInsert(insert, Text(head, end), state);
-  if (again && last_table == PlaceOf(state).part->table) tally.parted_inserts.Note(Text(head, head + insert.size));
+  if (!insert.goes_on && PlaceOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
   if (insert.replaces && !insert.goes_on) {
     // Rows with the same primary key keep their order if all key columns are columns of the primary key.
@@ -1319,7 +1372,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
     });
     if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
   }
-  if (insert.lead > 0) DecidePart(true, {}, 0, state);
+  if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
   if (const RowsPart& part = *PlaceOf(state).part; part.decided && part.several) {
     PutGap(state, scratch, out);
@@ -1332,14 +1385,18 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   if (after.is == AfterRow::kComma) {
-    const bool decided = place.part->decided;
+    SplitPart(state);
+    if (PlaceOf(state).part->again && !PlaceOf(state).part->decided && insert.goes_on) {
+      tally.parted_rows.Note(Text(head, head_end));
+    }
+    const bool decided = PlaceOf(state).part->decided;
     if (!decided) out.PutCount(state.count);
-    DecidePart(true, Text(row_end, after.stop), 0, state);
+    DecidePart(true, Text(row_end, after.stop), state);
     if (decided) PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;
   }
-  DecidePart(false, {}, 0, state);
+  DecidePart(false, {}, state);
   out.PutCount(state.count);
   out.Put(1);
   scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
@@ -1426,6 +1483,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
   if (!ends_rows && TakeLine(line, 0, state)) tally.left_inserts.Note(line.substr(0, line.size() - 1));
+  if (state.mode == kRows && PlaceOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
   return size;
 }
 

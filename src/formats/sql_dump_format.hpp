@@ -94,12 +94,14 @@ class SqlDumpFormat : public CopyFormat {
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
+  /// Begins a new part of the dump if the statements of the part so far have one row each and end in different ways. Rows
+  /// could then not move between these statements and statements with several rows.
+  void SplitPart(ScanState& state) const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. From the first statement with
   /// several rows on, each row is a record. Must be called when the first row of a statement was read. `several` is
-  /// true if another row follows in the statement; `separator` is the text between the two rows. Throws BadRecord at
-  /// offset `at` if a statement with several rows follows statements with one row that end in different ways. Rows
-  /// could then not move from one statement to another.
-  void DecidePart(bool several, std::string_view separator, std::uint64_t at, ScanState& state) const;
+  /// true if another row follows in the statement; `separator` is the text between the two rows. If `several` is true,
+  /// SplitPart() must have been called.
+  void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, with the semicolon and
   /// the newline. Throws BadRecord at offset `at` if this statement and the one before have several rows, but end in
   /// different ways, so that their rows cannot be mixed.

@@ -198,17 +198,25 @@ SqlDialect DialectOfLine(std::string_view line) {
   const auto begins = [&](std::initializer_list<std::string_view> texts) {
     return std::ranges::any_of(texts, [&](std::string_view text) { return lower.starts_with(text); });
   };
+  // Adminer and Navicat write dumps of several databases, and name the database.
+  if (begins({"-- adminer", " source server type", "source server type"})) {
+    const auto names = [&](std::string_view name) { return lower.find(name) != lower.npos; };
+    return names("mysql") || names("mariadb") ? SqlDialect::kMysql
+           : names("postgresql")              ? SqlDialect::kPostgres
+           : names("sqlite")                  ? SqlDialect::kSqlite
+                                              : SqlDialect::kUnknown;
+  }
   if (begins({"-- postgresql database", "\\", "set statement_timeout", "set standard_conforming", "set client_encoding",
               "copy ", "select pg_catalog."})) {
     return SqlDialect::kPostgres;
   }
-  if (begins({"-- mysql ", "-- mariadb ", "-- dump created by mysql", "-- phpmyadmin", "/*!", "/*m!", "set names",
-              "set sql_mode", "set foreign_key_checks", "set unique_checks", "lock tables", "delimiter ", "use `",
-              "-- mydumper"}) ||
-      (begins({"-- adminer"}) && lower.find("mysql") != lower.npos)) {
+  // Only MySQL has comments that begin with #.
+  if (begins({"-- mysql ", "-- mysqldump", "-- mariadb ", "-- dump created by mysql", "-- phpmyadmin", "/*!", "/*m!",
+              "set names", "set sql_mode", "set foreign_key_checks", "set unique_checks", "lock tables", "delimiter ",
+              "use `", "-- mydumper", "#"})) {
     return SqlDialect::kMysql;
   }
-  if (begins({"pragma ", "begin transaction;"})) return SqlDialect::kSqlite;
+  if (begins({"pragma ", "begin transaction;", "-- file generated with sqlitestudio"})) return SqlDialect::kSqlite;
   return !line.starts_with("--") && line.find('`') != line.npos ? SqlDialect::kMysql : SqlDialect::kUnknown;
 }
 
@@ -288,7 +296,7 @@ LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines) 
   const Byte* const begin = AsBytes(text);
   const Byte* const end = begin + text.size();
   LeadOfStatement lead;
-  const Byte* p = begin;
+  const Byte* p = begin + (text.starts_with(kSqlByteOrderMark) ? kSqlByteOrderMark.size() : 0);
   for (;;) {
     while (p != end && IsSpace(static_cast<char>(*p)) && (lines || *p != '\n')) ++p;
     lead.size = static_cast<std::size_t>(p - begin);
@@ -1164,6 +1172,8 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         table->refers_to_itself |= TakeReference(tokens, table->table);
         continue;
       }
+      static constexpr std::string_view kCounts[] = {"auto_increment", "autoincrement", "identity", "nextval"};
+      column.counted |= tokens.is() == Tokens::kWord && std::ranges::count(kCounts, tokens.text()) > 0;
       in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
       if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
@@ -1185,6 +1195,8 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       }
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
       if (primary) table->primary = {column.name};
+      column.counted |= type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial");
+      column.counted |= dialect == SqlDialect::kSqlite && primary && type == "integer";
       table->columns.push_back(std::move(column));
     }
     tokens.Take(",");

@@ -48,6 +48,7 @@ bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
 SqlDialect DialectOfLine(std::string_view line);
 
 inline constexpr std::string_view kSqlBlanks = " \t\r\n\v\f";
+inline constexpr std::string_view kSqlByteOrderMark = "\xEF\xBB\xBF";  ///< can be the first bytes of a dump
 bool IsSqlWordByte(char c);
 /// TakeSqlText(), TakeSqlName() and TakeSqlWord() remove one token from the front of `text`. If there is no such token,
 /// they return false and leave `text` as it is.
@@ -165,6 +166,7 @@ struct SqlTable {
     ValueType type = ValueType::kText;
     std::vector<std::string> labels;  ///< with kEnum: the values, the least first
     bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
+    bool counted = false;    ///< the server counts up a value for rows that do not give one
   };
   std::string schema, table;
   std::vector<Column> columns;

@@ -431,9 +431,13 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
        "forms with --time");
   if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
-  tell(tally.parted_inserts, "INSERT statement",
-       "{} after other lines or with other columns, the first is {}: the rows of a table were sorted before and after "
-       "that place, not across it");
+  tell(tally.parted_rows, "statement",
+       "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
+       "sorted before and after that place, not across it");
+  tell(
+      tally.renumbered_rows, "row",
+      "{} without a value for a column that the server counts up, the first in table {}: the server numbers these rows "
+      "in their new order, so that they get other numbers");
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");
