@@ -332,6 +332,20 @@ INSERT INTO `t` VALUES ('b\'),(0'),('a');
 SQL
 expect 0 "$g" mode.sql out.sql
 [ "$(tail -n 1 out.sql)" = "INSERT INTO \`t\` VALUES ('a'),('b\'),(0');" ] || fail "backslashes: $(tail -n 1 out.sql)"
+expect 0 "$bin/gpusort_check" --format mysqldump --against mode.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format sqldump mode.sql >/dev/null
+sed -e 4d -e "s/('b.*/('b\\\\'),('a\\\\');/" mode.sql >plain.sql
+expect 0 "$g" plain.sql out.sql
+[ "$(tail -n 1 out.sql)" = "INSERT INTO \`t\` VALUES ('a\\'),('b\\');" ] || fail "no backslashes: $(tail -n 1 out.sql)"
+expect 0 "$bin/gpusort_check" --format mysqldump --against plain.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format mysqldump plain.sql >/dev/null
+# gpusort leaves an INSERT with a conditional comment in place, and gpusort_check refuses it.
+printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (1);\nINSERT /*!50000 IGNORE */ INTO `t` VALUES (3),(2);\n' >only.sql
+expect 0 "$g" only.sql out.sql
+says '1 INSERT statement without rows that are known'
+same only.sql out.sql
+expect 3 "$bin/gpusort_check" --format mysqldump only.sql
+says 'only some servers read'
 # The first line of mariadb-dump is a comment that no semicolon ends.
 printf '/*M!999999\\- enable the sandbox mode */ \nINSERT INTO `t` VALUES (2);\nINSERT INTO `t` VALUES (1);\n' >sandbox.sql
 expect 0 "$g" sandbox.sql out.sql

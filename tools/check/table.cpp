@@ -612,7 +612,7 @@ class CopyBinaryReader : public TableReader {
 /// What CREATE TABLE and CREATE TYPE say about the tables of a dump, and the keys that follow from that.
 class Schema {
  protected:
-  Schema(bool mysql, bool lite) : mysql_(mysql), lite_(lite) {}
+  Schema(bool mysql, bool lite) { SetDialect(mysql, lite); }
 
   /// What a byte of SQL is in.
   struct Place {
@@ -657,7 +657,7 @@ class Schema {
       const bool word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_';
       const bool e = postgres() && (last == 'e' || last == 'E') && !word;
       place.quote = c == '[' ? ']' : c;
-      place.escapes = (mysql_ && (c == '\'' || c == '"')) || (e && c == '\'');
+      place.escapes = (backslashes_ && (c == '\'' || c == '"')) || (e && c == '\'');
       return false;
     }
     if (c == '*' && last == '/') place.quote = '*';
@@ -678,12 +678,31 @@ class Schema {
     return Lowered(text.substr(0, words.size())) == words;
   }
 
-  /// Reads a statement that chooses another database or schema.
+  /// Reads the last value that a line gives to sql_mode. A variable restores the mode from before the last change.
+  void TakeMode(const std::string& line) {
+    for (std::size_t at = line.size(); at > 0 && (at = line.rfind("sql_mode", at - 1)) != line.npos;) {
+      const std::size_t value = line.find_first_not_of(" \t", at + 8);
+      const bool variable = at > 0 && (line[at - 1] == '@' || line[at - 1] == '_');
+      if (variable || value == line.npos || line[value] != '=') continue;
+      const bool restores = line.find_first_not_of(" \t", value + 1) == line.find('@', value);
+      const bool now = restores ? before_ : line.find("no_backslash_escapes", value) == line.npos;
+      before_ = std::exchange(backslashes_, now);
+      return;
+    }
+  }
+  /// Sets the dialect of the dump.
+  void SetDialect(bool mysql, bool lite) {
+    mysql_ = backslashes_ = before_ = mysql;
+    lite_ = lite;
+  }
+  /// Reads a statement that chooses another database or schema, or a mode of SQL.
   void TakeSession(std::string_view text) {
     if (postgres() && (text.starts_with("\\connect ") || text.starts_with("\\c "))) {
       tables_.clear();
       enums_.clear();
       schema_.clear();
+    } else if (mysql_ && (Begins(text, "set ") || text.starts_with("/*!"))) {
+      TakeMode(Lowered(text));
     } else if (mysql_ && Begins(text, "use ")) {
       text.remove_prefix(4);
       TakeAnyName(text, schema_);
@@ -930,7 +949,9 @@ class Schema {
     return values;
   }
 
-  bool mysql_, lite_;
+  bool mysql_ = false, lite_ = false;
+  bool backslashes_ = false;  ///< MySQL: a backslash in a string is an escape, as without NO_BACKSLASH_ESCAPES
+  bool before_ = false;       ///< the value of `backslashes_` before the last change of sql_mode
   std::vector<Columns> tables_;
   std::map<std::string, std::vector<std::string>> enums_;
   std::string schema_;  ///< the schema or the database of tables that are named without one
@@ -1272,9 +1293,10 @@ class InsertReader : public TableReader, Schema {
   }
   /// Finds out from the first lines of an sqldump which program has written it.
   void Guess(const std::string& text) {
-    mysql_ = text.find('`') != text.npos || text.find("MySQL") != text.npos || text.find("MariaDB") != text.npos ||
-             text.starts_with("/*!");
-    lite_ = Begins(text, "pragma ") || Begins(text, "begin transaction");
+    const bool lite = Begins(text, "pragma ") || Begins(text, "begin transaction");
+    const bool mysql = text.find('`') != text.npos || text.find("MySQL") != text.npos ||
+                       text.find("MariaDB") != text.npos || text.starts_with("/*!");
+    SetDialect(mysql && !lite, lite);
     known_ = mysql_ || lite_ || text.find("PostgreSQL") != text.npos;
   }
 
@@ -1306,6 +1328,9 @@ class InsertReader : public TableReader, Schema {
       }
     }
     if (rows.empty()) return false;
+    if (mysql_ && text.substr(0, values).find("/*!") != text.npos) {
+      Fail("an INSERT with a comment that only some servers read, before its rows");
+    }
     // Brackets after a clause such as ON CONFLICT (a) are no rows.
     for (std::size_t i = 1; i < rows.size(); ++i) {
       const auto comma = std::ranges::upper_bound(commas, rows[i - 1].second - 1);
@@ -1490,7 +1515,7 @@ class InsertReader : public TableReader, Schema {
     for (std::size_t at = quote + 1; at < raw.size(); ++at) {
       if (raw[at] == raw[quote]) {
         if (++at == raw.size() || raw[at] != raw[quote]) return;
-      } else if (raw[at] == '\\' && (mysql_ || e) && ++at < raw.size()) {
+      } else if (raw[at] == '\\' && (backslashes_ || e) && ++at < raw.size()) {
         constexpr std::string_view kLetters = "0bnrtZ", kMeanings{"\0\b\n\r\t\x1A", 6};
         const std::size_t known = kLetters.find(raw[at]);
         if (known != kLetters.npos) {
