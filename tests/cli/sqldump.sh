@@ -6,6 +6,11 @@
 . "$2/tests/cli/common.sh.inc"
 . "$2/tests/cli/servers.sh.inc"
 g="$bin/gpusort"
+# The server of PostgreSQL starts while the other checks run.
+if [ -n "$pg" ]; then
+  start_postgres &
+  starting=$!
+fi
 
 # --- SQLite -------------------------------------------------------------------------------------------------------
 
@@ -171,7 +176,7 @@ SQL
 
 check_postgres() {
   local order options table
-  start_postgres
+  wait "$starting" || exit 1
   check_types_of_postgres
   for order in id 'id DESC'; do
     sql <<'SQL'
@@ -237,7 +242,6 @@ awk 'BEGIN { srand(7); for (s = 0; s < 6; ++s) { printf "INSERT INTO `t` VALUES 
   for (i = 0; i < 30000; ++i) printf "%s(%d,'"'it''s'"')", i ? "," : "", 1e6 * rand(); print ";" } }' >long.sql
 expect 0 "$g" long.sql out.sql
 expect 0 "$bin/gpusort_check" --format mysqldump --against long.sql out.sql >/dev/null
-same <(tr '(' '\n' <long.sql | grep -o '^[0-9]*' | LC_ALL=C sort) <(tr '(' '\n' <out.sql | grep -o '^[0-9]*')
 
 # What is not understood is refused: nothing is torn or left unsorted without a word.
 refused() {  # TEXT MESSAGE: a dump of MySQL that ends with TEXT
