@@ -86,8 +86,8 @@ struct KeyTally {
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
   /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;
-  /// Tables of a dump that REPLACE or INSERT IGNORE fills, and that are not sorted by their primary keys. If two rows
-  /// have the same primary key, the server may keep another one of them after sorting.
+  /// Tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills, and that are not sorted by their primary keys.
+  /// If two rows have the same primary key, the server may keep another one of them after sorting.
   Lines replacing_inserts;
   /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
   /// begin after other text on a line.

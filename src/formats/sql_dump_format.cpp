@@ -256,6 +256,23 @@ const Byte* SkipSpace(const Byte* p, const Byte* end) {
   return p;
 }
 
+/// Counts the table of the part, unless rows with the same primary key keep their order. They do if all key columns are
+/// columns of the primary key.
+void NoteReplacing(const RowsPart& part, KeyTally& tally) {
+  const auto& primary = part.primary.by_column;
+  const bool keeps = std::ranges::all_of(part.wanted.by_column, [&](const KeyColumns::Wanted& wanted) {
+    return std::ranges::any_of(primary, [&](const auto& one) { return one.column == wanted.column; });
+  });
+  if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
+}
+
+/// Counts the table of the part if `tail`, the end of its first statement, says what happens to a row whose key exists.
+void NoteConflicts(std::string_view tail, const RowsPart& part, KeyTally& tally) {
+  const std::string lower = LowerText(tail.substr(0, 1000));
+  const bool conflicts = lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
+  if (!part.ended && conflicts) NoteReplacing(part, tally);
+}
+
 constexpr const char* kCommentInRow =
     "a row of an INSERT has a comment or a string between dollars, which are not read there";
 
@@ -1363,15 +1380,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && PlaceOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
-  if (insert.replaces && !insert.goes_on) {
-    // Rows with the same primary key keep their order if all key columns are columns of the primary key.
-    const RowsPart& part = *PlaceOf(state).part;
-    const auto& primary = part.primary.by_column;
-    const bool keeps = std::ranges::all_of(part.wanted.by_column, [&](const KeyColumns::Wanted& wanted) {
-      return std::ranges::any_of(primary, [&](const auto& one) { return one.column == wanted.column; });
-    });
-    if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
-  }
+  if (insert.replaces && !insert.goes_on) NoteReplacing(*PlaceOf(state).part, tally);
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
   if (const RowsPart& part = *PlaceOf(state).part; part.decided && part.several) {
@@ -1403,6 +1412,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   InsertColumns columns(begin, row, row_end, PlaceOf(state));
   PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
   ++state.row;
+  NoteConflicts(after.tail, *PlaceOf(state).part, tally);
   EndInsert(after, Text(row_end, after.stop), 0, state);
   return after.stop;
 }
@@ -1441,7 +1451,10 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
   }
   PutGap(state, scratch, out);
   state.mode = kNextRow;
-  if (after.is == AfterRow::kEnd) EndInsert(after, Text(row_end, after.stop), 0, state);
+  if (after.is == AfterRow::kEnd) {
+    NoteConflicts(after.tail, *PlaceOf(state).part, tally);
+    EndInsert(after, Text(row_end, after.stop), 0, state);
+  }
   return after.stop;
 }
 

@@ -662,6 +662,10 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(warns(table + rows, {Untyped("t.b"), Untyped("t.c")}, "mysqldump"), 1u);
   EXPECT_EQ(warns(rows, {}, "mysqldump"), 1u);
   EXPECT_EQ(warns("INSERT IGNORE INTO t VALUES (1);\n", {}, "mysqldump"), 1u);
+  const std::string conflict = "INSERT INTO t VALUES (1,1,1) ON CONFLICT DO NOTHING;\n";
+  EXPECT_EQ(warns(conflict + conflict, {}, "pgdump"), 1u);
+  EXPECT_EQ(warns(table + conflict + conflict, {}, "pgdump"), 0u);
+  EXPECT_EQ(warns("INSERT INTO t VALUES (1),(2)\nON DUPLICATE KEY UPDATE a = VALUES(a);\n", {}, "mysqldump"), 1u);
   EXPECT_EQ(warns("INSERT OR REPLACE INTO t VALUES (1);\n", {}, "sqlitedump"), 1u);
   EXPECT_EQ(warns("INSERT INTO t VALUES (1);\n", {}, "sqlitedump"), 0u);
 }
