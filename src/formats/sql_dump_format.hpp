@@ -94,8 +94,8 @@ class SqlDumpFormat : public CopyFormat {
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
-  /// Begins a new part of the dump if the statements of the part so far have one row each and end in different ways. Rows
-  /// could then not move between these statements and statements with several rows.
+  /// Begins a new part of the dump if the statements of the part so far have one row each and end in different ways.
+  /// Rows could then not move between these statements and statements with several rows.
   void SplitPart(ScanState& state) const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. From the first statement with
   /// several rows on, each row is a record. Must be called when the first row of a statement was read. `several` is
