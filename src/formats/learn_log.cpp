@@ -448,7 +448,10 @@ class MemberFinder {
     const bool count = number.digits() == text.size() || !is_string;
     if (count) {
       TimeParts parts;
-      if (!IsTimeName(name) || !TakeLogTime("%N%f", number, parts) || !number.done()) return;
+      // The parts of {"timestamp":{"seconds":1795471801,"nanos":5000000}} are named by the object that contains them.
+      if (!IsTimeName(name == "seconds" ? std::string_view(path_) : name) || !TakeLogTime("%N%f", number, parts) ||
+          !number.done())
+        return;
     } else if (!IsDigit(text[0]) || !ParseInstant(text)) {
       for (const TimeForm& known : forms_) {
         if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;
@@ -678,7 +681,13 @@ class Learner {
     const std::size_t paragraphs = sample_.after_blank.count();
     for (Candidate& candidate : candidates_) {
       const std::size_t count = candidate.lines.count();
-      if (candidate.lines[0] || count < 2 || 10 * paragraphs < 7 * count) continue;
+      std::size_t timed = 0;  // the number of paragraphs that have a time of the candidate
+      bool counted = false;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        counted = counted && !sample_.after_blank[i];
+        timed += candidate.lines[i] && !std::exchange(counted, true);
+      }
+      if (candidate.lines[0] || count < 2 || 10 * std::max(timed, paragraphs) < 7 * count) continue;
       if (10 * (candidate.lines & sample_.after_blank).count() > 3 * count) continue;
       late_ = late_ || !candidate.refused;
       candidate.dropped = true;
@@ -763,9 +772,18 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
+  /// Returns true if the times are values of SQL, as in "(1,'2026-11-23 22:10:01')". Such a row belongs to the
+  /// statement in the lines before it.
+  static bool IsQuoted(const Candidate& candidate) {
+    const std::string_view lead = candidate.shape.lead;
+    const bool named = candidate.shape.place == LogShape::kAnywhere && std::ranges::any_of(lead, IsLetterOrDigit);
+    return lead.ends_with('\'') && !named;
+  }
+
   /// Returns how many of `lines` have the candidate, times 100. The result is smaller if the place is less certain.
   std::size_t Worth(const Candidate& candidate, const LineSet& lines) const {
     const std::size_t count = (candidate.lines & lines).count();
+    if (IsQuoted(candidate)) return count * 20;
     if (candidate.shape.place == LogShape::kColumn) return count * 97;
     if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) {
       return IsCommon(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
@@ -795,6 +813,13 @@ class Learner {
     for (const Candidate& candidate : candidates_) {
       if (candidate.refused || !IsCommon(*best) || !candidate.at_front() || IsCount(forms_[candidate.form])) continue;
       if ((best->lines & lines & ~candidate.lines).none() && Varies(candidate)) return &candidate;
+    }
+    // If the input begins with a time at the front of a line, times in the middle of lines are part of the text, such
+    // as the columns of a table.
+    for (const Candidate& candidate : candidates_) {
+      if (best->shape.place != LogShape::kAnywhere || best->named() || IsCommon(*best) || !best->lines[0]) break;
+      if (candidate.refused || candidate.form != best->form || !candidate.at_front() || !candidate.lines[0]) continue;
+      if (kQuarter * candidate.lines.count() >= best->lines.count() && Varies(candidate)) return &candidate;
     }
     // A time that is the same in all lines is part of a file name or the start of a program. Another time that varies
     // is better.
@@ -915,13 +940,17 @@ class Learner {
     if (log_->shapes.empty()) return true;
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
+    if (IsQuoted(candidate)) return false;
     if (candidate.at_front() || given_) return true;
     if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
     if (IsCount(forms_[candidate.form])) return false;
     if (IsCommon(candidate)) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
-    // it is at the front of the line.
-    return 2 * found_.count() < all && kFew * count > all && count > 1;
+    // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
+    // days.
+    if (2 * found_.count() >= all || kFew * count <= all || count < 2) return false;
+    const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
+    return first == candidates_.end() || AreOfSameDays(candidate, *first);
   }
 
   /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The
@@ -1016,6 +1045,9 @@ class Learner {
     // looks like a time.
     LineSet others;
     for (const Candidate& candidate : candidates_) others |= candidate.lines & ~found_;
+    // A description of the columns can precede the records.
+    while (!found_[first] && !others[first]) ++first;
+    if (log_->matched > 2 && 10 * log_->matched >= 9 * (sample_.lines.size() - first)) return true;
     return (front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
             (kFew * others.count() <= log_->looked || others.count() <= 2)) ||
            (kFew * log_->matched >= log_->looked && Grow());
@@ -1161,9 +1193,18 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
                          (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
 }
 
+/// Returns the byte at which the first word of a line ends. The line may begin with blanks.
+std::size_t FirstWordEnd(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  return std::min(line.find_first_of(kBlanks, begin), line.size());
+}
+
 /// Learns the forms of an input in which lines with a time may begin with blanks, for example to align numbers at their
-/// last digits. At least half of the lines that begin with blanks must have a number after the blanks. Nine of ten of
-/// these lines must have a time at the learnt place. Otherwise returns null.
+/// last digits, or levels such as " INFO" and "ERROR" at their last letters. Numbers: at least half of the lines that
+/// begin with blanks must have a number after the blanks. Nine of ten of these lines must have a time at the learnt
+/// place. Levels: in three of four lines with a time, the first word must end at the same byte, and these words must
+/// differ in size or begin the input. Otherwise returns null.
 std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogForms& allowed, std::int64_t latest) {
   const Sample sample = SampleOf(front, true);
   std::vector<std::string_view> indented;
@@ -1174,13 +1215,37 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
     const std::size_t at = std::min(line.find_first_not_of(" \t["), line.size() - 1);
     numbers += IsDigit(line[at]);
   }
-  if (numbers == 0 || indented.size() == sample.lines.size() || 2 * numbers < indented.size()) return nullptr;
+  if (indented.empty() || indented.size() == sample.lines.size()) return nullptr;
   try {
     std::shared_ptr<const LogTimes> log = Learner(sample, allowed, latest, false).Learn();
     LogTimeReader reader;
     const auto begins = [&](std::string_view line) { return reader.Begins(*log, line); };
     const auto found = static_cast<std::size_t>(std::ranges::count_if(indented, begins));
-    return 10 * found >= 9 * numbers && found <= numbers ? log : nullptr;
+    if (numbers > 0 && 2 * numbers >= indented.size()) {
+      return 10 * found >= 9 * numbers && found <= numbers ? log : nullptr;
+    }
+    std::map<std::size_t, std::size_t> ends;  // how many lines have a time and a first word that ends at a byte
+    std::set<std::size_t> sizes;              // of these words
+    std::size_t words = 0, others = 0;
+    for (const std::string_view line : sample.lines) {
+      const std::size_t end = FirstWordEnd(line);
+      if (!begins(line)) continue;
+      ++words;
+      const std::string_view word = TextReader::Trimmed(line.substr(0, end)).rest();
+      if (std::ranges::all_of(word, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); })) {
+        ++ends[end];
+        sizes.insert(word.size());
+      } else {
+        others += !IsBlankChar(line[0]);
+      }
+    }
+    const auto most = std::ranges::max_element(ends, {}, [](const auto& end) { return end.second; });
+    if (found == 0 || others > 0 || 4 * most->second < 3 * words) return nullptr;
+    if (sizes.size() < 2 && !begins(sample.lines[0])) return nullptr;  // indented lines of text
+    const auto aligned = std::make_shared<LogTimes>(*log);
+    aligned->id = NewLogId();
+    for (LogShape& shape : aligned->shapes) shape.margin = static_cast<unsigned>(most->first);
+    return aligned;
   } catch (const BadRecord&) {
     return nullptr;
   }

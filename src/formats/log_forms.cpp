@@ -11,7 +11,7 @@
 // %z     a zone, perhaps after a blank, or nothing
 // %Z     a zone
 // %-     nothing, but no year may follow
-// %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100
+// %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100; also 1.7954718e+09
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
 // %X     hexadecimal seconds since 1970, a fraction, and the number of a thread: 5fdb1c2e.1a2b3c4d 0x7f00
@@ -79,6 +79,7 @@ constexpr TimeForm kForms[] = {
     {"day, month by name and year without separators", "%w%d%b%Y%^%@%z"},
     {"day, month by name and year of two digits without separators", "%w%d%b%y%^%#%z"},
     {"day month year", "%w%e %b%, %Y%^%@%z"},
+    {"day. month year", "%w%e. %b%, %Y%^%@%z"},
     {"day month year of two digits", "%w%e %b %y%^%#%z"},
     {"day month clock year", "%w%e %b%^%#%z %C%z"},
     {"month day year", "%w%b %e%, %Y%^%@%z"},
@@ -455,11 +456,30 @@ void TakeWeekday(TextReader& reader) {
   reader = day;
 }
 
+constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // numbers outside of these years are no times
+
+/// Takes a count of seconds since 1970 with an exponent, such as 1.795471801123e+09.
+bool TakeExponent(TextReader& reader, TimeParts& parts) {
+  constexpr std::size_t kDigits = 9;  // of the seconds after the point
+  constexpr std::string_view kExponent = "e+09";
+  std::int64_t seconds = reader.TakeNumber(1);
+  if (!reader.Take('.')) return false;
+  const std::size_t digits = reader.digits();
+  const std::string_view text = reader.rest();
+  if (digits == 0 || !text.substr(digits).starts_with(kExponent)) return false;
+  for (std::size_t i = 0; i < kDigits; ++i) seconds = seconds * 10 + (i < digits ? text[i] - '0' : 0);
+  if (seconds < kIn1990 || seconds > kIn2100) return false;
+  parts.count = seconds;
+  if (digits > kDigits) parts.fraction = text.substr(kDigits, digits - kDigits);
+  reader.at += digits + kExponent.size();
+  return true;
+}
+
 /// Takes the digits of a count of seconds, or of parts of seconds, since 1970.
 bool TakeCount(TextReader& reader, TimeParts& parts) {
-  constexpr std::int64_t kIn1990 = 631152000, kIn2100 = 4102444800;  // numbers outside of these years are no times
   constexpr std::size_t kSeconds = 10, kMost = 19;
   const std::size_t digits = reader.digits();
+  if (digits == 1) return TakeExponent(reader, parts);
   if (digits < kSeconds || digits > kMost || digits % 3 != 1) return false;
   parts.count = reader.TakeNumber(kSeconds);
   if (*parts.count < kIn1990 || *parts.count > kIn2100) return false;
@@ -501,10 +521,11 @@ bool TakeHex(TextReader& reader, std::size_t digits, std::uint64_t& number) {
 /// Takes the time of OpenLDAP's slapd: hexadecimal seconds since 1970, and 8 digits of nanoseconds or 5 digits of
 /// microseconds. The number of a thread must follow.
 bool TakeHexCount(TextReader& reader, TimeParts& parts) {
-  constexpr std::uint64_t kIn1990 = 631152000, kIn2100 = 4102444800, kSecond = 1'000'000'000, kMicrosecond = 1000;
+  constexpr std::uint64_t kSecond = 1'000'000'000, kMicrosecond = 1000;
   constexpr std::size_t kSeconds = 8, kNanoseconds = 8, kMicroseconds = 5;
   std::uint64_t seconds = 0, fraction = 0;
-  if (!TakeHex(reader, kSeconds, seconds) || seconds < kIn1990 || seconds > kIn2100 || !reader.Take('.')) return false;
+  if (!TakeHex(reader, kSeconds, seconds) || !reader.Take('.')) return false;
+  if (static_cast<std::int64_t>(seconds) < kIn1990 || static_cast<std::int64_t>(seconds) > kIn2100) return false;
   TextReader digits = reader;
   if (TakeHex(digits, kNanoseconds, fraction)) {
     reader = digits;
@@ -714,7 +735,7 @@ FormFront FrontOf(std::string_view format) {
   if (first == 'Z') front.zone = true;
   if (first == 'T') front.tai = true;
   if (first == 'E') front.runs = kBit(10);
-  if (first == 'N') front.runs = kBit(10) | kBit(13) | kBit(16) | kBit(19);
+  if (first == 'N') front.runs = kBit(1) | kBit(10) | kBit(13) | kBit(16) | kBit(19);
   if (first == '#' || first == 'x') front = {.runs = kBit(1) | kBit(2), .next = ':'};
   if (first == 'X') {
     for (unsigned digits = 1; digits <= 8; ++digits) front.runs |= kBit(digits);

@@ -95,11 +95,25 @@ bool GoToPlace(const LogShape& shape, TextReader& reader) {
   return TakeText(reader, shape.lead);
 }
 
+/// Returns the member with the nanoseconds of the time whose seconds are in `member`, or an empty text. Log4j and
+/// protobuf divide times in this way.
+std::string NanosecondsOf(std::string_view member) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"/epochSecond", "/nanoOfSecond"},
+                                                                      {"/seconds", "/nanos"}};
+  for (const auto& [seconds, nanoseconds] : kNames) {
+    if (!member.ends_with(seconds)) continue;
+    return std::string(member.substr(0, member.size() - seconds.size())) + std::string(nanoseconds);
+  }
+  return {};
+}
+
 /// Goes to the byte from which the place of a time is counted. Returns false if the line cannot have a time.
 bool GoToFront(const LogShape& shape, TextReader& reader) {
   if (!reader.done() && IsBlankChar(*reader.at)) {
     if (!shape.indented) return false;
+    const char* const begin = reader.at;
     while (!reader.done() && IsBlankChar(*reader.at)) ++reader.at;
+    if (shape.margin != 0 && std::find_if(reader.at, reader.end, IsBlankChar) != begin + shape.margin) return false;
   }
   if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
   return true;
@@ -273,9 +287,9 @@ std::string SaveLog(const LogTimes& log) {
   for (const LogShape& shape : log.shapes) {
     for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead, shape.pattern})
       Save(text, saved);
-    for (const unsigned number :
-         {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
-          unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented}, unsigned{shape.utc}}) {
+    for (const unsigned number : {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
+                                  unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented},
+                                  shape.margin, unsigned{shape.utc}}) {
       Save(std::uint64_t{number}, saved);
     }
   }
@@ -299,6 +313,7 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
     shape.count = static_cast<unsigned>(texts.Number());
     shape.separator = static_cast<char>(texts.Number(0xFF));
     shape.indented = texts.Number(1) != 0;
+    shape.margin = static_cast<unsigned>(texts.Number(~0u));
     shape.utc = texts.Number(1) != 0;
   }
   return log;
@@ -390,7 +405,9 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTi
   if (parsed_ != log.id) {
     std::vector<JsonPath> paths;
     for (const LogShape& shape : log.shapes) {
-      if (shape.kind == LogShape::kJson) paths.emplace_back(shape.member);
+      if (shape.kind != LogShape::kJson) continue;
+      paths.emplace_back(shape.member);
+      if (const std::string rest = NanosecondsOf(shape.member); !rest.empty()) paths.emplace_back(rest);
     }
     values_.resize(paths.size());
     parser_.emplace(std::move(paths));
@@ -406,11 +423,14 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTi
     const LogShape& shape = log.shapes[i];
     if (shape.kind != LogShape::kJson) continue;
     const std::string_view text = values_[member++].text;
+    const std::string_view nanoseconds = NanosecondsOf(shape.member).empty() ? "" : values_[member++].text;
     if (shape.format.empty() ? !TakeIso(text, quick_[i], time) : !TakeMember(log, shape, text, quick_[i], time)) {
       continue;
     }
     // The text of a member with escapes lies in `parser_`.
     if (time.instant) KeepInstant(*time.instant, time);
+    const std::size_t digits = TextReader{nanoseconds.data(), nanoseconds.data() + nanoseconds.size()}.digits();
+    if (digits > 0 && digits < 10 && digits == nanoseconds.size() && time.instant) KeepNanoseconds(nanoseconds, time);
     return true;
   }
   return false;
@@ -468,11 +488,7 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogS
   }
   KeepInstant(*instant, time);
   if (parts.nanoseconds != 0) {
-    constexpr std::size_t kDigits = 9;
-    fraction_ = std::to_string(parts.nanoseconds);
-    fraction_.insert(0, kDigits - fraction_.size(), '0');
-    fraction_.resize(fraction_.find_last_not_of('0') + 1);
-    time.instant->fraction = fraction_;
+    KeepNanoseconds(std::to_string(parts.nanoseconds), time);
   }
   if (parts.second == 60 && !parts.count) {
     // A leap second comes after every fraction of the second before it, and belongs to the same day.
@@ -507,6 +523,14 @@ std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::i
   // If a date lacks the year, the year can depend on the time of the day.
   if (!parts.lacks_year() || midnight + kDay <= latest) date_ = {parts.year, parts.month, parts.day, midnight, latest};
   return instant;
+}
+
+void LogTimeReader::KeepNanoseconds(std::string_view digits, LogTime& time) {
+  constexpr std::size_t kDigits = 9;
+  fraction_.assign(kDigits - std::min(kDigits, digits.size()), '0');
+  fraction_ += digits;
+  fraction_.resize(fraction_.find_last_not_of('0') + 1);
+  time.instant->fraction = fraction_;
 }
 
 void LogTimeReader::KeepInstant(Instant instant, LogTime& time) {

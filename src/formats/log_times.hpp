@@ -49,7 +49,10 @@ struct LogShape {
   /// `place` says where the time is. Without an expression, this piece is the whole line.
   std::string pattern;
   bool indented = false;  ///< true: lines with a time may begin with a blank
-  bool utc = false;       ///< true: a time without a zone is in UTC
+  /// If not 0, a line that begins with a blank has a time only if its first word ends at this byte. Programs that write
+  /// levels such as " INFO" and "ERROR" align the words in this way.
+  unsigned margin = 0;
+  bool utc = false;  ///< true: a time without a zone is in UTC
 
   friend bool operator==(const LogShape&, const LogShape&) = default;
 };
@@ -181,6 +184,8 @@ class LogTimeReader {
   /// 30.
   bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time);
   void KeepInstant(Instant instant, LogTime& time);
+  /// Sets the fraction of a time to a number of nanoseconds of at most nine digits.
+  void KeepNanoseconds(std::string_view digits, LogTime& time);
   std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
   /// A time zone that some line of the log names, with data that make the conversion of times fast.

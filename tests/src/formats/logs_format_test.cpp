@@ -90,6 +90,12 @@ constexpr Line kLines[] = {
     {"1795471801 x", "2026-11-23T22:10:01Z"},
     {"1795471801.123    12 10.0.0.1 TCP_MISS/200 squid", "2026-11-23T22:10:01.123Z"},
     {"1795471801123 x", "2026-11-23T22:10:01.123Z"},
+    {"1.795471801123456e+09\tINFO\tx", "2026-11-23T22:10:01.123456Z"},
+    {"1.7954718e+09\tINFO\tx", "2026-11-23T22:10:00Z"},
+    {"23. Nov. 2026 22:10:01 x", "2026-11-23T21:10:01Z"},
+    {"{\"instant\":{\"epochSecond\":1795471801,\"nanoOfSecond\":12000000},\"level\":\"INFO\"}",
+     "2026-11-23T22:10:01.012Z"},
+    {"{\"message\":\"x\",\"timestamp\":{\"seconds\":1795471801,\"nanos\":5}}", "2026-11-23T22:10:01.000000005Z"},
     {"type=SYSCALL msg=audit(1795471801.123:45): arch=c000003e", "2026-11-23T22:10:01.123Z"},
     {"[pid 12] 1795471801.123456 open(\"x\")", "2026-11-23T22:10:01.123456Z"},
     {"2026-11-23T22:10:01.123456789Z stdout F text", "2026-11-23T22:10:01.123456789Z"},
@@ -556,6 +562,51 @@ TEST(LogTimes, DoesNotTakeTheHeaderOfASmallLogForARecord) {
                        "Log line format: x\nI20261123 22:10:01.123456 7 a.cc:1] x\n"
                        "I20261123 22:10:02.123456 7 a.cc:1] y\n"),
             (Numbers{4, 5}));
+}
+
+TEST(LogTimes, KnowsLevelsThatAreAlignedAtTheirLastLetter) {
+  const std::string trace =
+      "java.lang.Error: x\n    at a.B.c(B.java:1)\n   made 2026-01-01 00:00:00\n";
+  const std::string short_levels = " INFO 2026-11-23 22:10:01,5 [main] a\n WARN 2026-11-23 22:10:02,5 [main] b\n";
+  EXPECT_EQ(Beginnings(short_levels + "ERROR 2026-11-23 22:10:03,5 [main] c\n" + trace + short_levels),
+            (Numbers{0, 1, 2, 6, 7}));
+  EXPECT_EQ(Beginnings(short_levels + trace + short_levels), (Numbers{0, 1, 5, 6}));
+  EXPECT_EQ(Beginnings("ERROR [http 1] 2026-11-23 22:10:01 a\n" + trace + " INFO [main] 2026-11-23 22:10:02 b\n" +
+                       " INFO [main] 2026-11-23 22:10:03 c\n WARN [io] 2026-11-23 22:10:04 d\n"),
+            (Numbers{0, 4, 5, 6}));
+  const std::string table = "  Alpha 2026-01-01 00:00:00\n  Gamma 2026-01-02 00:00:00\n";
+  EXPECT_EQ(Beginnings("2026-11-23 22:10:01 rows\n" + table + "2026-11-23 22:10:02 rows\n" + table), (Numbers{0, 3}));
+}
+
+TEST(LogTimes, SkipsADescriptionOfTheColumns) {
+  std::string front = "\t\tService Activity Log\n\nEvent ID  Meaning\n";
+  for (int i = 0; i < 30; ++i) front += std::to_string(10 + i) + "\tThe log was paused.\n";
+  front += "ID,Date,Time,Description\n00,11/17/26,00:00:03,Started\n24,11/17/26,00:00:05,Cleanup\n";
+  EXPECT_EQ(LearnLog(front + "11,11/17/26,00:01:05,Renew\n", {}, kNow)->matched, 3u);
+  EXPECT_THROW(LearnLog(front + "text\n" + front, {}, kNow), Error);
+}
+
+TEST(LogTimes, TakesRowsOfSqlForPartsOfRecords) {
+  std::string text;
+  for (int i = 0; i < 3; ++i) {
+    text += "# Time: 26112" + std::to_string(i) + " 10:01:02\n# User@Host: root\ninsert into t values\n" +
+            "(1,'2026-01-01 00:00:00'),\n(2,'2026-01-01 00:00:00'),\n('2026-01-02 00:00:00', 3);\n";
+  }
+  EXPECT_EQ(Beginnings(text), (Numbers{0, 6, 12}));
+}
+
+TEST(LogTimes, RefusesParagraphsWhoseTimesAreInLaterLines) {
+  const std::string rule = "[**] [1:1:1] rule [**]\n[Priority: 2]\n", more = "TCP TTL:64\n\n";
+  std::string text;
+  for (const char* const minute : {"01", "02", "03"}) text += rule + "11/22-10:" + minute + ":02.5 10.0.0.1\n" + more;
+  EXPECT_THROW(LearnLog(text, {}, kNow), Error);
+}
+
+TEST(LogTimes, TakesTablesForPartsOfRecords) {
+  const std::string table = "id | created\n1  | 2026-01-01 00:00:00 | x\n2  | 2026-01-02 00:00:00 | y\n";
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += "2026-11-23 22:10:0" + std::to_string(i) + ",5 INFO rows\n" + table;
+  EXPECT_EQ(Beginnings(text), (Numbers{0, 4, 8, 12, 16}));
 }
 
 TEST(LogTimes, KnowsUuidsBeforeSomeTimes) {
