@@ -365,6 +365,10 @@ class MemberFinder {
     std::size_t rank = 0;
   };
   const std::vector<Member>& members() const { return members_; }
+  /// The usual names of members for the time of a record, the best first.
+  static constexpr std::string_view kNames[] = {
+      "/time", "/ts",   "/timestamp",  "/@timestamp", "/t/$date", "/date", "/t", "/datetime", "/__REALTIME_TIMESTAMP",
+      "/@t",   "/Time", "/time_local", "/eventTime",  "/asctime"};
 
  private:
   static constexpr std::size_t kMostDepth = 3, kMostMembers = 200;
@@ -474,12 +478,8 @@ class MemberFinder {
     member->lines.set(line_);
   }
 
-  /// Returns the rank of the member's name in the list of the usual names for the time of a record. A low rank is
-  /// better.
+  /// Returns the rank of the member's name in kNames. A low rank is better.
   static std::size_t Rank(std::string_view path) {
-    constexpr std::string_view kNames[] = {
-        "/time", "/ts",   "/timestamp",  "/@timestamp", "/t/$date", "/date", "/t", "/datetime", "/__REALTIME_TIMESTAMP",
-        "/@t",   "/Time", "/time_local", "/eventTime",  "/asctime"};
     return static_cast<std::size_t>(std::ranges::find(kNames, path) - std::begin(kNames));
   }
 
@@ -570,6 +570,9 @@ class Learner {
         }
       }
       if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
+      // Objects in the text of other records rarely use the usual names.
+      const bool usual = best->rank < std::size(MemberFinder::kNames) || sample_.lines[0].starts_with('{');
+      if (!usual && 4 * most < 3 * sample_.lines.size()) return;
       LogShape shape;
       shape.kind = LogShape::kJson;
       shape.member = best->path;
@@ -817,8 +820,10 @@ class Learner {
     // If the input begins with a time at the front of a line, times in the middle of lines are part of the text, such
     // as the columns of a table.
     for (const Candidate& candidate : candidates_) {
-      if (best->shape.place != LogShape::kAnywhere || best->named() || IsCommon(*best) || !best->lines[0]) break;
-      if (candidate.refused || candidate.form != best->form || !candidate.at_front() || !candidate.lines[0]) continue;
+      if (best->at_front() && best->shape.lead.size() <= 1) break;
+      if (IsCommon(*best) || candidate.refused || !candidate.lines[0] || IsCount(forms_[candidate.form])) continue;
+      if (!candidate.at_front() || candidate.shape.lead.size() > 1) continue;
+      if (best->lines[0] && candidate.form != best->form) continue;
       if (kQuarter * candidate.lines.count() >= best->lines.count() && Varies(candidate)) return &candidate;
     }
     // A time that is the same in all lines is part of a file name or the start of a program. Another time that varies
@@ -924,6 +929,37 @@ class Learner {
     return true;
   }
 
+  static bool LacksYear(const Candidate& candidate) {
+    return candidate.shape.format.find_first_of("YCyNTXxE") == std::string::npos;
+  }
+
+  /// Returns true if nearly all lines have a time, and none was found at the front of a line. In this case no line
+  /// continues the record of another line.
+  bool AllHaveTimes() const {
+    LineSet lines = found_;
+    for (const Candidate& candidate : candidates_) {
+      if (!candidate.refused) lines |= candidate.lines;
+    }
+    return !front_ && 20 * lines.count() >= 19 * sample_.lines.size();
+  }
+
+  /// Returns true if all of `lines` begin with '#'.
+  bool IsComment(const LineSet& lines) const {
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (lines[i] && sample_.lines[i][0] != '#') return false;
+    }
+    return true;
+  }
+
+  /// Returns true if the only word before the candidate's times is a label, as in "Date: 23 Nov 2026 22:10:01".
+  bool IsAfterLabel(const Candidate& candidate, const LineSet& lines) const {
+    if (candidate.shape.place != LogShape::kWord || candidate.shape.count != 1) return false;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (candidate.lines[i] && lines[i] && !FirstWords(sample_.lines[i], 1).ends_with(": ")) return false;
+    }
+    return true;
+  }
+
   /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. In this case no line
   /// continues the record of another line.
   bool IsFormOfAll(const Candidate& candidate) const {
@@ -941,16 +977,25 @@ class Learner {
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (IsQuoted(candidate)) return false;
+    const auto same_days = [&] {
+      const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
+      return first == candidates_.end() || given_ || LacksYear(candidate) || LacksYear(*first) ||
+             AreOfSameDays(candidate, *first);
+    };
+    // A time after the name of an element or a key is part of the text, unless it is of the same days.
+    if (candidate.at_front() && std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) {
+      return (candidate.named() || !IsCount(forms_[candidate.form])) && same_days();
+    }
+    if (IsComment(candidate.lines & lines) && !IsComment(found_)) return false;
     if (candidate.at_front() || given_) return true;
     if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
     if (IsCount(forms_[candidate.form])) return false;
-    if (IsCommon(candidate)) return true;
+    if (IsCommon(candidate) || (AllHaveTimes() && same_days())) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
     // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
     // days.
-    if (2 * found_.count() >= all || kFew * count <= all || count < 2) return false;
-    const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
-    return first == candidates_.end() || AreOfSameDays(candidate, *first);
+    if (2 * found_.count() >= all || kFew * count <= all || count < 2 || IsAfterLabel(candidate, lines)) return false;
+    return same_days();
   }
 
   /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The

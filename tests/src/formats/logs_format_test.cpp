@@ -609,6 +609,35 @@ TEST(LogTimes, TakesTablesForPartsOfRecords) {
   EXPECT_EQ(Beginnings(text), (Numbers{0, 4, 8, 12, 16}));
 }
 
+TEST(LogTimes, TakesTimesInTextForPartsOfRecordsEvenIfMostLinesHaveThem) {
+  const char* const kTexts[] = {
+      "GET /\nDate: Mon, 23 Nov 2026 22:10:01 GMT\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\n",
+      "<order>\n<created>2026-01-01T00:00:00Z</created>\n<id>1774416800</id>\n",
+      "{\"created\":\"2026-01-01T00:00:00Z\",\"id\":1}\n{\"created\":\"2026-01-02T00:00:00Z\",\"id\":2}\n-\n",
+      "-rw-r--r-- 1 root root 12 2026-01-01 00:00 a\n-rw-r--r-- 1 root root 12 2026-01-02 00:00 b\ntotal\n",
+  };
+  for (const std::string text : kTexts) {
+    std::string front;
+    for (int i = 0; i < 5; ++i) front += "2026-11-23 22:10:0" + std::to_string(i) + ",5 INFO text:\n" + text;
+    EXPECT_EQ(Beginnings(front), (Numbers{0, 4, 8, 12, 16})) << text;
+  }
+}
+
+TEST(LogTimes, KnowsMixturesBehindNamesOfContainers) {
+  const std::string web = "web_1  | 10.0.0.1 - - [23/Nov/2026:22:10:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
+  const std::string db = "db_1   | 2026-11-23 22:10:02.123 UTC [1] LOG:  x\n";
+  EXPECT_EQ(Beginnings(web + db + web + db), (Numbers{0, 1, 2, 3}));
+  const std::string system = "b.log: Nov 23 22:10:01 h x: b\n", app = "a.log: 2026-11-23 22:10:01 a\n";
+  EXPECT_EQ(Beginnings(app + system + app + system + system), (Numbers{0, 1, 2, 3, 4}));
+}
+
+TEST(LogTimes, TakesNumbersAndCommentsForPartsOfRecords) {
+  const std::string record = "2026-11-23 22:10:01,5 WARN x\nExceptionId:Server-1:1795471801123:abc\n";
+  EXPECT_EQ(Beginnings(record + record + record), (Numbers{0, 2, 4}));
+  EXPECT_EQ(Beginnings("#fields\tts\tuid\n1795471801.5\tC1\n1795471802.5\tC2\n#close\t2026-11-23-22-10-03\n"),
+            (Numbers{1, 2}));
+}
+
 TEST(LogTimes, KnowsUuidsBeforeSomeTimes) {
   std::string text;
   for (int i = 0; i < 20; ++i) {
