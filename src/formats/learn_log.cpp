@@ -1284,8 +1284,9 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
         others += !IsBlankChar(line[0]);
       }
     }
+    if (found == 0 || others > 0 || ends.empty()) return nullptr;
     const auto most = std::ranges::max_element(ends, {}, [](const auto& end) { return end.second; });
-    if (found == 0 || others > 0 || 4 * most->second < 3 * words) return nullptr;
+    if (4 * most->second < 3 * words) return nullptr;
     if (sizes.size() < 2 && !begins(sample.lines[0])) return nullptr;  // indented lines of text
     const auto aligned = std::make_shared<LogTimes>(*log);
     aligned->id = NewLogId();

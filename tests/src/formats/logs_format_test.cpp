@@ -574,6 +574,8 @@ TEST(LogTimes, KnowsLevelsThatAreAlignedAtTheirLastLetter) {
   EXPECT_EQ(Beginnings("ERROR [http 1] 2026-11-23 22:10:01 a\n" + trace + " INFO [main] 2026-11-23 22:10:02 b\n" +
                        " INFO [main] 2026-11-23 22:10:03 c\n WARN [io] 2026-11-23 22:10:04 d\n"),
             (Numbers{0, 4, 5, 6}));
+  // No first word is of letters alone.
+  EXPECT_THROW(Beginnings("start\n (INFO) 2026-11-23 22:10:01 a\n (WARN) 2026-11-23 22:10:02 b\n"), Error);
   const std::string table = "  Alpha 2026-01-01 00:00:00\n  Gamma 2026-01-02 00:00:00\n";
   EXPECT_EQ(Beginnings("2026-11-23 22:10:01 rows\n" + table + "2026-11-23 22:10:02 rows\n" + table), (Numbers{0, 3}));
 }
