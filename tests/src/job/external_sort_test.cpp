@@ -250,7 +250,9 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
                                            fan_in,       "--device",    "cpu",         "--threads",      "2",
                                            "--progress", "always",      "--stats",     folder / "stats", "--log-level",
                                            "off",        folder / "in", folder / "out"};
-    const std::string plan = ExplainJob(Parse(args), cancel);
+    JobSpec explained = Parse(args);
+    explained.probes = true;  // --explain=full
+    const std::string plan = ExplainJob(explained, cancel);
     ::testing::internal::CaptureStderr();
     Sort(args);
     const std::string said = ::testing::internal::GetCapturedStderr();
