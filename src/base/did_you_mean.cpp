@@ -84,7 +84,9 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
       near.push_back(EscapeName(word));
     }
   }
-  const std::vector<std::string>& words = !same.empty() ? same : !begun.empty() ? begun : near;
+  std::vector<std::string> words = same;
+  words.insert(words.end(), begun.begin(), begun.end());
+  if (words.empty()) words = near;
   if (words.empty() || words.size() > kMostWords) return "";
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;

@@ -483,7 +483,7 @@ constexpr OptionRow kRows[] = {
     {.section = kReports, .name = "log-format", .argument = "FORMAT",
      .marks = kWithCheck | kAnyAttempt | kFirst | kWordsOnly, .set = SetLogFormat, .words = "text json",
      .help = "text (the default), or json: each line on standard error and in --log-file is one JSON object",
-     .more = "With json, --log-level is info unless it is given. See The log as JSON.",
+     .more = "With json, --log-level is info, unless --log-level or --quiet is given. See The log as JSON.",
      .about = "write the log as text, or as a JSON object on each line"},
     {.section = kReports, .name = "status", .marks = kAnyAttempt | kFirst,
      .set = [](Typed& to, Text) { Ask(to, Action::kStatus); },

@@ -366,9 +366,22 @@ class MemberFinder {
   };
   const std::vector<Member>& members() const { return members_; }
   /// The usual names of members for the time of a record, the best first.
-  static constexpr std::string_view kNames[] = {
-      "/time", "/ts",   "/timestamp",  "/@timestamp", "/t/$date", "/date", "/t", "/datetime", "/__REALTIME_TIMESTAMP",
-      "/@t",   "/Time", "/time_local", "/eventTime",  "/asctime"};
+  static constexpr std::string_view kNames[] = {"/time",
+                                                "/ts",
+                                                "/timestamp",
+                                                "/@timestamp",
+                                                "/t/$date",
+                                                "/date",
+                                                "/t",
+                                                "/datetime",
+                                                "/__REALTIME_TIMESTAMP",
+                                                "/@t",
+                                                "/Time",
+                                                "/time_local",
+                                                "/eventTime",
+                                                "/asctime",
+                                                "/instant/epochSecond",
+                                                "/timestamp/seconds"};
 
  private:
   static constexpr std::size_t kMostDepth = 3, kMostMembers = 200;
@@ -453,9 +466,13 @@ class MemberFinder {
     if (count) {
       TimeParts parts;
       // The parts of {"timestamp":{"seconds":1795471801,"nanos":5000000}} are named by the object that contains them.
-      if (!IsTimeName(name == "seconds" ? std::string_view(path_) : name) || !TakeLogTime("%N%f", number, parts) ||
-          !number.done())
-        return;
+      constexpr std::string_view kSeconds = "/seconds";
+      std::string_view named = name;
+      if (std::string_view(path_).ends_with(kSeconds)) {
+        named = std::string_view(path_).substr(0, path_.size() - kSeconds.size());
+        named = named.substr(named.rfind('/') + 1);
+      }
+      if (!IsTimeName(named) || !TakeLogTime("%N%f", number, parts) || !number.done()) return;
     } else if (!IsDigit(text[0]) || !ParseInstant(text)) {
       for (const TimeForm& known : forms_) {
         if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;
@@ -564,15 +581,15 @@ class Learner {
       std::size_t most = 0;
       for (const MemberFinder::Member& member : finder.members()) {
         const std::size_t count = (member.lines & ~found_).count();
+        // Objects in the text of other records rarely use the usual names.
+        const bool usual = member.rank < std::size(MemberFinder::kNames) || sample_.lines[0].starts_with('{');
+        if (!usual && 4 * count < 3 * sample_.lines.size()) continue;
         if (count > most || (count == most && best != nullptr && member.rank < best->rank)) {
           best = &member;
           most = count;
         }
       }
       if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
-      // Objects in the text of other records rarely use the usual names.
-      const bool usual = best->rank < std::size(MemberFinder::kNames) || sample_.lines[0].starts_with('{');
-      if (!usual && 4 * most < 3 * sample_.lines.size()) return;
       LogShape shape;
       shape.kind = LogShape::kJson;
       shape.member = best->path;

@@ -113,7 +113,8 @@ bool GoToFront(const LogShape& shape, TextReader& reader) {
     if (!shape.indented) return false;
     const char* const begin = reader.at;
     while (!reader.done() && IsBlankChar(*reader.at)) ++reader.at;
-    if (shape.margin != 0 && std::find_if(reader.at, reader.end, IsBlankChar) != begin + shape.margin) return false;
+    const auto end_of_word = std::find_if(reader.at, reader.end, IsBlankChar) - begin;
+    if (shape.margin != 0 && end_of_word != static_cast<std::ptrdiff_t>(shape.margin)) return false;
   }
   if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
   return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -27,7 +28,6 @@ struct RowsPart {
   KeyColumns primary;             ///< the columns of the primary key; empty: not known
   std::vector<Order> primary_by;  ///< the orders of the columns in `primary`
   std::vector<Order> columns;     ///< the orders of all columns; null: as text
-  std::size_t inexact = 0;        ///< how many of the `columns` have a type whose equal values can differ as text
   /// A foreign key of the table names the table, and the dump does not turn the checks off.
   bool refers_to_itself = false;
   bool again = false;  ///< the table has rows in a part of the dump before this one
@@ -53,27 +53,33 @@ struct RowsPart {
 
 namespace {
 
-/// A list that does not change: the last entry, and the list of the entries before it.
-template <typename Entry>
-struct List {
-  List(Entry last, std::shared_ptr<const List> others) : entry(std::move(last)), before(std::move(others)) {}
-  ~List() {
+/// The tables that CREATE TABLE has described so far, the last one first.
+struct TableList {
+  TableList(std::shared_ptr<const SqlTable> last, std::shared_ptr<const TableList> others)
+      : entry(std::move(last)), before(std::move(others)) {}
+  ~TableList() {
     // Long lists would need a deep stack if each entry destroyed the next one.
-    std::shared_ptr<const List> rest = std::move(before);
-    while (rest && rest.use_count() == 1) rest = std::exchange(const_cast<List&>(*rest).before, nullptr);
+    std::shared_ptr<const TableList> rest = std::move(before);
+    while (rest && rest.use_count() == 1) rest = std::exchange(const_cast<TableList&>(*rest).before, nullptr);
   }
-  List(const List&) = delete;
-  List& operator=(const List&) = delete;
+  TableList(const TableList&) = delete;
+  TableList& operator=(const TableList&) = delete;
 
-  const Entry entry;
-  std::shared_ptr<const List> before;
+  const std::shared_ptr<const SqlTable> entry;
+  std::shared_ptr<const TableList> before;
 };
-using TableList = List<std::shared_ptr<const SqlTable>>;
-using NameList = List<std::string>;
 
-template <typename Entry>
-void Append(Entry entry, std::shared_ptr<const List<Entry>>& list) {
-  list = std::make_shared<const List<Entry>>(std::move(entry), std::move(list));
+/// Adds a name to a set that several places of a dump may share. Returns false if the set has the name. Copies the set
+/// only if another place shares it.
+bool AddName(const std::string& name, std::shared_ptr<std::set<std::string>>& names) {
+  if (names != nullptr && names->contains(name)) return false;
+  if (names == nullptr) {
+    names = std::make_shared<std::set<std::string>>();
+  } else if (names.use_count() > 1) {
+    names = std::make_shared<std::set<std::string>>(*names);
+  }
+  names->insert(name);
+  return true;
 }
 
 /// Returns whether the rows of a COPY statement with these options are written as pg_dump writes them.
@@ -110,12 +116,12 @@ struct Session {
 struct DumpPlace {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
-  std::vector<bool> named;                  ///< for each key: the dump has the table
-  std::vector<std::string> seen;            ///< the names of the first tables, for messages
-  std::string statement;                    ///< the lines so far of a statement that may become a COPY
-  std::string create;                       ///< the lines so far of a CREATE TABLE
-  std::shared_ptr<const TableList> tables;  ///< the tables that CREATE TABLE has described so far
-  std::shared_ptr<const NameList> filled;   ///< the tables of this database that had rows
+  std::vector<bool> named;                        ///< for each key: the dump has the table
+  std::vector<std::string> seen;                  ///< the names of the first tables, for messages
+  std::string statement;                          ///< the lines so far of a statement that may become a COPY
+  std::string create;                             ///< the lines so far of a CREATE TABLE
+  std::shared_ptr<const TableList> tables;        ///< the tables that CREATE TABLE has described so far
+  std::shared_ptr<std::set<std::string>> filled;  ///< the tables of this database that had rows
   std::shared_ptr<const std::vector<SqlEnum>> enums;
   Session session;
   std::shared_ptr<const RowsPart> part;  ///< the rows that came last
@@ -266,11 +272,15 @@ void NoteReplacing(const RowsPart& part, KeyTally& tally) {
   if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
 }
 
-/// Counts the table of the part if `tail`, the end of its first statement, says what happens to a row whose key exists.
+/// Counts the table of the part if `tail`, the end of a statement, says what happens to a row whose key exists. Looks
+/// at the first statement of the part, and at the first one that ends in another way.
 void NoteConflicts(std::string_view tail, const RowsPart& part, KeyTally& tally) {
-  const std::string lower = LowerText(tail.substr(0, 1000));
-  const bool conflicts = lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
-  if (!part.ended && conflicts) NoteReplacing(part, tally);
+  const auto conflicts = [](std::string_view text) {
+    const std::string lower = LowerText(text.substr(0, 1000));
+    return lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
+  };
+  if (part.ended && (part.ends_differ || tail == part.tail || conflicts(part.tail))) return;
+  if (conflicts(tail)) NoteReplacing(part, tally);
 }
 
 constexpr const char* kCommentInRow =
@@ -397,7 +407,8 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   if (!place.any && line.starts_with(kSqlByteOrderMark)) line.remove_prefix(kSqlByteOrderMark.size());
   SqlDialect dialect = place.dialect;
   SqlText text = place.text;
-  if (dialect == SqlDialect::kUnknown) {
+  // A line inside a comment or a string may begin with # in every dialect.
+  if (dialect == SqlDialect::kUnknown && (text.in == SqlText::kNothing || !line.starts_with('#'))) {
     dialect = DialectOfLine(line);
     text.escapes = text.escapes_before = dialect == SqlDialect::kMysql;
   }
@@ -480,7 +491,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     named->schema = next.session.schema;
     table = std::move(named);
   }
-  if (table) Append(std::move(table), next.tables);
+  if (table) next.tables = std::make_shared<const TableList>(std::move(table), next.tables);
   if (type) {
     auto enums =
         next.enums ? std::make_shared<std::vector<SqlEnum>>(*next.enums) : std::make_shared<std::vector<SqlEnum>>();
@@ -634,10 +645,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   };
   part->table = target.name();
   part->wanted = FindKeys(target, place);
-  for (const NameList* list = place.filled.get(); list != nullptr && !part->again; list = list->before.get()) {
-    part->again = list->entry == part->table;
-  }
-  if (!part->again) Append(part->table, place.filled);
+  part->again = !AddName(part->table, place.filled);
   part->refers_to_itself = table != nullptr && table->refers_to_itself && !place.session.unchecked;
   std::vector<const SqlTable::Column*> columns(target.columns.size());
   for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
@@ -645,7 +653,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     if (found != table->columns.end()) columns[i] = &*found;
   }
   for (std::size_t i = 0; table != nullptr && i < table->columns.size(); ++i) {
-    if (!table->columns[i].counted || table->columns[i].generated) continue;
+    if (!table->columns[i].counted || table->columns[i].generated || part->counted == RowsPart::kNotGiven) continue;
     const auto given = std::ranges::find(columns, &table->columns[i]);
     part->counted = given == columns.end() ? RowsPart::kNotGiven : static_cast<std::size_t>(given - columns.begin());
   }
@@ -665,7 +673,6 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool text = columns[i] == nullptr || columns[i]->type == ValueType::kText;
     part->columns.push_back(text ? nullptr : order_of(i, of_type_));
-    part->inexact += RowsPart::IsInexact(part->columns.back()) ? 1 : 0;
   }
   if (table == nullptr) return part;
   for (const std::string& name : table->primary) {
@@ -765,7 +772,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   put(place.create);
   put(place.session.schema);
   out << place.session.unchecked << ' ' << place.session.zero_is_value << ' ';
-  const auto put_all = [&](const std::vector<std::string>& texts) {
+  const auto put_all = [&](const auto& texts) {
     out << texts.size() << ' ';
     for (const std::string& one : texts) put(one);
   };
@@ -799,12 +806,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put_all((*table)->primary);
     out << (*table)->refers_to_itself << ' ';
   }
-  std::vector<std::string> filled;
-  for (const NameList* list = place.filled.get(); list != nullptr; list = list->before.get()) {
-    filled.push_back(list->entry);
-  }
-  std::ranges::reverse(filled);
-  put_all(filled);
+  put_all(place.filled != nullptr ? *place.filled : std::set<std::string>());
   out << (place.part != nullptr) << ' ';
   if (place.part == nullptr) return out.str();
   const RowsPart& part = *place.part;
@@ -885,9 +887,9 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     }
     table->primary = names();
     table->refers_to_itself = number() != 0;
-    Append<std::shared_ptr<const SqlTable>>(std::move(table), place.tables);
+    place.tables = std::make_shared<const TableList>(std::move(table), place.tables);
   }
-  for (std::string& table : names()) Append(std::move(table), place.filled);
+  for (const std::string& table : names()) AddName(table, place.filled);
   if (number() != 0) {
     const std::string head = name();
     // The head of an INSERT was followed by a row.
@@ -895,7 +897,12 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     SqlTarget copy;
     const bool insert = parsed.is == InsertHead::kRows;
     if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
+      const DumpPlace saved = place;
       auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, place));
+      // MakePart() has noted the part as a new one.
+      place.named = saved.named;
+      place.seen = saved.seen;
+      place.filled = saved.filled;
       part->head = head;
       part->again = number() != 0;
       part->decided = number() != 0;
@@ -1265,7 +1272,9 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
   std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
   fields.assign(keyed ? keys_.size() : wanted.keys.size(), {});
   kinds.assign(fields.size(), SqlValue::kText);
-  if (const std::size_t most = std::max(wanted.keys.size(), part.inexact) + 1; texts.size() < most) texts.resize(most);
+  // A resize would move the texts to which `fields` refers.
+  const std::size_t most = std::max(wanted.keys.size(), part.columns.size()) + 1;
+  if (texts.size() < most) texts.resize(most);
   // Writes the key of a value. Returns false if it is no value of the type, which is ordered as null.
   const auto put = [&](const ValueKey* order, const Field& field) {
     if (order == nullptr) return PutWhole(field, out), true;
@@ -1274,24 +1283,30 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
     return field.is != Field::kValue;
   };
   std::size_t next = 0;  // the index in `wanted`
-  for (std::size_t column = 0; columns.more() && (all || next < wanted.by_column.size()); ++column) {
+  const auto wants = [&](std::size_t column) {
+    return all || next < wanted.by_column.size() || (part.counted < RowsPart::kNotGiven && column <= part.counted);
+  };
+  for (std::size_t column = 0; columns.more() && wants(column); ++column) {
     if (column == part.counted) {
       SqlValue::Is kind = SqlValue::kText;
-      const std::string_view value = columns.Read(nullptr, texts[0], kind).text;
-      const bool counts = kind == SqlValue::kNull || IsWord(value, "default") || (zero_counts && value == "0");
-      if (counts) tally.renumbered_rows.Note(part.table);
+      std::string buffer;
+      const std::string_view value = columns.Read(nullptr, buffer, kind).text;
+      // In PostgreSQL a null stays null. In COPY every value is written out.
+      const bool null = kind == SqlValue::kNull && place.dialect != SqlDialect::kPostgres;
+      const bool by_default = part.decided && IsWord(value, "default");
+      if (null || by_default || (zero_counts && value == "0")) tally.renumbered_rows.Note(part.table);
     }
     if (all) {
       const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
-      const bool inexact = RowsPart::IsInexact(order);
       SqlValue::Is kind = SqlValue::kText;
-      const Field field = columns.Read(order.get(), texts[inexact ? fields.size() + 1 : 0], kind);
-      if (inexact) fields.push_back(field);
+      const Field field = columns.Read(order.get(), texts[order != nullptr ? fields.size() + 1 : 0], kind);
+      bool known = true;
       if (lite) {
         PutLite(of_type_, kind, field, true, out);
       } else {
-        put(order.get(), field);
+        known = put(order.get(), field);
       }
+      if (RowsPart::IsInexact(order) || !known) fields.push_back(field);
     }
     for (; next < wanted.by_column.size() && wanted.by_column[next].column == column; ++next) {
       const std::size_t key = wanted.by_column[next].key;

@@ -353,8 +353,9 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   if (!TakeZone(reader, offset)) return std::nullopt;
   if (!offset) reader.at = behind;
   const std::string_view region = reader.done() ? std::string_view() : TakeRegion(reader);
+  // Words such as [u-ca=gregory] may follow.
   while (!region.empty() && reader.Is('[') && !TakeRegion(reader).empty()) {
-  }  // [u-ca=gregory] and the like
+  }
   if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
   std::optional<Instant> instant = InstantOf(civil, clock, offset);
   if (region.empty() || offset || !instant) return instant;

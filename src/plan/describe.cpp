@@ -96,7 +96,8 @@ std::string Conclude(const Plan& plan) {
   }
   if (!plan.spills) return "the input fits in memory: one pass, no temp files";
   if (plan.temp_bytes == 0) return "the input should fit in memory: one pass, temp files are not expected";
-  return fmt::format("the input is larger than the memory: {} sorted runs, {} of temp files, {} of merging", plan.runs,
+  return fmt::format("the job uses temp files: {}, {} {} of temp files, {} of merging",
+                     Counted(plan.runs, "sorted run"), plan.host_tier_bytes > 0 ? "up to" : "about",
                      FormatBytes(plan.temp_bytes), plan.levels == 1 ? "1 pass" : fmt::format("{} passes", plan.levels));
 }
 

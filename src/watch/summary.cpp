@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "io/path.hpp"
 
 namespace gpusort {
 namespace {

@@ -17,9 +17,9 @@ from typing import IO, NoReturn
 # The options of gpusort that change no bytes. Every task gets them on its command line. The task `runs` stores all
 # other options in the folder of the job, where the other tasks find them.
 ALL_TASKS = {"batch-bytes", "batch-size", "block-size", "buffer-size", "S", "compress-temp", "device", "fan-in",
-             "force-format", "gpu-memory", "gpu-timeout", "log-file", "log-format", "log-level", "max-record", "memory",
-             "no-clobber", "no-fsync", "no-space-check", "parallel", "temp-dir", "temporary-directory", "T", "threads",
-             "verify-output"}
+             "force-format", "gpu-memory", "gpu-timeout", "j", "log-file", "log-format", "log-level", "max-record",
+             "memory", "no-clobber", "no-fsync", "no-space-check", "parallel", "q", "quiet", "temp-dir",
+             "temporary-directory", "T", "threads", "v", "verbose", "verify-output"}
 REPORTS = {"stats", "trace", "report"}  # all tasks would write to one file
 PROGRAM = os.path.basename(sys.argv[0])
 NODE_FOLDER = "\0"  # in a command line: the folder of the node that the task runs on

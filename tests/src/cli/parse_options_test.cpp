@@ -310,7 +310,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--rev", "a", "b"}, {"'--rev'; did you mean --reverse?"}},
       {{"--Reverse=1", "a", "b"}, {"did you mean --reverse?"}},
       {{"--limit=5", "a", "b"}, {"'--limit=5'; did you mean --top?"}},
-      {{"--gpu", "a", "b"}, {"'--gpu'; did you mean --device?"}},
+      {{"--gpu", "a", "b"}, {"'--gpu'; did you mean --device or --gpu-memory or --gpu-timeout?"}},
       {{"--device", "cuda", "a", "b"}, {"'cuda' is none of: auto, cpu, gpu; did you mean gpu?"}},
       {{"--type", "int32", "a", "b"}, {"'int32' is not a type", "did you mean i32?"}},
       {{"--type", "double", "a", "b"}, {"did you mean f64?"}},

@@ -533,7 +533,7 @@ TEST(SqlDumpFormat, SortsRowsOfCopyByTheTypesOfCreateTable) {
                         const std::vector<ColumnKey>& keys = {}) {
     std::string want = create + copy, given = want;
     for (const std::string& row : rows) want += row;
-    for (std::size_t i = 0; i < rows.size(); ++i) given += rows[i * 7 % rows.size()];
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) given += *row;
     EXPECT_EQ(SortedInserts(given + "\\.\n", keys, "pgdump"), want + "\\.\n") << copy;
   };
   // The primary key, which a CREATE TABLE before the rows names.
@@ -648,6 +648,16 @@ TEST(SqlDumpFormat, WarnsOfTablesThatReferToThemselves) {
   EXPECT_EQ(warns(postgres + rows, "pgdump"), 0u);
 }
 
+// Without a key, rows are ordered by all columns, also by values that are not of their column's type.
+TEST(SqlDumpFormat, OrdersValuesThatAreNoIntegers) {
+  const std::string table = "CREATE TABLE t (f tinyint(1), s text);\n";
+  const std::string rows[] = {"INSERT INTO t VALUES (7,'b');\n", "INSERT INTO t VALUES (false,'b');\n",
+                              "INSERT INTO t VALUES (true,'b');\n"};
+  const std::string sorted = SortedInserts(table + rows[0] + rows[1] + rows[2], {}, "mysqldump");
+  EXPECT_EQ(SortedInserts(table + rows[2] + rows[1] + rows[0], {}, "mysqldump"), sorted);
+  EXPECT_LT(sorted.find(rows[1]), sorted.find(rows[2]));
+}
+
 TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   const auto warns = [](const std::string& text, const std::vector<ColumnKey>& keys, const std::string& format) {
     const JobSpec spec = DumpOptions(keys, format);
@@ -658,6 +668,13 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   const std::string table = "CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b));\n";
   const std::string rows = "REPLACE INTO t (a, b, c) VALUES (2,1,1);\nREPLACE INTO t (a, b, c) VALUES (1,1,1);\n";
   EXPECT_EQ(warns(table + rows, {}, "mysqldump"), 0u);
+  // A later statement says what happens to a row whose key exists.
+  EXPECT_EQ(warns("INSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1) ON CONFLICT DO NOTHING;\n", {}, "pgdump"), 1u);
+  EXPECT_EQ(
+      warns("INSERT INTO t VALUES (2) ON CONFLICT DO NOTHING;\nINSERT INTO t VALUES (1) ON CONFLICT DO UPDATE SET "
+            "a = 1;\n",
+            {}, "pgdump"),
+      1u);
   EXPECT_EQ(warns(table + rows, {Untyped("t.b")}, "mysqldump"), 0u);
   EXPECT_EQ(warns(table + rows, {Untyped("t.b"), Untyped("t.c")}, "mysqldump"), 1u);
   EXPECT_EQ(warns(rows, {}, "mysqldump"), 1u);
@@ -712,6 +729,16 @@ TEST(SqlDumpFormat, SortsRowsApartWhereStatementsWithOneRowEndInOtherWays) {
       1u);
 }
 
+// A value of a column that the server counts up is read beside the keys.
+TEST(SqlDumpFormat, KeepsKeysWhileItReadsACountedColumn) {
+  const std::string dump =
+      "CREATE TABLE public.t (a text, code text DEFAULT 'A' || nextval('s'), b int);\nCOPY public.t (a, code, b) FROM "
+      "stdin;\n";
+  const std::string rows[] = {"a\\\\1\tz\\\\2\t1\n", "b\\\\1\ty\\\\2\t1\n", "c\\\\1\tx\\\\2\t1\n"};
+  EXPECT_EQ(SortedInserts(dump + rows[2] + rows[1] + rows[0] + "\\.\n", {Untyped("t.a"), Untyped("t.b")}, "pgdump"),
+            dump + rows[0] + rows[1] + rows[2] + "\\.\n");
+}
+
 // A server numbers rows without a value for such a column in the order in which it gets them.
 TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   const auto count = [](const std::string& create, const std::string& rows, const std::string& format) {
@@ -731,6 +758,13 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   EXPECT_EQ(count("id serial, s text", "INSERT INTO t (s) VALUES ('a');\n", "pgdump"), 1u);
   EXPECT_EQ(count("id int GENERATED ALWAYS AS IDENTITY, s text", "COPY t (s) FROM stdin;\na\n\\.\n", "pgdump"), 1u);
   EXPECT_EQ(count("id int DEFAULT nextval('x'), s text", "COPY t (id, s) FROM stdin;\n1\ta\n\\.\n", "pgdump"), 0u);
+  // The column that the server counts up comes after the key.
+  EXPECT_EQ(count("s varchar(9) PRIMARY KEY, id int AUTO_INCREMENT, KEY (id)",
+                  "INSERT INTO t VALUES ('a',NULL),('b',NULL);\n", "mysqldump"),
+            2u);
+  EXPECT_EQ(count("id serial, n serial, s text", "INSERT INTO t (n, s) VALUES (1,'a');\n", "pgdump"), 1u);
+  // PostgreSQL keeps a null, and COPY has no DEFAULT.
+  EXPECT_EQ(count("c text DEFAULT 'A' || nextval('x')", "COPY t (c) FROM stdin;\ndefault\n\\N\n\\.\n", "pgdump"), 0u);
 }
 
 // The first lines of dumps of other programs show the database. Their comments can have quotes.

@@ -235,7 +235,7 @@ TEST(Plan, ReadsBlocksOfAnEarlierAttemptAsTheyWereWritten) {
 TEST(Plan, IsToldInOneSentence) {
   EXPECT_EQ(Conclude(Make(Facts(100 * kMiB, 8 * kGiB))), "the input fits in memory: one pass, no temp files");
   const Plan plan = Make(Facts(10 * kGiB, kGiB));
-  EXPECT_EQ(Conclude(plan), "the input is larger than the memory: " + std::to_string(plan.runs) + " sorted runs, " +
+  EXPECT_EQ(Conclude(plan), "the job uses temp files: " + std::to_string(plan.runs) + " sorted runs, about " +
                                 FormatBytes(plan.temp_bytes) + " of temp files, 1 pass of merging");
   PlanFacts stream = Facts(0, kGiB);
   stream.input.known = false;
