@@ -64,8 +64,8 @@ class File {
   /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
   /// same time. Only one thread at a time may call this; other threads may write at the same time.
   void Allocate(std::uint64_t size);
-  /// Calls Allocate if the file is on a tmpfs, where this makes writing faster. Call this for a file whose final size
-  /// is not known yet.
+  /// Calls Allocate if the file is on a tmpfs, where this makes writing faster. Call this before a write, if the final
+  /// size of the file is not known yet. `size` is the size of the file after the write.
   void AllocateToWrite(std::uint64_t size);
   /// Frees the disk space of these bytes. Later reads return zeros. Returns false if the file system cannot free parts
   /// of a file.

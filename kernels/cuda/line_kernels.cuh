@@ -342,8 +342,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true for a line that needs another round of the sort, by more key bytes: not all lines of its group are
-/// equal.
+/// Returns true for a line that needs another round of the sort, by more key bytes: not all lines of its group
+/// (lines that are equal in all key bytes so far) are equal.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;

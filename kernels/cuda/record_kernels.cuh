@@ -89,8 +89,9 @@ struct Findings {
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
-/// Inspects the keys of `count` records until more keys cannot change the findings, so records in random order take
-/// little time. If `want_prefix` is false, findings->differing stays 0.
+/// Finds out whether `count` records are in order, and how many bytes at the front are equal in all of their keys. Ends
+/// as soon as more keys cannot change the answer, so records in random order take little time. If `want_prefix` is
+/// false, findings->differing stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,

@@ -157,8 +157,8 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// Queues merge passes until one sorted run is left, in the `current` lists of `buffers`. n is the number of items of
-/// all runs.
+/// Queues merge passes on `stream` until one sorted run is left. The result is in the lists `current` of `buffers`. n
+/// is the number of items of all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {

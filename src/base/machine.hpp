@@ -71,8 +71,8 @@ CoreFacts FindCores();
 /// stacks have 512 KiB. A heap for each thread would take 64 MiB of addresses. Call this before any thread starts.
 void SaveAddresses();
 
-/// Returns how many threads, from 1 to `threads`, may run. Their stacks must fit into an eighth of the process's limit
-/// on addresses (ResourceLimits::addresses).
+/// Returns how many threads, from 1 to `threads`, may run. Their stacks must fit into an eighth of the memory
+/// addresses that the process may use (ResourceLimits::addresses; `ulimit -v`).
 unsigned FittingThreads(unsigned threads);
 
 }  // namespace gpusort

@@ -51,8 +51,8 @@ class OutputParts {
 
   /// Returns the text of the file that lists the parts (the manifest), in JSON.
   std::string Manifest() const;
-  /// Sets the size and the permissions of all files. If `sync` is true, waits until the files are on the disk.
-  /// `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
+  /// Sets the final size and the permissions of the files of all parts and of `manifest`. If `sync` is true, waits
+  /// until these files are on the disk. `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
   /// Does what Complete() does, then gives the parts their names, and finally the file that lists them. If an error
   /// occurs after some files got their names, the message of the error says so. For std::bad_alloc, OutOfMemoryText()

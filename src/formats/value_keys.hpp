@@ -40,6 +40,7 @@ void PutDouble(double value, KeyBytes& out);
 
 // --- Texts, words and bytes (text_value_keys.cpp) ----------------------------------------------------------------
 
+/// The first bytes of the encoded keys of the truth values false and true.
 inline constexpr unsigned kFalse = 96, kTrue = 160;
 
 bool PutBoolText(std::string_view text, KeyBytes& out);

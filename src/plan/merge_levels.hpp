@@ -23,7 +23,8 @@ struct MergeGroup {
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 /// Returns the sorted runs to merge next, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes
 /// of the runs in the order of the input. Considers only merges that read no more runs than necessary, and chooses the
-/// cheapest one. Throws Error(kOutOfMemory) if runs in memory leave no neighbours to merge.
+/// cheapest one. A merge reads neighbours only, so that equal records keep their order. Runs in memory are not merged:
+/// throws Error(kOutOfMemory) if they separate all other runs from each other.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of sorted runs needs until one run is left.

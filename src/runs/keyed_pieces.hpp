@@ -213,7 +213,7 @@ struct KeyedPiece {
   KeyTally tally;               ///< counts of unusual values; records that the job leaves out count, too
   std::uint64_t newlines = 0;
   // The places of two records, for the check that an input is in order. The counts in them begin at the first record of
-  // the piece (the records that were made together).
+  // the piece (the records of one read of the input).
   RecordPlace first;  ///< the first record in `keyed`
   /// The first record that is out of order. No value: all records are in order.
   std::optional<RecordPlace> disorder;

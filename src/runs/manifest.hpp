@@ -103,8 +103,9 @@ nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns a new line of the manifest with its newline: `{"kind":value}` and a hash over all lines so far. `before`
-/// must be the hash of the line before, and is replaced by the hash of the new line.
+/// Returns a new line of the manifest (the file that records how far a job is) with its newline. The line contains
+/// `{"kind":value}` and a hash over all lines up to and including the new one. `before` must be the hash that the line
+/// before contains, and is replaced by the hash that the new line contains.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
 /// Updates `manifest` with the content of one line of the file, {"kind":value}. Throws Error(kIntegrity) if the value
