@@ -68,10 +68,10 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
   constexpr std::size_t kMostWords = 3;
   const std::string text = LowerText(typed);
   std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 2);
-  std::vector<std::string> near, begun, same;
+  std::vector<std::string> words, begun, near;
   for (const auto& [ours, others] : kOtherWords) {
     if (others.find(fmt::format(" {} ", text)) == std::string_view::npos) continue;
-    if (std::find(known.begin(), known.end(), ours) != known.end()) same.emplace_back(ours);
+    if (std::find(known.begin(), known.end(), ours) != known.end()) words.emplace_back(ours);
   }
   for (const std::string& word : known) {
     const std::string lower = LowerText(word);
@@ -84,9 +84,8 @@ std::string DidYouMean(std::string_view typed, const std::vector<std::string>& k
       near.push_back(EscapeName(word));
     }
   }
-  std::vector<std::string> words = same;
   words.insert(words.end(), begun.begin(), begun.end());
-  if (words.empty()) words = near;
+  if (words.empty()) words = std::move(near);
   if (words.empty() || words.size() > kMostWords) return "";
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : " or ") + word;

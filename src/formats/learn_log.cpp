@@ -507,6 +507,17 @@ class MemberFinder {
   std::vector<Member> members_;
 };
 
+/// Returns the first `words` words of a line, with the blanks before and after them.
+std::string_view FirstWords(std::string_view line, unsigned words) {
+  constexpr std::string_view kBlanks = " \t";
+  std::size_t at = std::min(line.find_first_not_of(kBlanks), line.size());
+  for (; words > 0; --words) {
+    at = std::min(line.find_first_of(kBlanks, at), line.size());
+    at = std::min(line.find_first_not_of(kBlanks, at), line.size());
+  }
+  return line.substr(0, at);
+}
+
 /// Learns the forms of one input.
 class Learner {
  public:
@@ -888,17 +899,6 @@ class Learner {
     return std::string_view(forms_[candidate.form].format).starts_with("%d/%b/%Y");
   }
 
-  /// Returns the first `words` words of a line, with the blanks after them.
-  static std::string_view FirstWords(std::string_view line, unsigned words) {
-    constexpr std::string_view kBlanks = " \t";
-    std::size_t at = std::min(line.find_first_not_of(kBlanks), line.size());
-    for (; words > 0; --words) {
-      at = std::min(line.find_first_of(kBlanks, at), line.size());
-      at = std::min(line.find_first_not_of(kBlanks, at), line.size());
-    }
-    return line.substr(0, at);
-  }
-
   /// Returns the features in which the texts before times are alike: the kind of the first byte, and the punctuation at
   /// the end of the last word. Without punctuation, the feature is the last word.
   static std::string LikenessOf(std::string_view before) {
@@ -1255,13 +1255,6 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
                          (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
 }
 
-/// Returns the byte at which the first word of a line ends. The line may begin with blanks.
-std::size_t FirstWordEnd(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t begin = std::min(line.find_first_not_of(kBlanks), line.size());
-  return std::min(line.find_first_of(kBlanks, begin), line.size());
-}
-
 /// Learns the forms of an input in which lines with a time may begin with blanks, for example to align numbers at their
 /// last digits, or levels such as " INFO" and "ERROR" at their last letters. Numbers: at least half of the lines that
 /// begin with blanks must have a number after the blanks. Nine of ten of these lines must have a time at the learnt
@@ -1290,9 +1283,9 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
     std::set<std::size_t> sizes;              // of these words
     std::size_t words = 0, others = 0;
     for (const std::string_view line : sample.lines) {
-      const std::size_t end = FirstWordEnd(line);
       if (!begins(line)) continue;
       ++words;
+      const std::size_t end = FirstWords(line, 1).find_last_not_of(" \t") + 1;
       const std::string_view word = TextReader::Trimmed(line.substr(0, end)).rest();
       if (std::ranges::all_of(word, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); })) {
         ++ends[end];

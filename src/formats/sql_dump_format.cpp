@@ -56,7 +56,7 @@ namespace {
 /// The tables that CREATE TABLE has described so far, the last one first.
 struct TableList {
   TableList(std::shared_ptr<const SqlTable> last, std::shared_ptr<const TableList> others)
-      : entry(std::move(last)), before(std::move(others)) {}
+      : table(std::move(last)), before(std::move(others)) {}
   ~TableList() {
     // Long lists would need a deep stack if each entry destroyed the next one.
     std::shared_ptr<const TableList> rest = std::move(before);
@@ -65,7 +65,7 @@ struct TableList {
   TableList(const TableList&) = delete;
   TableList& operator=(const TableList&) = delete;
 
-  const std::shared_ptr<const SqlTable> entry;
+  const std::shared_ptr<const SqlTable> table;
   std::shared_ptr<const TableList> before;
 };
 
@@ -618,7 +618,7 @@ const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpPlac
   for (const bool no_case : {false, true}) {
     const auto is = [&](const std::string& a, const std::string& b) { return no_case ? IsSameSqlName(a, b) : a == b; };
     for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
-      const SqlTable& table = *list->entry;
+      const SqlTable& table = *list->table;
       const bool in_schema = schema.empty() || table.schema.empty() || is(table.schema, schema);
       if (in_schema && is(table.table, target.table)) return &table;
     }
@@ -791,7 +791,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   put_all(place.seen);
   std::vector<const SqlTable*> tables;
   for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
-    tables.push_back(list->entry.get());
+    tables.push_back(list->table.get());
   }
   out << tables.size() << ' ';
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) {

@@ -443,8 +443,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
        "foreign keys off: the server may refuse a row that stands before the row that it names");
   tell(tally.replacing_inserts, "table",
        "REPLACE, INSERT IGNORE or ON CONFLICT of {}, the first is {}, was not ordered by a primary key that CREATE "
-       "TABLE "
-       "names: if two rows have the same primary key, another one may stay");
+       "TABLE names: if two rows have the same primary key, another one may stay");
   tell(tally.left_inserts, "INSERT statement",
        "{} without rows that are known, or after other text on the line, the first is {}: left in place");
   if (tally.lacks_year) {
