@@ -10,7 +10,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
        "${package} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n"
        "  * Version ${CPACK_PACKAGE_VERSION}; what changed stands in the history of the sources.\n\n"
        " -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  $ENV{GPUSORT_CHANGED}\n")
-  file(GLOB pages ${root}/man/man1/*.1)
+  file(GLOB pages ${root}/man/man1/*.1 ${root}/man/man7/*.7)
   execute_process(COMMAND gzip -9nf ${root}/doc/${package}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY}/${component} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

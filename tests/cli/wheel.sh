@@ -1,0 +1,66 @@
+# labels: any_build
+# Tests the Python wheel in a clean environment without network: the programs in bin, the module, and that nothing is
+# left after pip uninstall.
+. "$2/tests/cli/common.sh.inc"
+sanitized && { echo "SKIPPED (a sanitizer's libraries are not for a wheel): the wheel"; exit 77; }
+if ! command -v patchelf >/dev/null || ! /usr/bin/python3 -c 'import wheel, venv, ensurepip' 2>/dev/null; then
+  few && fail 'there is no patchelf, python3-wheel or python3-venv: tools/install-deps --tests'
+  echo "SKIPPED (no patchelf, python3-wheel or python3-venv): the wheel"
+  exit 77
+fi
+# The wheel is the same whatever the umask is.
+"$src/tools/packaging/wheel" "$bin" one >wheel.log 2>&1 || fail "$(cat wheel.log)"
+(umask 077 && "$src/tools/packaging/wheel" "$bin" two >/dev/null)
+unzipped() { /usr/bin/python3 -c 'import sys, zipfile
+for entry in zipfile.ZipFile(sys.argv[1]).infolist(): print(entry.filename, oct(entry.external_attr >> 16), entry.CRC)' "$1"/*.whl; }
+unzipped one >one.list
+unzipped two >two.list
+same one.list two.list
+expect 2 "$src/tools/packaging/wheel" "$bin"
+says 'Usage: tools/packaging/wheel'
+
+unset PYTHONPATH PYTHONHOME
+/usr/bin/python3 -m venv clean
+pip() { clean/bin/pip --disable-pip-version-check --quiet "$@"; }
+(cd clean && find . ! -path '*__pycache__*' | sort) >before
+pip install --no-index one/*.whl
+for program in gpusort gpusort_task gpusort_gen gpusort_check; do
+  env -i clean/bin/$program --version | grep -q '^gpusort' || fail "$program does not start"
+done
+for codec in gz bz2 xz zst lz4; do
+  printf 'b\na\n' | env -i clean/bin/gpusort --compress $codec - - | env -i clean/bin/gpusort --decompress $codec - - | cmp - <(printf 'a\nb\n')
+done
+env -i clean/bin/python -m gpusort --version | grep -q '^gpusort ' || fail 'python -m gpusort'
+# Programs and modules need the system's libraries and those of the wheel only.
+. "$src/tools/packaging/libraries.inc"
+needs=$(outside "$work/clean" clean/bin/gpusort* clean/lib/gpusort/*)
+[ -z "$needs" ] || fail "the wheel needs: $needs"
+for page in gpusort.1 gpusort-keys.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
+
+clean/bin/python "$src/tests/cli/wheel_test.py" "$src" 2>test.log || fail "$(cat test.log)"
+tail -n 3 test.log | grep -o 'Ran [0-9]* tests'
+
+# The module is found by a checker of types, and a wrong call is an error.
+if [ -x "$src/build/lint/bin/mypy" ]; then
+  types() { (cd /; "$src/build/lint/bin/mypy" --strict --cache-dir "$work/cache" --python-executable "$work/clean/bin/python" "$work/$1"); }
+  printf 'import gpusort\nreveal_type(gpusort.sort("a", "b", keys=["id:int"]).records)\n' >good.py
+  types good.py >said || fail "mypy: $(cat said)"
+  grep -q 'Revealed type is "\(builtins.\)\?int"' said || fail "mypy does not see the types: $(cat said)"
+  printf 'import gpusort\ngpusort.sort("a", "b", keys=[7])\n' >bad.py
+  types bad.py >said && fail 'mypy finds no wrong type'
+  grep -q 'list-item' said || fail "$(cat said)"
+else
+  echo 'SKIPPED (no mypy): the types of the wheel'
+fi
+
+pip install --no-index --target target one/*.whl
+(cd / && PYTHONPATH=$work/target /usr/bin/python3 -c 'import gpusort; print(gpusort.program())') >said
+same said <(echo "$work/target/bin/gpusort")
+PATH=$work/target/bin:$PATH
+(cd / && PYTHONPATH=$src/tools/packaging/python /usr/bin/python3 -B -c 'import gpusort; print(gpusort.program())') >said
+same said <(echo "$work/target/bin/gpusort")
+pip uninstall --yes gpusort
+(cd clean && find . ! -path '*__pycache__*' | sort) >after
+diff before after | grep -v '/\(share\|lib\)\(/man\(/man[17]\)\?\|/gpusort\)\?$' | grep '^[<>]' && fail 'left behind'
+nothing_left
+cat wheel.log
