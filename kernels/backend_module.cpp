@@ -13,6 +13,7 @@
 
 #include "kernels/error.hpp"
 #include "kernels/module.hpp"
+#include "version.hpp"
 
 #pragma weak gpusort_cuda_module
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cli/shell_words.hpp"
+#include "version.hpp"
 
 namespace tool {
 

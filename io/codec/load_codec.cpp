@@ -7,6 +7,7 @@
 #include "io/codec/codec.hpp"
 #include "io/codec/codec_module.hpp"
 #include "kernels/module.hpp"
+#include "version.hpp"
 
 #pragma weak gpusort_codec_gz
 #pragma weak gpusort_codec_bz2

@@ -23,6 +23,7 @@
 #include "kernels/error.hpp"
 #include "kernels/slot_pool.hpp"
 #include "kernels/thread.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

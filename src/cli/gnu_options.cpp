@@ -14,6 +14,7 @@
 
 #include "base/gnu_quote.hpp"
 #include "cli/key_def.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

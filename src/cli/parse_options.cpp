@@ -15,6 +15,7 @@
 #include "data/output_parts.hpp"
 #include "io/path.hpp"
 #include "io/stream.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

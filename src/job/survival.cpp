@@ -19,6 +19,7 @@
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 #include "runs/run_store.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

@@ -25,6 +25,7 @@
 #include "task/job_folder.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

@@ -16,6 +16,7 @@
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "kernels/error.hpp"
+#include "version.hpp"
 #include "watch/progress.hpp"
 #include "watch/summary.hpp"
 

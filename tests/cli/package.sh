@@ -12,7 +12,9 @@ export TMPDIR=$work
 "$src/tools/package" ${GPUSORT_PACKAGE-} >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
 mkdir old new
 cp "$src"/build/package/*.deb old/
-"$src/tools/package" --no-build --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
+expect 2 "$src/tools/package" --no-build --version 99.1
+says '--version and -D have no meaning'
+"$src/tools/package" --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
 mv "$src"/build/package/*.deb new/
 cp old/*.deb "$src/build/package/"
 version=$(dpkg-deb -f old/gpusort_*.deb Version)
@@ -61,7 +63,7 @@ use() {
       grep -q _gpusort
     test -s /usr/share/fish/vendor_completions.d/$program.fish
   done
-  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz; do
+  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz doc/gpusort/gpusort.spdx.json; do
     test -s /usr/share/$file
   done
   g++ -std=c++20 host.cpp $(pkg-config --cflags --libs gpusort) -o host
@@ -71,6 +73,7 @@ use
 [ "$(dpkg-query -W -f='${Version}' gpusort)" != 99.1 ]
 apt-get install -y --no-install-recommends ./new/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }
 [ "$(dpkg-query -W -f='${Version}' gpusort libgpusort-dev)" = 99.199.1 ]
+for program in gpusort gpusort_task gpusort_gen gpusort_check; do $program --version | grep -q '^gpusort.* 99[.]1$'; done
 use
 if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
   gpusort --version | grep -q "$(dpkg -L gpusort-cuda | grep 'gpusort_cuda.so$')"

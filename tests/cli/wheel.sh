@@ -8,14 +8,11 @@ if ! command -v patchelf >/dev/null || ! /usr/bin/python3 -c 'import wheel, venv
   echo "SKIPPED (no patchelf, python3-wheel or python3-venv): the wheel"
   exit 77
 fi
-# The wheel is the same whatever the umask is.
+# Two wheels of one build are the same, whatever time and umask are.
+export SOURCE_DATE_EPOCH=1790000000
 "$src/tools/packaging/wheel" "$bin" one >wheel.log 2>&1 || fail "$(cat wheel.log)"
-(umask 077 && "$src/tools/packaging/wheel" "$bin" two >/dev/null)
-unzipped() { /usr/bin/python3 -c 'import sys, zipfile
-for entry in zipfile.ZipFile(sys.argv[1]).infolist(): print(entry.filename, oct(entry.external_attr >> 16), entry.CRC)' "$1"/*.whl; }
-unzipped one >one.list
-unzipped two >two.list
-same one.list two.list
+(umask 077 && TZ=Asia/Tokyo "$src/tools/packaging/wheel" "$bin" two >/dev/null)
+same one/*.whl two/*.whl
 expect 2 "$src/tools/packaging/wheel" "$bin"
 says 'Usage: tools/packaging/wheel'
 
@@ -32,9 +29,28 @@ for codec in gz bz2 xz zst lz4; do
 done
 env -i clean/bin/python -m gpusort --version | grep -q '^gpusort ' || fail 'python -m gpusort'
 # Programs and modules need the system's libraries and those of the wheel only.
-. "$src/tools/packaging/libraries.inc"
+. "$src/tools/packaging/common.inc"
 needs=$(outside "$work/clean" clean/bin/gpusort* clean/lib/gpusort/*)
 [ -z "$needs" ] || fail "the wheel needs: $needs"
+# The SPDX file names what is inside: each library in the wheel, and each library inside of the programs.
+/usr/bin/python3 - "$bin" clean/lib/gpusort clean/lib/python*/site-packages/gpusort-*.dist-info/sboms/gpusort.spdx.json <<'END'
+import json, os, sys
+build, modules, name = sys.argv[1:]
+spdx = json.load(open(name))
+packages = {one["SPDXID"]: one for one in spdx["packages"]}
+related = {kind: {one["relatedSpdxElement"] for one in spdx["relationships"] if one["relationshipType"] == kind}
+           for kind in ("STATIC_LINK", "DYNAMIC_LINK", "CONTAINS")}
+shared = [file for file in os.listdir(modules) if file.startswith("lib")]
+assert len(related["CONTAINS"]) == len(shared), (related, shared)
+assert related["CONTAINS"] == related["DYNAMIC_LINK"], related
+assert related["STATIC_LINK"] | related["DYNAMIC_LINK"] | {"SPDXRef-gpusort"} == set(packages), related
+assert spdx["creationInfo"]["created"] == "2026-09-21T14:13:20Z", spdx["creationInfo"]
+for one in packages.values():
+    assert one["versionInfo"] not in ("", "NOASSERTION") and one["licenseDeclared"] != "NOASSERTION", one
+for line in open(build + "/generated/libraries.tsv"):
+    part, library = line.split("\t")[:2]
+    assert (part == "tests") == (library not in [one["name"] for one in packages.values()]), line
+END
 for page in gpusort.1 gpusort-keys.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
 
 clean/bin/python "$src/tests/cli/wheel_test.py" "$src" 2>test.log || fail "$(cat test.log)"

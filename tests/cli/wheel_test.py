@@ -173,11 +173,16 @@ class Module(unittest.TestCase):
             self.endless(stop)
 
     def test_a_signal_is_an_error(self):
+        started = []
+
+        class Started(subprocess.Popen):
+            def __init__(self, *args, **named):
+                super().__init__(*args, **named)
+                started.append(self.pid)
+
         def kill(_):
-            for process in os.listdir("/proc"):
-                if process.isdigit() and re.search(rf"^PPid:\s{os.getpid()}$", read(f"/proc/{process}/status"), re.MULTILINE):
-                    os.kill(int(process), signal.SIGTERM)
-        with self.assertRaises(gpusort.StoppedError) as caught:
+            os.kill(started[0], signal.SIGTERM)
+        with unittest.mock.patch("subprocess.Popen", Started), self.assertRaises(gpusort.StoppedError) as caught:
             self.endless(kill)
         self.assertEqual((caught.exception.exit_code, caught.exception.signal), (128 + signal.SIGTERM, "SIGTERM"))
 

@@ -9,6 +9,7 @@
 #include "fake_gpu.hpp"
 #include "kernels/backend_module.hpp"
 #include "kernels/error.hpp"
+#include "version.hpp"
 
 namespace gpusort::testing {
 namespace {

@@ -48,15 +48,15 @@ set_target_properties(gpusort_backends PROPERTIES POSITION_INDEPENDENT_CODE ON C
 gpusort_module_version(version kernels/backend.hpp kernels/backend_module.hpp kernels/error.hpp
                        kernels/records/key.hpp kernels/records/record.hpp kernels/lines/line_key.hpp
                        kernels/lines/line_order.hpp)
-set(module_version GPUSORT_MODULE_VERSION="${version}")
-target_compile_definitions(gpusort_backends PRIVATE ${module_version})
+set(module_version ${version})
+target_include_directories(gpusort_backends PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 if(GPUSORT_CUDA)
   # The tests of the backend, which use its internals, link the objects, too.
   file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
   add_library(gpusort_cuda_backend OBJECT ${cuda_sources})
   target_link_libraries(gpusort_cuda_backend PUBLIC gpusort_kernels CUDA::cudart_static)
   target_include_directories(gpusort_cuda_backend PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_definitions(gpusort_cuda_backend PRIVATE ${module_version})
+  target_include_directories(gpusort_cuda_backend PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
   target_compile_options(gpusort_cuda_backend PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda> ${compress_kernels})
   # Keeps the messages of ptxas about each kernel, which a test compares.
   set(record_resources ${CMAKE_SOURCE_DIR}/tools/kernel-resources --record ${CMAKE_BINARY_DIR}/kernel-resources
@@ -76,15 +76,20 @@ target_link_libraries(gpusort_io PUBLIC gpusort_kernels gpusort_fmt
 # Each codec is a module, so that the program starts without the libraries and a missing library affects one codec only.
 # Tests link the objects of all codecs: gpusort_codecs.
 gpusort_module_version(version io/codec/codec_module.hpp kernels/error.hpp)
-set(codec_version GPUSORT_CODEC_VERSION="${version}")
-target_compile_definitions(gpusort_io PRIVATE ${codec_version})
+set(codec_version ${version})
+target_include_directories(gpusort_io PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+# A new version compiles again only the files that include this header.
+file(CONFIGURE OUTPUT generated/version.hpp @ONLY CONTENT "#pragma once
+#define GPUSORT_VERSION \"@PROJECT_VERSION@\"
+#define GPUSORT_MODULE_VERSION \"@module_version@\"
+#define GPUSORT_CODEC_VERSION \"@codec_version@\"
+")
 add_library(gpusort_codecs INTERFACE)
 set(codecs gz bz2 xz zst lz4)
 set(codec_libraries ZLIB::ZLIB BZip2::BZip2 LibLZMA::LibLZMA PkgConfig::ZSTD PkgConfig::LZ4)
 foreach(codec library IN ZIP_LISTS codecs codec_libraries)
   add_library(gpusort_codec_${codec} OBJECT io/codec/modules/${codec}.cpp)
-  target_include_directories(gpusort_codec_${codec} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_compile_definitions(gpusort_codec_${codec} PRIVATE ${codec_version})
+  target_include_directories(gpusort_codec_${codec} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
   target_link_libraries(gpusort_codec_${codec} PRIVATE ${library} Boost::headers)
   set_target_properties(gpusort_codec_${codec} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
   target_sources(gpusort_codecs INTERFACE $<TARGET_OBJECTS:gpusort_codec_${codec}>)
@@ -122,7 +127,6 @@ inline constexpr char kKeysPage[] = R\"page(@keys_page@)page\";
 inline constexpr char kExamples[] = R\"page(@examples@)page\";
 ")
 target_include_directories(gpusort_core PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
-target_compile_definitions(gpusort_core PRIVATE GPUSORT_VERSION="${PROJECT_VERSION}")
 target_link_libraries(gpusort_core PUBLIC gpusort_io gpusort_backends Threads::Threads
                                    PRIVATE Boost::program_options nlohmann_json::nlohmann_json PkgConfig::XXHASH gpusort_expressions
                                            gpusort_zones)
@@ -137,5 +141,5 @@ endif()
 # The pieces of a job for many processes and machines. Only gpusort_task has them.
 file(GLOB task_sources CONFIGURE_DEPENDS src/task/*.cpp)
 add_library(gpusort_tasks STATIC ${task_sources})
-target_compile_definitions(gpusort_tasks PRIVATE GPUSORT_VERSION="${PROJECT_VERSION}")
+target_include_directories(gpusort_tasks PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 target_link_libraries(gpusort_tasks PUBLIC gpusort_core PRIVATE nlohmann_json::nlohmann_json PkgConfig::XXHASH)

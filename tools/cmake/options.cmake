@@ -24,6 +24,10 @@ endif()
 option(GPUSORT_QUICK_START "Link Boost, spdlog and the C++ library into the program" ${quick_start_here})
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
+# Two folders give the same programs. Debuggers need the real names of sources.
+foreach(language C CXX)
+  add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:${language}>>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
+endforeach()
 if(CMAKE_UNITY_BUILD)
   # GCC warns of types with members from an anonymous namespace in every file that another file includes, which a unity
   # build does with all files. GCC 12 takes "text" + std::string for a copy onto itself (GCC bug 105651).

@@ -1,5 +1,7 @@
-# CPack runs this file on the files to be packed. It adds copyright and changelog to each package, and compresses them
-# as Debian requires.
+# CPack runs this file on the files to be packed. It adds copyright, changelog and an SPDX file to each package, and
+# compresses them as Debian requires.
+set(parts_program program codec)
+set(parts_cuda cuda)
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} name)
   set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})
@@ -10,6 +12,9 @@ foreach(component ${CPACK_COMPONENTS_ALL})
        "${package} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n"
        "  * Version ${CPACK_PACKAGE_VERSION}; what changed stands in the history of the sources.\n\n"
        " -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  $ENV{GPUSORT_CHANGED}\n")
+  execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/../packaging/spdx ${CPACK_GPUSORT_BUILD} ${package}
+                  ${parts_${component}} OUTPUT_FILE ${root}/doc/${package}/${package}.spdx.json
+                  COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB pages ${root}/man/man1/*.1 ${root}/man/man7/*.7)
   execute_process(COMMAND gzip -9nf ${root}/doc/${package}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY}/${component} COMMAND_ERROR_IS_FATAL ANY)

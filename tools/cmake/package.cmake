@@ -3,6 +3,8 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gpusort)
 set(CPACK_PACKAGE_VENDOR gpusort)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE ${PROJECT_HOMEPAGE_URL})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -45,10 +47,8 @@ SortKeys, SortPairs, MergeKeys, MergePairs and MergeRuns for any key type and
 order, in C++20 on host threads and, compiled by nvcc, in device memory. With
 files for CMake's find_package and for pkg-config.")
 
-# cpack can be called with another version, so the version is the variable of cpack.
-file(WRITE ${PROJECT_BINARY_DIR}/package-options.cmake
-     "set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS \"gpusort (= \${CPACK_PACKAGE_VERSION})\")\n")
-set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/package-options.cmake)
+set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION})")
+set(CPACK_GPUSORT_BUILD ${PROJECT_BINARY_DIR})  # for package-files.cmake
 get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)
 list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(program|cuda|dev)$")
 include(CPack)

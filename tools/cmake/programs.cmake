@@ -36,8 +36,7 @@ add_custom_command(TARGET gpusort POST_BUILD COMMAND gpusort --help=man > ${CMAK
 # The checker shares no code with the program, so that it is an independent witness.
 foreach(tool gpusort_gen gpusort_check)
   add_executable(${tool} tools/${tool}.cpp src/cli/shell_words.cpp)
-  target_include_directories(${tool} PRIVATE ${CMAKE_SOURCE_DIR} tools src)
-  target_compile_definitions(${tool} PRIVATE GPUSORT_VERSION="${PROJECT_VERSION}")
+  target_include_directories(${tool} PRIVATE ${CMAKE_SOURCE_DIR} tools src ${CMAKE_CURRENT_BINARY_DIR}/generated)
   target_link_libraries(${tool} PRIVATE gpusort_kernels Boost::program_options Threads::Threads)
   add_custom_command(TARGET ${tool} POST_BUILD COMMAND ${tool} --help=man > ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1
                      BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1 VERBATIM)
@@ -51,9 +50,8 @@ set_source_files_properties(tools/check/logs.cpp PROPERTIES SKIP_UNITY_BUILD_INC
 
 if(GPUSORT_BENCH)
   add_executable(gpusort_bench tools/gpusort_bench.cpp tools/bench/report.cpp tools/bench/cmp.cpp src/cli/shell_words.cpp)
-  target_include_directories(gpusort_bench PRIVATE ${CMAKE_SOURCE_DIR} tools src)
-  target_compile_definitions(gpusort_bench PRIVATE GPUSORT_CUDA=$<BOOL:${GPUSORT_CUDA}>
-                                                   GPUSORT_VERSION="${PROJECT_VERSION}")
+  target_include_directories(gpusort_bench PRIVATE ${CMAKE_SOURCE_DIR} tools src ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_compile_definitions(gpusort_bench PRIVATE GPUSORT_CUDA=$<BOOL:${GPUSORT_CUDA}>)
   target_link_libraries(gpusort_bench PRIVATE gpusort_kernels Boost::program_options nlohmann_json::nlohmann_json
                                               Threads::Threads)
   if(GPUSORT_CUDA)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/codec/codec_module.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

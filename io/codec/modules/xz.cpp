@@ -2,6 +2,7 @@
 #include <lzma.h>
 
 #include "io/codec/modules/stream_coder.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "io/codec/codec_module.hpp"
+#include "version.hpp"
 
 namespace gpusort {
 namespace {
