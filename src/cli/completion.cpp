@@ -77,7 +77,7 @@ std::optional<JobSpec> ReadFormat(const Line& line) {
 }
 
 /// Returns the names in the header of the input, if the input is a regular file of CSV with a header.
-std::vector<std::string> ColumnNames(const JobSpec& spec) {
+std::vector<std::string> ReadColumnNames(const JobSpec& spec) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20, kStep = std::size_t{64} << 10;
   const std::string& path = spec.source.inputs[0];
   if (RowOf(*spec.source.table).names != ColumnNames::kHeader || spec.source.table->header == 0) return {};
@@ -115,7 +115,7 @@ std::string KeyOfColumn(const std::string& name, bool quoted) {
 }
 
 void AddColumns(const JobSpec& spec, std::string_view typed, Completions& found) {
-  const std::vector<std::string> names = ColumnNames(spec);
+  const std::vector<std::string> names = ReadColumnNames(spec);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     // Use the number of the column if its name is not printable or occurs twice.

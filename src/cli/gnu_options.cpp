@@ -62,15 +62,15 @@ char ParseSortWord(const std::string& text) {
 }
 
 /// A number, read as GNU's xstrtoumax reads it, and the text after it.
-struct Number {
+struct GnuNumber {
   std::uint64_t value = 0;
   bool overflow = false;
   bool digits = false;
   std::string_view suffix;
 };
 
-Number ParseNumber(std::string_view text) {
-  Number number;
+GnuNumber ParseNumber(std::string_view text) {
+  GnuNumber number;
   std::size_t at = std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size());
   if (at < text.size() && text[at] == '+') ++at;
   for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
@@ -98,7 +98,7 @@ enum class NumberFault { kInvalid, kSuffix, kTooLarge };
 /// Returns the value of -S in bytes. A number without a letter counts KiB. A letter is b, K, M, G ..., or % of the
 /// memory.
 std::uint64_t ParseMemory(const std::string& text, const std::string& option) {
-  Number number = ParseNumber(text);
+  GnuNumber number = ParseNumber(text);
   if (!number.digits) {
     // GNU sort reads a single letter as one of that unit.
     if (number.suffix.empty() || std::strchr("EgGkKmMPQRtTYZ", number.suffix[0]) == nullptr) {
@@ -131,7 +131,7 @@ std::uint64_t ParseMemory(const std::string& text, const std::string& option) {
 }
 
 unsigned ParseThreads(const std::string& text) {
-  const Number number = ParseNumber(text);
+  const GnuNumber number = ParseNumber(text);
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--parallel", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--parallel", text);
   if (number.overflow) return std::numeric_limits<unsigned>::max();
@@ -143,7 +143,7 @@ unsigned ParseBatchSize(const std::string& text) {
   rlimit limit{};
   const std::uint64_t files = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 20;
   const std::uint64_t most = files - 3;  // standard input, output and error
-  const Number number = ParseNumber(text);
+  const GnuNumber number = ParseNumber(text);
   if (!number.digits) FailNumber(NumberFault::kInvalid, "--batch-size", text);
   if (!number.suffix.empty()) FailNumber(NumberFault::kSuffix, "--batch-size", text);
   if (number.overflow || number.value > most) {

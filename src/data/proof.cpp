@@ -27,7 +27,7 @@ namespace {
 
 /// How many bytes of fixed records are processed at a time, first for their checksum and then for their order. They fit
 /// into half of the cache of one core.
-constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t kProofBytes = std::uint64_t{64} << 10;
 
 RecordSum SumOf(XXH128_hash_t hash, std::uint64_t records) { return {hash.low64, hash.high64, records}; }
 
@@ -246,7 +246,7 @@ OutputProof::Seen OutputProof::Look(RecordSpan records) const {
   if (layout_.fixed()) {
     // The records are checked in parts. Each part begins with the last record of the part before. The second look at a
     // part finds it in the cache.
-    const std::uint64_t stride = layout_.stride, step = std::max(kLookBytes / stride, std::uint64_t{1}) * stride;
+    const std::uint64_t stride = layout_.stride, step = std::max(kProofBytes / stride, std::uint64_t{1}) * stride;
     for (std::uint64_t at = 0; at < records.size(); at += step) {
       const RecordSpan part = records.subspan(at, std::min(step, records.size() - at));
       seen.sum += SumRecords(part, layout_);

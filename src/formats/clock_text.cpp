@@ -47,7 +47,7 @@ struct TimeUnit {
   std::string_view names;  ///< in lower case, with a blank before and after each name
   WideNanos size;
 };
-constexpr TimeUnit kUnits[] = {{" y yr yrs year years ", kNanosOfYear},
+constexpr TimeUnit kTimeUnits[] = {{" y yr yrs year years ", kNanosOfYear},
                                {" mon mons month months ", kNanosOfMonth},
                                {" w week weeks ", 7 * kNanosOfDay},
                                {" d day days ", kNanosOfDay},
@@ -163,7 +163,7 @@ struct IntervalParts {
       const bool named = !ahead.done() && !IsDigit(*ahead.at) && !ahead.Is('-') && !ahead.Is('+');
       if (named) {
         reader = ahead;
-        unit = TakeUnit(reader, kUnits, false);
+        unit = TakeUnit(reader, kTimeUnits, false);
         if (unit == 0) return false;
         reader.Take(',');
       } else if (ahead.at == reader.at && !ahead.done()) {

@@ -66,7 +66,7 @@ FoundMonth FindMonth(std::string_view text) {
 /// The letters that -h reads after a number.
 constexpr std::string_view kUnits = "KkMGTPEZYRQ";
 
-bool Names(const char* locale, std::initializer_list<const char*> names) {
+bool IsOneOf(const char* locale, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(locale, name) == 0; });
 }
 
@@ -86,7 +86,7 @@ class LocaleKeys : public KeyMaker {
   bool Needed() const {
     // C.UTF-8 sorts by code points, which gives the same order as sorting by bytes. For -R the locale matters in any
     // case, because the result of strxfrm is hashed.
-    const bool by_bytes = !collates_ || Names(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
+    const bool by_bytes = !collates_ || IsOneOf(std::setlocale(LC_COLLATE, nullptr), {"C.UTF-8", "C.utf8"});
     const bool hashes = collates_ && std::any_of(order_.keys.begin(), order_.keys.end(), [](const LineKey& key) {
                           return key.ordering == LineOrdering::kRandom;
                         });
@@ -485,7 +485,7 @@ void UseLocale(const JobSpec& spec) {
 }
 
 std::string LocaleName() {
-  const auto is_c = [](int category) { return Names(std::setlocale(category, nullptr), {"C"}); };
+  const auto is_c = [](int category) { return IsOneOf(std::setlocale(category, nullptr), {"C"}); };
   // The names of all categories together are too long to read.
   const bool short_name = is_c(LC_CTYPE) && is_c(LC_NUMERIC) && is_c(LC_TIME);
   const std::string name = std::setlocale(short_name ? LC_COLLATE : LC_ALL, nullptr);
@@ -500,7 +500,7 @@ LocaleNumbers FindLocaleNumbers() {
   return {single(facts->decimal_point, '.'), single(facts->thousands_sep, -1), std::strlen(facts->thousands_sep) > 1};
 }
 
-bool CollatesByLocale() { return !Names(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }
+bool CollatesByLocale() { return !IsOneOf(std::setlocale(LC_COLLATE, nullptr), {"C", "POSIX"}); }
 
 std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& numbers) {
   const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };

@@ -34,8 +34,6 @@ const Byte* AfterLine(const Byte* p, const Byte* end) {
   return p == end ? end : p + 1;
 }
 
-absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
-
 const Byte* BytesOf(std::string_view text) { return reinterpret_cast<const Byte*>(text.data()); }
 
 /// Returns the beginning of the line after `line`, or `end`. `line` is without its newline.

@@ -35,7 +35,7 @@ T Load(const Byte* p) {
 }
 
 /// The fields that this format stores in a ScanState.
-struct Place {
+struct TupleState {
   enum Next : unsigned { kTuple, kLength, kData, kEnd };
 
   Next next;
@@ -43,7 +43,7 @@ struct Place {
   std::uint32_t columns;  ///< the number of fields of every tuple, plus 1; 0: there was no tuple yet
   std::uint32_t left;     ///< the number of bytes of the field that are still to come
 
-  explicit Place(const ScanState& state)
+  explicit TupleState(const ScanState& state)
       : next(static_cast<Next>(state.mode & 3)),
         fields(state.mode >> 2),
         columns(static_cast<std::uint32_t>(state.count >> 32)),
@@ -157,7 +157,7 @@ class PgCopyBinaryFormat : public TableFormat {
     const Byte* const begin = AsBytes(bytes.data());
     const Byte* const end = begin + bytes.size();
     const Byte* p = begin;
-    Place place(state);
+    TupleState tuple(state);
     Ends ends;
     const auto fail = [&](const Byte* at, const std::string& why) {
       throw BadRecord(at < begin ? 0 : static_cast<std::uint64_t>(at - begin), why);
@@ -171,69 +171,69 @@ class PgCopyBinaryFormat : public TableFormat {
       return state.held.size() == size ? reinterpret_cast<const Byte*>(state.held.data()) : nullptr;
     };
     while (p != end) {
-      switch (place.next) {
-        case Place::kTuple: {
+      switch (tuple.next) {
+        case TupleState::kTuple: {
           const Byte* const token = take(2);
           if (token == nullptr) break;
           const int count = Load<std::int16_t>(token);
           state.held.clear();
           if (count < 0) {
             if (count < -1) fail(p - 2, "a tuple of " + std::to_string(count) + " fields");
-            place.next = Place::kEnd;
+            tuple.next = TupleState::kEnd;
             break;
           }
           const auto columns = static_cast<std::uint32_t>(count) + 1;
-          if (place.columns != 0 && place.columns != columns) {
+          if (tuple.columns != 0 && tuple.columns != columns) {
             fail(p - 2, "a tuple of " + std::to_string(count) + " fields after a tuple of " +
-                            std::to_string(place.columns - 1));
+                            std::to_string(tuple.columns - 1));
           }
-          place.columns = columns;
-          place.fields = static_cast<std::uint32_t>(count) + oids_;
-          place.next = Place::kLength;
+          tuple.columns = columns;
+          tuple.fields = static_cast<std::uint32_t>(count) + oids_;
+          tuple.next = TupleState::kLength;
           break;
         }
-        case Place::kLength: {
+        case TupleState::kLength: {
           const Byte* const token = take(4);
           if (token == nullptr) break;
           const auto length = Load<std::int32_t>(token);
           state.held.clear();
           if (length < -1) fail(p - 4, "a field of " + std::to_string(length) + " bytes");
-          --place.fields;
-          place.left = length < 0 ? 0 : static_cast<std::uint32_t>(length);
-          if (place.left > 0) place.next = Place::kData;
+          --tuple.fields;
+          tuple.left = length < 0 ? 0 : static_cast<std::uint32_t>(length);
+          if (tuple.left > 0) tuple.next = TupleState::kData;
           break;
         }
-        case Place::kData: {
+        case TupleState::kData: {
           const auto here =
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(place.left, static_cast<std::uint64_t>(end - p)));
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(tuple.left, static_cast<std::uint64_t>(end - p)));
           p += here;
-          place.left -= here;
-          if (place.left == 0) place.next = Place::kLength;
+          tuple.left -= here;
+          if (tuple.left == 0) tuple.next = TupleState::kLength;
           break;
         }
-        case Place::kEnd:
+        case TupleState::kEnd:
           fail(p, "there are more bytes after the trailer");
       }
-      if (place.next != Place::kLength || place.fields > 0) continue;
-      place.next = Place::kTuple;
+      if (tuple.next != TupleState::kLength || tuple.fields > 0) continue;
+      tuple.next = TupleState::kTuple;
       ends.Add(p - begin);
     }
-    place.Store(state);
-    place.next = Place::kTuple;
-    place.fields = place.left = 0;
-    place.Store(ends.state);
+    tuple.Store(state);
+    tuple.next = TupleState::kTuple;
+    tuple.fields = tuple.left = 0;
+    tuple.Store(ends.state);
     return ends;
   }
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override {
-    const Place place(state);
-    if (place.next == Place::kEnd) return 0;
+    const TupleState tuple(state);
+    if (tuple.next == TupleState::kEnd) return 0;
     throw BadRecord(open.size(), open.empty() ? "the trailer is missing" : "the input ends inside a tuple");
   }
   ScanState NextInput(const ScanState& end) const override {
-    Place place{ScanState{}};
-    place.columns = Place(end).columns;
+    TupleState tuple{ScanState{}};
+    tuple.columns = TupleState(end).columns;
     ScanState state;
-    place.Store(state);
+    tuple.Store(state);
     return state;
   }
   bool has_trailer() const override { return true; }

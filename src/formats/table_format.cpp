@@ -20,7 +20,7 @@ namespace {
 
 /// For a key without a type: how many values are examined, to warn if they look like numbers or times.
 constexpr std::uint64_t kGuessed = 1000;
-constexpr std::size_t kMostShown = 40;
+constexpr std::size_t kMostQuoted = 40;
 
 /// A bit of KeyTally::Column::looks_like in addition to those of the types: the text has digits.
 constexpr unsigned kHasDigits = 1u << 31;
@@ -69,7 +69,7 @@ std::string ThreeOf(const std::vector<std::string>& samples) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> shown;
   for (const std::string& sample : samples) {
-    const std::string text = InQuotes(sample, kMostShown);
+    const std::string text = InQuotes(sample, kMostQuoted);
     if (shown.size() < kMost && std::find(shown.begin(), shown.end(), text) == shown.end()) shown.push_back(text);
   }
   std::string list;
@@ -258,7 +258,7 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     return;
   }
   if (table_.strict) {
-    throw BadRecord(field.at, NameOf(table_, column) + ": " + InQuotes(field.text, kMostShown) + " is no " +
+    throw BadRecord(field.at, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) + " is no " +
                                   std::string(ValueTypeName((by != nullptr ? by->rule() : column.rule).type)));
   }
   seen.bad.Note(tally);
@@ -374,7 +374,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
       lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
                                   Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
                                   ValueTypeName(key.rule.type), RecordName(spec, column.bad),
-                                  InQuotes(column.samples.at(0), kMostShown), kStrict));
+                                  InQuotes(column.samples.at(0), kMostQuoted), kStrict));
     }
     if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
     if (column.any && column.missing > 0 && RowOf(table).warns_missing) {

@@ -34,8 +34,6 @@ std::string MachineZone() {
   return std::filesystem::exists("/etc/localtime", error) ? "/etc/localtime" : "";
 }
 
-absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
-
 }  // namespace
 
 Zone::Zone(const std::string& name) : name_(name) {

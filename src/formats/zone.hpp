@@ -9,6 +9,9 @@
 
 namespace gpusort {
 
+/// Returns the calendar date and the time of day of `local`, seconds since 1970-01-01 00:00:00 local time.
+inline absl::CivilSecond CivilOf(std::int64_t local) { return absl::CivilSecond(1970, 1, 1) + local; }
+
 class Zone {
  public:
   /// `name` is a name of the IANA database (Europe/Berlin), UTC, or an offset (+hh, +hhmm, +hh:mm). Empty: the zone of

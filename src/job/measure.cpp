@@ -67,11 +67,11 @@ class Uses {
 };
 
 /// A file in memory with whole records of the input.
-class Sample {
+class InputSample {
  public:
   /// Reads records from the beginning, the middle and the end of all inputs. In formats whose records can only be found
   /// from the beginning of an input, reads from there.
-  explicit Sample(SortContext& context)
+  explicit InputSample(SortContext& context)
       : inputs_(context.open.inputs),
         plain_(context.open.ordered.plain),
         format_(context.open.ordered.format()),
@@ -155,7 +155,7 @@ class Sample {
 };
 
 /// Returns a small job like that of `context`: it sorts the sample in memory, and merges about as many runs.
-JobSpec SampleJob(const SortContext& context, const Sample& sample) {
+JobSpec SampleJob(const SortContext& context, const InputSample& sample) {
   constexpr char kMemoryFolder[] = "/dev/shm";
   const PlanFacts& facts = context.facts;
   const Plan& plan = context.job.plan;
@@ -188,7 +188,7 @@ JobSpec SampleJob(const SortContext& context, const Sample& sample) {
 
 /// Measures the speeds of sorting and merging. The first job on a GPU also loads the kernels, which matters little in a
 /// long job, so the second one counts.
-void MeasureBackend(SortContext& context, const Sample& sample, ExpectFacts& expected) {
+void MeasureBackend(SortContext& context, const InputSample& sample, ExpectFacts& expected) {
   const JobSpec spec = SampleJob(context, sample);
   for (int jobs = context.facts.machine.gpu ? 2 : 1; jobs > 0; --jobs) {
     const QuietLog quiet;
@@ -218,7 +218,7 @@ void CountBytes(const SortContext& context, ExpectFacts& expected) {
 }
 
 /// Sets the speeds of the folders of inputs, runs and output.
-void ProbeFolders(const SortContext& context, const Sample& sample, ExpectFacts& expected) {
+void ProbeFolders(const SortContext& context, const InputSample& sample, ExpectFacts& expected) {
   const JobSpec& spec = context.open.spec;
   const Plan& plan = context.job.plan;
   const PlanFacts& facts = context.facts;
@@ -247,7 +247,7 @@ void ProbeFolders(const SortContext& context, const Sample& sample, ExpectFacts&
   }
 }
 
-std::string MeasuredText(const ExpectFacts& expected, const Sample& sample) {
+std::string MeasuredText(const ExpectFacts& expected, const InputSample& sample) {
   const auto speed = [](double per_second) { return FormatBytes(static_cast<std::uint64_t>(per_second)) + "/s"; };
   std::string text = "input " + speed(expected.input_folder.read);
   if (expected.temp_folder.write > 0) {
@@ -343,7 +343,7 @@ std::string MeasureJob(SortContext& context) {
   if (!inputs.rereadable()) return nothing("the input is a stream or compressed");
   if (inputs.bytes() == 0) return nothing("the input is empty");
   try {
-    const Sample sample(context);
+    const InputSample sample(context);
     ExpectFacts expected;
     MeasureBackend(context, sample, expected);
     CountBytes(context, expected);

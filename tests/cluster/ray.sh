@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# labels: hours
+# labels: hours first
 # Tests tools/cluster/gpusort-ray: see ray_test.py.
 . "$2/tests/cli/common.sh.inc"
 python=$src/build/ray/bin/python3

@@ -109,9 +109,9 @@ class DropEquals {
 
 /// The last stage, which writes windows to the output. The caller passes windows in output order. Put() may return
 /// before the records are written.
-class Place {
+class ChunkWriter {
  public:
-  virtual ~Place() = default;
+  virtual ~ChunkWriter() = default;
   virtual void Begin(std::span<const std::byte> header) = 0;
   virtual void Put(const std::shared_ptr<Chunks>& chunks) = 0;
   virtual void End(std::span<const std::byte>) {}
@@ -120,9 +120,9 @@ class Place {
 };
 
 /// Writes chunks to the files of --split, on workers.
-class PlaceInParts : public Place {
+class PartsWriter : public ChunkWriter {
  public:
-  PlaceInParts(Job& job, OutputParts& parts, WorkerPool& workers) : job_(job), parts_(parts), workers_(workers) {}
+  PartsWriter(Job& job, OutputParts& parts, WorkerPool& workers) : job_(job), parts_(parts), workers_(workers) {}
   void Begin(std::span<const std::byte> header) override { parts_.Begin(header); }
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     for (const Chunk& chunk : chunks->list) {
@@ -166,9 +166,9 @@ void JoinParts(const Chunk& chunk, Write write) {
 }
 
 /// Writes chunks to a stream or into an encoder, one after the other.
-class PlaceInStream : public Place {
+class StreamWriter : public ChunkWriter {
  public:
-  PlaceInStream(Job& job, Output& output, std::uint64_t written) : job_(job), output_(output), bytes_(written) {}
+  StreamWriter(Job& job, Output& output, std::uint64_t written) : job_(job), output_(output), bytes_(written) {}
   void Begin(std::span<const std::byte> header) override { Write(header); }
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     std::uint64_t bytes = 0;
@@ -194,9 +194,9 @@ class PlaceInStream : public Place {
 };
 
 /// Writes the text that Job::format makes of each record (--debug).
-class PlaceFormatted : public PlaceInStream {
+class FormatWriter : public StreamWriter {
  public:
-  using PlaceInStream::PlaceInStream;
+  using StreamWriter::StreamWriter;
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 16;
     std::string text;
@@ -213,10 +213,10 @@ class PlaceFormatted : public PlaceInStream {
 };
 
 /// Writes chunks to the output file, on workers.
-class PlaceInFile : public PlaceInStream {
+class FileWriter : public StreamWriter {
  public:
-  PlaceInFile(Job& job, Output& output, WorkerPool& workers, std::uint64_t written)
-      : PlaceInStream(job, output, written), workers_(workers) {}
+  FileWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written)
+      : StreamWriter(job, output, written), workers_(workers) {}
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     std::uint64_t end = bytes_;
     for (const Chunk& chunk : chunks->list) end += chunk.bytes();
@@ -241,11 +241,11 @@ class PlaceInFile : public PlaceInStream {
 };
 
 /// Returns the last stage for `output`. `written` is the size of the output so far.
-std::unique_ptr<Place> MakePlace(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
-  if (output.parts() != nullptr) return std::make_unique<PlaceInParts>(job, *output.parts(), workers);
-  if (job.format) return std::make_unique<PlaceFormatted>(job, output, written);
-  if (output.in_order()) return std::make_unique<PlaceInStream>(job, output, written);
-  return std::make_unique<PlaceInFile>(job, output, workers, written);
+std::unique_ptr<ChunkWriter> MakeWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
+  if (output.parts() != nullptr) return std::make_unique<PartsWriter>(job, *output.parts(), workers);
+  if (job.format) return std::make_unique<FormatWriter>(job, output, written);
+  if (output.in_order()) return std::make_unique<StreamWriter>(job, output, written);
+  return std::make_unique<FileWriter>(job, output, workers, written);
 }
 
 /// Writes windows in their order. Used for streams, compressed outputs, parts of --split, -u, --top, keyed records and
@@ -265,7 +265,7 @@ class StagedSink : public WindowSink {
         cut_(pipeline, job.plan.windows),
         workers_(pipeline, job.plan.io_threads),
         begins_(written == 0) {
-    place_ = MakePlace(job, output, workers_, written);  // here, because guard_ ends the workers if this throws
+    writer_ = MakeWriter(job, output, workers_, written);  // here, because guard_ ends the workers if this throws
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
@@ -285,7 +285,7 @@ class StagedSink : public WindowSink {
   void Finish(std::uint64_t windows) override { windows_.Finish(windows); }
   bool enough() const override { return enough_; }
   std::uint64_t begin() const override { return output_.header().size(); }
-  std::uint64_t bytes() const override { return place_->bytes(); }
+  std::uint64_t bytes() const override { return writer_->bytes(); }
 
  private:
   void CutWindows() {
@@ -298,12 +298,12 @@ class StagedSink : public WindowSink {
   }
 
   void PutWindows() {
-    if (begins_) place_->Begin(output_.header());
+    if (begins_) writer_->Begin(output_.header());
     while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) {
       pipeline_.Try([&] { Put(*window); });
     }
     if (gaps_) pipeline_.Try([&] { gaps_->Finish(); });
-    place_->End(output_.trailer());
+    writer_->End(output_.trailer());
     workers_.Finish();
   }
 
@@ -345,7 +345,7 @@ class StagedSink : public WindowSink {
       if (gaps_) chunk.edits = gaps_->Take(std::exchange(chunk.stripped, {}));
       proof_.Add(std::exchange(proved_, proved_ + chunk.seen.bytes), chunk.seen);
     }
-    place_->Put(chunks);
+    writer_->Put(chunks);
     job_.progress.Advance(chunks->window.bytes);
   }
 
@@ -382,7 +382,7 @@ class StagedSink : public WindowSink {
   std::optional<DropEquals> equals_;  ///< with -u
   std::optional<FrontCounter> top_;   ///< with --top
   std::optional<GapFiller> gaps_;     ///< for formats with gaps
-  std::unique_ptr<Place> place_;
+  std::unique_ptr<ChunkWriter> writer_;
   const bool begins_;                       ///< true: the output has no header yet
   std::uint64_t proved_ = 0;                ///< the size in bytes of the records in the output, with their keys
   const Pipeline::Guard guard_{pipeline_};  ///< last member, so that an exception does not destroy what threads use

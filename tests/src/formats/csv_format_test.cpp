@@ -12,8 +12,6 @@
 namespace gpusort {
 namespace {
 
-using testing::Parse;
-
 RecordSpan SpanOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 struct Dialect {
@@ -88,7 +86,7 @@ JobSpec MakeOptions(const Dialect& dialect, std::vector<std::string> more) {
   if (dialect.comment != 0) args.insert(args.end(), {"--comment", std::string(1, dialect.comment)});
   args.insert(args.end(), more.begin(), more.end());
   args.insert(args.end(), {"in", "out"});
-  return Parse(args);
+  return testing::Parse(args);
 }
 
 Dialect AnyDialect() {
@@ -211,7 +209,7 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
   const auto what = [](const std::string& text, std::vector<std::string> args) -> std::string {
     args.insert(args.begin(), {"--format", "csv"});
     args.insert(args.end(), {"in", "out"});
-    const JobSpec spec = Parse(args);
+    const JobSpec spec = testing::Parse(args);
     const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
     TableFormat& format = *made;
     const std::string header = "a,b\n";
@@ -248,7 +246,7 @@ TEST(CsvFormat, RefusesKeysWithoutAnyValue) {
 
 TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
   const auto resolve = [](const std::string& key, const std::string& header) -> std::string {
-    const JobSpec spec = Parse({"--format", "csv", "-k", key, "in", "out"});
+    const JobSpec spec = testing::Parse({"--format", "csv", "-k", key, "in", "out"});
     const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
     TableFormat& format = *made;
     try {
@@ -272,7 +270,7 @@ TEST(CsvFormat, KnowsItsColumnsByTheNamesInTheHeader) {
 }
 
 TEST(CsvFormat, RefusesAHeaderThatDoesNotEnd) {
-  const JobSpec spec = Parse({"--format", "csv", "in", "out"});
+  const JobSpec spec = testing::Parse({"--format", "csv", "in", "out"});
   const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
   const TableFormat& format = *made;
   const std::string open = "a,\"b\nc,d\n";
@@ -285,7 +283,7 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
   const auto what = [](const std::string& record, std::vector<std::string> args) -> std::string {
     args.insert(args.begin(), {"--format", "csv", "--no-header"});
     args.insert(args.end(), {"in", "out"});
-    const JobSpec spec = Parse(args);
+    const JobSpec spec = testing::Parse(args);
     const std::unique_ptr<TableFormat> made = MakeCsvFormat(spec);
     const TableFormat& format = *made;
     ScanState state;

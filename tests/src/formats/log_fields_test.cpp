@@ -16,7 +16,7 @@
 namespace gpusort {
 namespace {
 
-using Fields = std::map<std::string, std::string>;
+using FieldMap = std::map<std::string, std::string>;
 
 ColumnKey Key(const std::string& name) {
   ColumnKey key;
@@ -35,7 +35,7 @@ std::string Find(const std::string& line, const std::string& name) {
   return std::string(keys.Find(0).value_or("(none)"));
 }
 
-void ExpectFields(const std::string& line, const Fields& fields) {
+void ExpectFields(const std::string& line, const FieldMap& fields) {
   for (const auto& [name, value] : fields) EXPECT_EQ(Find(line, name), value) << name << " of " << line;
 }
 
