@@ -11,6 +11,27 @@ RecordSpan RecordFormat::HeaderText(RecordSpan header) const {
   return marked ? header.subspan(std::size(kMark)) : header;
 }
 
+RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const {
+  const std::uint64_t front = guess.from > 0 ? guess.from : bytes.size();
+  Ends ends = Scan(bytes.first(front), state);
+  if (guess.from == 0) return ends;
+  if (ends.last == front) {  // the guess is right
+    state = guess.state;
+    if (guess.last > 0) {
+      ends.last = guess.last;
+      ends.state = guess.at_last;
+    }
+    return ends;
+  }
+  const Ends rest = Scan(bytes.subspan(front), state);
+  if (rest.last > 0) {
+    if (ends.first == 0) ends.first = front + rest.first;
+    ends.last = front + rest.last;
+    ends.state = rest.state;
+  }
+  return ends;
+}
+
 std::optional<std::uint64_t> PlainFormat::HeaderBytes(RecordSpan front, bool all) const {
   std::uint64_t bytes = 0;
   for (std::uint64_t lines = 0; lines < header_lines_; ++lines) {

@@ -17,6 +17,7 @@
 namespace gpusort {
 
 struct DumpPlace;
+struct KnownRows;
 struct LogTimes;
 
 /// The state of a log's parser between two records. It has all that earlier records tell about the time of the next
@@ -182,8 +183,12 @@ class RecordFormat {
     std::uint64_t from = 0;  ///< offset of the byte after the newline; 0: no guess is possible
     std::uint64_t last = 0;  ///< offset of the end of the last record in the block; 0: no record ends after `from`
     ScanState at_last, state;
+    std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_format.cpp
   };
   virtual Guess LookAhead(RecordSpan) const { return {}; }
+  /// As Scan(), but faster if `guess`, the result of LookAhead(bytes), is right. By default, checks whether a record
+  /// ends at guess.from, and then scans only the bytes before that place.
+  virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
 };
 
 /// The format of lines and of records of a fixed size. The first `header_lines` lines of an input are its header.

@@ -241,6 +241,11 @@ bool IsVolatile(std::string_view line) {
   return std::ranges::any_of(kLines, [&](std::string_view text) { return line.starts_with(text); });
 }
 
+/// Returns all that decides how SkipRows() reads a row: the dialect, and the meaning of a backslash.
+unsigned PackRules(const DumpPlace& place) {
+  return static_cast<unsigned>(place.dialect) << 1 | (place.text.escapes ? 1 : 0);
+}
+
 std::uint64_t Pack(const RowLexer& lexer) {
   const auto byte = [](char c) { return static_cast<std::uint64_t>(static_cast<unsigned char>(c)); };
   return std::uint64_t{lexer.depth} << 32 | byte(lexer.last[0]) << 24 | byte(lexer.last[1]) << 16 |
@@ -310,6 +315,7 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
   DumpPlace front;
   SetDialect(DialectOfFormat(table_.name), front);
   front_ = std::make_unique<const DumpPlace>(std::move(front));
+  rules_ = PackRules(*front_);
   const auto make = [](ValueRule rule, auto& list) {
     for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kEnum); ++type) {
       rule.type = static_cast<ValueType>(type);
@@ -925,9 +931,32 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   return state;
 }
 
+/// The results of calls of SkipRows() and CopyFormat::ScanRows() for a block of a dump. LookAhead() has made the calls
+/// without the bytes before the block. A result is therefore used only where the parser comes to the place where the
+/// call began, in the same state. A call there would give the same result.
+struct KnownRows {
+  /// Rows of an INSERT statement with several rows.
+  struct Run {
+    std::size_t begin, end;  ///< offsets in the block
+    std::uint64_t rows;
+  };
+  unsigned rules = 0;     ///< see PackRules
+  std::string separator;  ///< the text between the rows
+  std::vector<Run> runs;  ///< in the order of their places
+
+  /// Rows of a COPY block. The call has begun at offset `copy_begin` of the block, which is the beginning of a row; 0:
+  /// no such call was made. It has returned offset `copy_end`. Offsets in `copy_ends` are those in the block, too.
+  std::size_t copy_begin = 0, copy_end = 0;
+  unsigned copy_mode = 0;  ///< the mode of CopyFormat after the call
+  RecordFormat::Ends copy_ends;
+};
+
 /// Collects the ends of records, and stores the state after the last of them.
 struct SqlDumpFormat::Marks {
   const Byte* origin;  ///< the first byte of the block; records that end before it are not added
+  const KnownRows* known =
+      nullptr;                 ///< rows that LookAhead() has skipped in the block that begins at `origin`, or null
+  std::size_t next_known = 0;  ///< the index in `known` of the first run that was not passed yet
   Ends ends{};
   unsigned mode = kSql;
   std::uint64_t count = 0, row = 0;
@@ -941,9 +970,84 @@ struct SqlDumpFormat::Marks {
     row = state.row;
     if (dump != state.dump) dump = state.dump;
   }
+  /// Skips rows as gpusort::SkipRows(), or finds them in `known`.
+  const Byte* SkipRows(const Byte* p, const Byte* end, const DumpPlace& place, std::uint64_t& rows);
+  /// Returns `known` if it has rows of a COPY block that begin at `p` or later. Otherwise returns null.
+  const KnownRows* KnownCopy(const Byte* p) const {
+    const bool usable = known != nullptr && known->copy_begin > 0 && origin + known->copy_begin >= p;
+    return usable ? known : nullptr;
+  }
   /// Returns the offset of `p` in the block, for messages.
   std::uint64_t At(const Byte* p) const { return p > origin ? static_cast<std::uint64_t>(p - origin) : 0; }
 };
+
+const Byte* SqlDumpFormat::Marks::SkipRows(const Byte* p, const Byte* end, const DumpPlace& place,
+                                           std::uint64_t& rows) {
+  const std::string& separator = place.part->separator;
+  if (known != nullptr && known->rules == PackRules(place) && known->separator == separator) {
+    const std::vector<KnownRows::Run>& runs = known->runs;
+    const auto at = static_cast<std::size_t>(p - origin);
+    while (next_known < runs.size() && runs[next_known].begin < at) ++next_known;
+    if (next_known < runs.size() && runs[next_known].begin == at) {
+      rows = runs[next_known].rows;
+      return origin + runs[next_known].end;
+    }
+  }
+  return gpusort::SkipRows(p, end, place.dialect, place.text.escapes, separator, ~std::uint64_t{0}, rows);
+}
+
+RecordFormat::Guess SqlDumpFormat::LookAhead(RecordSpan block) const {
+  // A place that only looks like the end of a row can cost this many bytes.
+  constexpr std::ptrdiff_t kTried = std::ptrdiff_t{64} << 10;
+  constexpr unsigned kMostFailures = 16;
+  constexpr std::ptrdiff_t kMostBetween = 256;  // the largest size of a separator that is found here, in bytes
+  const Byte* const begin = AsBytes(block.data());
+  const Byte* const end = begin + block.size();
+  KnownRows known;
+  known.rules = rules_.load(std::memory_order_relaxed);
+  const auto dialect = static_cast<SqlDialect>(known.rules >> 1);
+  const bool escapes = (known.rules & 1) != 0;
+  unsigned failures = 0;
+  for (const Byte* p = begin; failures < kMostFailures;) {
+    const Byte* const open = FindByte(p, end, '(');
+    if (open == end) break;
+    p = open + 1;
+    const Byte* comma = open;
+    while (comma != begin && IsSpace(static_cast<char>(comma[-1]))) --comma;
+    if (comma == begin || comma[-1] != ',' || (comma - begin > 1 && comma[-2] != ')')) continue;
+    --comma;
+    const AfterRow after =
+        ParseAfterRow(comma, std::min(end, open + std::min(kMostBetween, end - open)), dialect, escapes);
+    if (after.is != AfterRow::kComma || !after.sure) continue;
+    const std::string_view separator = Text(comma, after.stop);
+    if (known.runs.empty()) known.separator = separator;
+    std::uint64_t rows = 0;
+    if (separator == known.separator) {
+      const Byte* const limit = after.stop + std::min(kTried, end - after.stop);
+      SkipRows(after.stop, limit, dialect, escapes, separator, 1, rows);
+    }
+    if (rows == 0) {
+      ++failures;
+      continue;
+    }
+    const Byte* const stop = SkipRows(after.stop, end, dialect, escapes, separator, ~std::uint64_t{0}, rows);
+    known.runs.push_back({static_cast<std::size_t>(after.stop - begin), static_cast<std::size_t>(stop - begin), rows});
+    p = stop;
+  }
+  if (dialect == SqlDialect::kPostgres || dialect == SqlDialect::kUnknown) {
+    const Byte* newline = FindByte(begin, end, '\n');
+    while (newline != end && (newline == begin || newline[-1] == '\\')) newline = FindByte(newline + 1, end, '\n');
+    if (newline != end) {
+      CopyFormat::Mode mode = kStart;
+      known.copy_begin = static_cast<std::size_t>(newline + 1 - begin);
+      known.copy_end = static_cast<std::size_t>(ScanRows(begin, newline + 1, end, mode, known.copy_ends) - begin);
+      known.copy_mode = mode;
+    }
+  }
+  Guess guess;
+  if (!known.runs.empty() || known.copy_begin > 0) guess.rows = std::make_shared<const KnownRows>(std::move(known));
+  return guess;
+}
 
 /// Reads one line of SQL, or the beginning of an INSERT. Returns the end of what was read, or `p` if more bytes are
 /// needed.
@@ -1039,9 +1143,8 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       }
       case kNextRow: {
         if (marks.ends.first > 0 && !PlaceOf(state).part->separator.empty()) {
-          const DumpPlace& place = PlaceOf(state);
           std::uint64_t rows = 0;
-          p = SkipRows(p, end, place.dialect, place.text.escapes, place.part->separator, ~std::uint64_t{0}, rows);
+          p = marks.SkipRows(p, end, PlaceOf(state), rows);
           if (rows > 0) {
             state.row += rows;
             marks.Add(p, state);
@@ -1063,7 +1166,20 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       default: {
         Ends rows;
         auto mode = static_cast<CopyFormat::Mode>(state.mode - kRows);
-        const Byte* const next = ScanRows(p, p, end, mode, rows);
+        const KnownRows* const known = marks.KnownCopy(p);
+        const Byte* const begin = known == nullptr ? end : marks.origin + known->copy_begin;
+        const Byte* next = ScanRows(p, p, begin, mode, rows);
+        if (known != nullptr && next == begin) {
+          if (mode == kStart) {
+            mode = static_cast<CopyFormat::Mode>(known->copy_mode);
+            next = marks.origin + known->copy_end;
+            for (const std::uint64_t record : {known->copy_ends.first, known->copy_ends.last}) {
+              if (record > 0) rows.Add(marks.origin + record - p);
+            }
+          } else {
+            next = ScanRows(p, begin, end, mode, rows);
+          }
+        }
         state.mode = kRows + unsigned{mode};
         if (rows.last > 0) {
           const unsigned now = std::exchange(state.mode, unsigned{kRows});
@@ -1081,7 +1197,7 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
   return p;
 }
 
-RecordFormat::Ends SqlDumpFormat::Scan(RecordSpan bytes, ScanState& state) const {
+RecordFormat::Ends SqlDumpFormat::ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const {
   const Byte* const begin = AsBytes(bytes.data());
   const Byte* const end = begin + bytes.size();
   Marks marks{begin};
@@ -1108,7 +1224,11 @@ RecordFormat::Ends SqlDumpFormat::Scan(RecordSpan bytes, ScanState& state) const
     marks.origin = begin;
     if (at < held) p = end;
   }
+  marks.known = known;
   p = ScanText(p, end, end, marks, state);
+  if (const unsigned rules = PackRules(PlaceOf(state)); rules != rules_.load(std::memory_order_relaxed)) {
+    rules_.store(rules, std::memory_order_relaxed);
+  }
   if (p != end) state.held.assign(Text(p, end));
   Ends& ends = marks.ends;
   if (ends.last == 0) return ends;

@@ -12,6 +12,7 @@
 // place. Start at Scan.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,7 +30,12 @@ class SqlDumpFormat : public CopyFormat {
   explicit SqlDumpFormat(const JobSpec& spec);
   ~SqlDumpFormat() override;
 
-  Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  Ends Scan(RecordSpan bytes, ScanState& state) const override { return ScanBlock(bytes, state, nullptr); }
+  /// Skips the rows of INSERT statements with several rows, as far as they can be found without the bytes before.
+  Guess LookAhead(RecordSpan block) const override;
+  Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const override {
+    return ScanBlock(bytes, state, guess.rows.get());
+  }
   /// Handles the end of the dump. Throws Error(kUsage) if a key of the user names a table that the dump does not have,
   /// and Error(kBadInput) if the dump has no rows to sort.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
@@ -112,6 +118,8 @@ class SqlDumpFormat : public CopyFormat {
   /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
   static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
 
+  /// Implements Scan(). `known` are rows that LookAhead() has skipped in `bytes`, or null.
+  Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
   const Byte* ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
   const Byte* PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state, Scratch& scratch,
@@ -140,6 +148,9 @@ class SqlDumpFormat : public CopyFormat {
   const bool strip_;                        ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;                 ///< one per key
   std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
+  /// The dialect of the dump and the meaning of a backslash, as far as the dump was scanned: see PackRules. LookAhead()
+  /// uses them, and notes in its result which ones it has used.
+  mutable std::atomic<unsigned> rules_;
   /// For each ValueType: the object that makes the keys of columns that have this type by CREATE TABLE. Null: no column
   /// has this type.
   Orders of_type_;

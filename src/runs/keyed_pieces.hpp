@@ -106,7 +106,7 @@ class PieceCutter {
     RecordFormat::Ends ends;
     const ScanState front = state_;
     try {
-      ends = Scan(bytes, guess);
+      ends = format_.ScanGuessed(bytes, state_, guess);
     } catch (const BadRecord& error) {
       // The records before the bad record are still processed, so that the error message can count them.
       cut.failure = error.what();
@@ -169,30 +169,6 @@ class PieceCutter {
   RecordSpan trailer() const { return trailer_; }
 
  private:
-  /// Finds the ends of records in `bytes`, as RecordFormat::Scan does. `guess` is the result of an earlier scan of
-  /// `bytes` from their first newline on, which assumed that a record ends with this newline. If the assumption is
-  /// right, the result is used, and only the bytes before are scanned. Throws BadRecord.
-  RecordFormat::Ends Scan(RecordSpan bytes, const RecordFormat::Guess& guess) {
-    const std::uint64_t front = guess.from > 0 ? guess.from : bytes.size();
-    RecordFormat::Ends ends = format_.Scan(bytes.first(front), state_);
-    if (guess.from == 0) return ends;
-    if (ends.last == front) {  // the guess is right
-      state_ = guess.state;
-      if (guess.last > 0) {
-        ends.last = guess.last;
-        ends.state = guess.at_last;
-      }
-      return ends;
-    }
-    const RecordFormat::Ends rest = format_.Scan(bytes.subspan(front), state_);
-    if (rest.last > 0) {
-      if (ends.first == 0) ends.first = front + rest.first;
-      ends.last = front + rest.last;
-      ends.state = rest.state;
-    }
-    return ends;
-  }
-
   const Inputs& inputs_;
   const RecordFormat& format_;
   const std::uint64_t max_record_;

@@ -69,9 +69,9 @@ inline void KeyPiece(const TableFormat& format, RecordSpan piece, ScanState& sta
 }
 
 /// Makes keyed records of `text`, an input without its header. Reads the text in blocks of `block` bytes. The format
-/// learns from the first `front` bytes.
+/// learns from the first `front` bytes. If `guess` is true, it looks ahead at each block, as other threads do in a job.
 inline CutInput CutRecords(const TableFormat& format, const std::string& text, std::size_t block,
-                           std::size_t front = std::string::npos) {
+                           std::size_t front = std::string::npos, bool guess = false) {
   CutInput cut;
   std::string open;
   ScanState state, open_state;
@@ -80,7 +80,8 @@ inline CutInput CutRecords(const TableFormat& format, const std::string& text, s
     open_state = state;
     for (std::size_t at = 0; at < text.size(); at += block) {
       const std::string bytes = text.substr(at, block);
-      const RecordFormat::Ends ends = format.Scan(Span(bytes), state);
+      const RecordFormat::Ends ends = guess ? format.ScanGuessed(Span(bytes), state, format.LookAhead(Span(bytes)))
+                                            : format.Scan(Span(bytes), state);
       if (ends.none()) {
         open += bytes;
         continue;
@@ -101,13 +102,13 @@ inline CutInput CutRecords(const TableFormat& format, const std::string& text, s
   return cut;
 }
 
-/// Calls CutRecords with all of `text` in one block and returns the result. Then tries every smaller block size and
-/// calls differ(size) if the result is different.
+/// Calls CutRecords with all of `text` in one block and returns the result. Then tries every smaller block size, with
+/// and without a guess in turn, and calls differ(size) if the result is different.
 inline CutInput CutEverywhere(const TableFormat& format, const std::string& text,
                               const std::function<void(std::size_t)>& differ) {
   const CutInput whole = CutRecords(format, text, std::max<std::size_t>(1, text.size()));
   for (std::size_t block = 1; block < text.size(); ++block) {
-    const CutInput cut = CutRecords(format, text, block);
+    const CutInput cut = CutRecords(format, text, block, std::string::npos, block % 2 == 0);
     if (cut.error != whole.error) differ(block);
     if (whole.error.empty() && (cut.records != whole.records || cut.trailer != whole.trailer)) differ(block);
   }

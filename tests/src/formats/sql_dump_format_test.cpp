@@ -497,6 +497,66 @@ TEST(SqlDumpFormat, SkipsMostRows) {
 #endif
 }
 
+/// Returns a dump of statements with many rows.
+std::string AnyLongInserts(const std::string& format) {
+  std::string text;
+  for (int statements = *rc::gen::inRange(1, 6); statements > 0; --statements) {
+    text += *rc::gen::element<std::string>("", "", "", "\n", "-- it's\n", "SET sql_mode = 'NO_BACKSLASH_ESCAPES';\n",
+                                           "SET sql_mode = '';\n");
+    text += *rc::gen::element<std::string>("INSERT INTO t VALUES ", "INSERT INTO t VALUES ", "INSERT INTO u VALUES\n");
+    const std::string separator = *rc::gen::element<std::string>(",", ",", ", ", ",\n", ",\n\t", " ,");
+    const auto rows = *rc::gen::inRange(1, 40);
+    for (int row = 0; row < rows; ++row) {
+      text += "(" + std::to_string(row) + "," + AnyLiteral(format) + "," +
+              *rc::gen::element<std::string>("-1", "'it''s'", "'(1),(2),(3)'", "'),(''),('", "NULL",
+                                             "'a long text with many words, which fills more than one block of bytes'");
+      text += ")";
+      if (row + 1 < rows) text += *rc::gen::inRange(0, 30) > 0 ? separator : ", /* a */";
+    }
+    text += *rc::gen::element<std::string>(";\n", ";\n", ";\r\n", "\n;\n");
+  }
+  return text;
+}
+
+// Any blocks give the same ends of records and the same states, whether they are looked at ahead or not.
+RC_GTEST_PROP(SqlDumpFormat, FindsTheSameRowsAhead, ()) {
+  const std::string name = *rc::gen::element<std::string>("mysqldump", "pgdump", "sqlitedump", "sqldump");
+  const std::string text =
+      *rc::gen::element<std::string>("-- MySQL dump 10.13\n", "-- PostgreSQL database dump\n") + AnyLongInserts(name);
+  JobSpec spec = DumpOptions({}, name);
+  spec.source.force_format = true;
+  const SqlDumpFormat format(spec);
+  ScanState state, guessed;
+  for (std::size_t at = 0, size = 0; at < text.size(); at += size) {
+    size = *rc::gen::element<std::size_t>(10, 64, 200, 500, 2000, 5000);
+    const std::string block = text.substr(at, size);
+    const auto scan = [&](ScanState& before, bool guesses) -> std::string {
+      try {
+        const RecordFormat::Ends ends = guesses ? format.ScanGuessed(Span(block), before, format.LookAhead(Span(block)))
+                                                : format.Scan(Span(block), before);
+        return std::to_string(ends.first) + " " + std::to_string(ends.last) + " " + format.SaveState(ends.state);
+      } catch (const BadRecord& bad) {
+        return std::to_string(bad.at()) + " " + bad.what();
+      }
+    };
+    RC_ASSERT(scan(guessed, true) == scan(state, false));
+    RC_ASSERT(format.SaveState(guessed) == format.SaveState(state));
+    RC_ASSERT(guessed.held == state.held);
+    RC_ASSERT(guessed.lexer == state.lexer);
+  }
+}
+
+TEST(SqlDumpFormat, FindsRowsAheadInEachBlock) {
+  std::string text = "-- MySQL dump 10.13\nINSERT INTO t VALUES ";
+  for (int i = 0; i < 1000; ++i) {
+    text += "(" + std::to_string(i) + ",'it\\'s; ),(',-1.5)" + (i % 50 == 49 ? ";\nINSERT INTO t VALUES " : ",");
+  }
+  const SqlDumpFormat format(DumpOptions({}, "mysqldump"));
+  for (std::size_t at = 0; at + 500 < text.size(); at += 500) {
+    EXPECT_NE(format.LookAhead(Span(text.substr(at, 500))).rows, nullptr) << at;
+  }
+}
+
 std::string SortedInserts(const std::string& text, std::vector<ColumnKey> keys, const std::string& format) {
   const JobSpec spec = DumpOptions(std::move(keys), format);
   const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
