@@ -24,10 +24,10 @@ _gpusort() {
     *) [[ ${#COMPREPLY[@]} != 1 || $COMPREPLY != *[=:] ]] || compopt -o nospace ;;
   esac
 } 2>/dev/null
-complete -F _gpusort gpusort gpusort_task gpusort_gen gpusort_check
+complete -F _gpusort gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm
 )sh";
 
-constexpr char kZsh[] = R"sh(#compdef gpusort gpusort_task gpusort_gen gpusort_check
+constexpr char kZsh[] = R"sh(#compdef gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm
 # Completion of gpusort and its tools for zsh: source <(gpusort --completion zsh), after compinit
 _gpusort() {
   local program=${(Q)words[1]} line word about
@@ -61,7 +61,7 @@ _gpusort() {
 if [[ ${funcstack[1]} == _gpusort ]]; then
   _gpusort "$@"
 else
-  compdef _gpusort gpusort gpusort_task gpusort_gen gpusort_check
+  compdef _gpusort gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm
 fi
 )sh";
 
@@ -94,7 +94,9 @@ function __gpusort_complete
             printf '%s\n' $answer[2..]
     end
 end
-complete -c gpusort -c gpusort_task -c gpusort_gen -c gpusort_check -f -a '(__gpusort_complete)'
+for program in gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm
+    complete -c $program -f -a '(__gpusort_complete)'
+end
 )sh";
 
 /// A command line of bash, divided into words as its quotes say. Nothing is expanded.

@@ -81,6 +81,26 @@ for command in scan runs cut borders part prove; do
   grep -q "gpusort_task $command " <("$bin/gpusort_task" --help) || fail "the help has no $command"
 done
 
+# The drivers for many machines have their own options, and gpusort answers for the rest.
+driver() { local tool=$1; shift; timeout 600 "$src/tools/cluster/$tool" "$@" | cut -f1 | tr '\n' '|'; }
+for at in '--completion=words 1 gpusort-ray --per' '--completion=words 5 gpusort-ray --slices 3 table.csv out --per'; do
+  is "$(driver gpusort-ray $at)" 'words|--per-node=|'
+done
+is "$(driver gpusort-ray --completion=words 5 gpusort-ray --slices 3 --no-shared table.csv -k)" 'words|-k|'
+is "$(driver gpusort-ray --completion=words 6 gpusort-ray --slices 3 --no-shared table.csv -k n)" 'words|name|'
+is "$(driver gpusort-ray --completion=words 2 gpusort-ray --dir '')" 'folders|'
+is "$(driver gpusort-ray --completion=words 1 gpusort-ray --task=)" 'files|'
+is "$(driver gpusort-ray --completion=words 2 gpusort-ray --slices '')" 'words|'
+is "$(driver gpusort-slurm --completion=words 1 gpusort-slurm --sta)" 'words|--stable|--stats=|--status|'
+is "$(driver gpusort-slurm --completion=words 3 gpusort-slurm --wait table.csv '')" 'files|'
+is "$(driver gpusort-slurm --completion=line 'gpusort-slurm --mem=4G --wait table.csv -k na' '' ' =:')" 'words|name|'
+is "$(driver gpusort-slurm --completion=line 'gpusort-slurm --parti' '' ' =:')" 'words|--partition=|'
+for tool in gpusort-ray gpusort-slurm; do
+  "$src/tools/cluster/$tool" --help | grep -o -- '^  --[a-z-]*' | while read -r option; do
+    [[ $(driver $tool --completion=words 1 $tool "$option") == *"|$option"* ]] || fail "$tool does not complete $option"
+  done
+done
+
 for shell in bash zsh fish; do "$g" --completion $shell >script.$shell; done
 # The scripts that the build installs.
 cmp script.bash "$bin/gpusort.bash" && cmp script.zsh "$bin/_gpusort" && cmp script.fish "$bin/gpusort.fish" || fail "other scripts are installed"

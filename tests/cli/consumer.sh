@@ -2,7 +2,8 @@
 # labels: any_build nightly
 # A separate CMake project finds the installed header library, builds with it, and runs: for the host and, if this build
 # has CUDA, for the GPU. It uses only what tests/consumer/CMakeLists.txt names. The project is also built by
-# FetchContent from a copy of the sources, and by pkg-config. Two of the programs are those of README.md.
+# FetchContent from a copy of the sources, and by pkg-config. Two of the programs are those of README.md and
+# kernels/README.md.
 . "$2/tests/cli/common.sh.inc"
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$bin/CMakeCache.txt"; }
@@ -23,7 +24,7 @@ if [ "$cuda" = ON ]; then
   arguments+=("-DCMAKE_CUDA_COMPILER=$(cached CMAKE_CUDA_COMPILER)" -DCMAKE_CUDA_ARCHITECTURES=90-real)
 fi
 cp -R "$src/tests/consumer" consumer
-example() { awk -v begin="\`\`\`$1" '/^```/ { take = $0 == begin; next } take' "$src/README.md"; }
+example() { awk -v begin="\`\`\`$1" '/^```/ { take = $0 == begin; next } take' "$src/README.md" "$src/kernels/README.md"; }
 example cpp >consumer/readme_host.cpp
 example cuda >consumer/readme_gpu.cu
 for file in consumer/readme_*; do [ "$(wc -l <$file)" -gt 10 ] || fail "README.md has no program for $file"; done

@@ -18,7 +18,7 @@ says '--version and -D have no meaning'
 mv "$src"/build/package/*.deb new/
 cp old/*.deb "$src/build/package/"
 version=$(dpkg-deb -f old/gpusort_*.deb Version)
-for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64.deb new/gpusort_99.1_amd64.deb; do
+for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64.deb old/gpusort-cluster_${version}_all.deb new/gpusort_99.1_amd64.deb; do
   [ -e "$name" ] || fail "there is no $name: $(ls old new)"
 done
 
@@ -29,7 +29,7 @@ else
   echo "SKIPPED (no lintian): what it says of the packages"
 fi
 
-mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config,python3 bookworm root >mmdebstrap.log 2>&1 ||
+mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config bookworm root >mmdebstrap.log 2>&1 ||
   { echo "SKIPPED (no Debian 12 to be had): the packages in use: $(tail -n 1 mmdebstrap.log)"; exit 77; }
 trap 'umount root/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
 mount -t proc proc root/proc
@@ -58,7 +58,7 @@ use() {
   (gpusort-ray in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'has no Ray, .*pip install ray==.* 2 $'
   (gpusort-slurm in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'error: sinfo: No such file or directory 2 $'
   for page in gpusort gpusort-keys gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm gpusort-sim; do man $page | grep -Eq "$page +- "; done
-  for program in gpusort gpusort_task gpusort_gen gpusort_check; do
+  for program in gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm; do
     bash --norc -c ". /usr/share/bash-completion/bash_completion; _completion_loader $program; complete -p $program" 2>/dev/null |
       grep -q _gpusort
     test -s /usr/share/fish/vendor_completions.d/$program.fish
@@ -72,7 +72,7 @@ use() {
 use
 [ "$(dpkg-query -W -f='${Version}' gpusort)" != 99.1 ]
 apt-get install -y --no-install-recommends ./new/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }
-[ "$(dpkg-query -W -f='${Version}' gpusort libgpusort-dev)" = 99.199.1 ]
+[ "$(dpkg-query -W -f='${Version}' gpusort libgpusort-dev gpusort-cluster)" = 99.199.199.1 ]
 for program in gpusort gpusort_task gpusort_gen gpusort_check; do $program --version | grep -q '^gpusort.* 99[.]1$'; done
 use
 if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
@@ -82,9 +82,9 @@ if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
   use
   gpusort --version | grep -q gpusort-cuda
 fi
-apt-get remove -y gpusort libgpusort-dev >apt.log 2>&1
+apt-get remove -y gpusort libgpusort-dev gpusort-cluster >apt.log 2>&1
 if [ -e /usr/bin/gpusort ]; then echo "removed, and still there"; exit 1; fi
-dpkg --purge gpusort libgpusort-dev gpusort-cuda >apt.log 2>&1 || { cat apt.log; exit 1; }
+dpkg --purge gpusort libgpusort-dev gpusort-cuda gpusort-cluster >apt.log 2>&1 || { cat apt.log; exit 1; }
 apt-get autoremove -y --purge >apt.log 2>&1 || { cat apt.log; exit 1; }
 files >after
 diff before after

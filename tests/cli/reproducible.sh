@@ -31,7 +31,7 @@ for folder in one another/folder/two; do
   (cd "$folder/build/package" && sha256sum *.deb *.whl) >"$name"
   (cd "$folder" && tar c --sort=name --owner=0 --group=0 bundle | sha256sum && find bundle -type f -exec sha256sum {} + | sort -k2) >>"$name"
 done
-[ "$(grep -c '[.]deb$' sums/one)" = 2 ] && grep -q '[.]whl$' sums/one || fail "$(cat sums/one)"
+[ "$(grep -c '[.]deb$' sums/one)" = 3 ] && grep -q '[.]whl$' sums/one || fail "$(cat sums/one)"
 diff sums/one sums/two || fail 'two builds differ'
 # No name of this machine's folders is in the programs.
 for program in one/bundle/bin/gpusort* one/bundle/lib/gpusort/*; do

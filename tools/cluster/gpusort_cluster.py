@@ -145,6 +145,48 @@ def parse(argv: list[str], flags: Collection[str], values: Collection[str]) -> C
     return found
 
 
+def complete(argv: list[str], flags: set[str], values: set[str]) -> bool:
+    """Answers a shell that completes the command line of a driver. Returns False if no shell asks.
+
+    gpusort answers for its own options, keys and files. `flags` and `values` are the driver's options as in `parse`."""
+    kind = argv[0].removeprefix("--completion=") if argv else ""
+    if kind not in ("line", "words"):
+        return False
+    typed = argv[1].split(" ") if kind == "line" else argv[2:3 + int(argv[1])]
+    current = typed[-1]
+    name, equals, _ = current.removeprefix("--").partition("=")
+    before = typed[-2].removeprefix("--") if typed[-2:-1] and typed[-2].startswith("--") else ""
+    asked = name if equals and current.startswith("--") else before
+    if asked in values and asked not in ("progress", "output"):
+        print({"dir": "folders", "task": "files"}.get(asked, "words"))
+        return True
+    # gpusort must not take the driver's options for its own, or their values for names of files.
+    own = rf"(?<= )--(?:(?:{'|'.join(sorted(values - {'progress', 'output'}))})(?:=| +)[^ ]+|(?:{'|'.join(flags)})) +"
+    if kind == "line":
+        words = ["--completion=line", re.sub(own, "", re.sub("^ *[^ ]+", "gpusort", argv[1])), *argv[2:]]
+    else:
+        kept = ["gpusort"]
+        left = collections.deque(typed[1:-1])
+        while left:
+            word = left.popleft()
+            name, equals, _ = word.removeprefix("--").partition("=")
+            if word.startswith("--") and name in values - {"progress", "output"}:
+                if not equals and left:
+                    left.popleft()
+            elif not (word.startswith("--") and name in flags):
+                kept.append(word)
+        words = ["--completion=words", str(len(kept)), *kept, current, *argv[3 + int(argv[1]):]]
+    program = find_gpusort(find_task(None))
+    answer = subprocess.run([program, *words], capture_output=True, text=True, check=False).stdout.splitlines()
+    if current.startswith("-") and not equals:
+        mine = [f"--{option}" for option in flags] + [f"--{option}=" for option in values - {"output"}]
+        about = f"\tan option of {PROGRAM}" if kind == "words" else ""
+        theirs = [line for line in answer[1:] if line.split("\t")[0].strip() not in mine]
+        answer = ["words", *theirs, *(word + about for word in sorted(mine) if word.startswith(current))]
+    print(*(answer or ["files"]), sep="\n")
+    return True
+
+
 class Tasks:
     """The tasks of a job as command lines of gpusort_task. All names of files are absolute.
 

@@ -20,15 +20,25 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME gpusort)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, python3, slurm-client")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, gpusort-cluster")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "sort files larger than memory, on a GPU or without one
 gpusort sorts lines of text, CSV, JSON Lines, database dumps and binary
 records, checks order and content of what it writes, and puts the output
 under its name only when it is complete. Under the name sort it takes GNU
 sort's options. gpusort_gen makes test data, gpusort_check checks results;
-gpusort-slurm and gpusort-ray sort on many machines, and need Python.
+gpusort-cluster sorts on many machines.
 .
 GPUs are used where gpusort-cuda is installed.")
+
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_NAME gpusort-cluster)
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_SUGGESTS slurm-client)
+set(CPACK_DEBIAN_CLUSTER_DESCRIPTION "sort files larger than memory: the part for many machines
+gpusort-slurm gives the pieces of a sort to Slurm, gpusort-ray to a cluster of
+Ray, and both give them again if a node fails. gpusort-sim predicts how long a
+job takes. Ray itself is not in Debian: see gpusort-ray(1).")
 
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME gpusort-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_SECTION utils)
@@ -48,7 +58,8 @@ order, in C++20 on host threads and, compiled by nvcc, in device memory. With
 files for CMake's find_package and for pkg-config.")
 
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION}), python3 (>= 3.9)")
 set(CPACK_GPUSORT_BUILD ${PROJECT_BINARY_DIR})  # for package-files.cmake
 get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)
-list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(program|cuda|dev)$")
+list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(program|cuda|cluster|dev)$")
 include(CPack)
