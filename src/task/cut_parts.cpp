@@ -14,9 +14,13 @@
 namespace gpusort {
 namespace {
 
-/// How many bytes are read at most to find the exact record at which a part begins. A larger range is first made
-/// smaller by looking at records in its middle.
-constexpr std::uint64_t kMostRead = std::uint64_t{64} << 20;
+/// Returns how many bytes are read at most to find the exact record at which a part begins. A larger range is first
+/// made smaller by looking at records in its middle. Each look reads up to 64 KiB of each run if borders of records can
+/// be found anywhere (`plain`); otherwise it reads all bytes between two fences.
+std::uint64_t MostRead(std::uint64_t runs, bool plain) {
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20, kMost = std::uint64_t{64} << 20, kForRun = 128 << 10;
+  return plain ? std::clamp(runs * kForRun, kLeast, kMost) : kMost;
+}
 
 /// A place in the order of all records, as the number of bytes before it in each run.
 using Borders = std::vector<std::uint64_t>;
@@ -200,7 +204,8 @@ class Cut {
   /// Moves `low` and `high` closer to the wanted place, by looking at records in the middle of the run with the widest
   /// range. Sets `last` to a place after which the result cannot be, if one is found.
   void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<OrderPlace>& last) {
-    while (SumOfBytes(high) - SumOfBytes(low) > kMostRead) {
+    const std::uint64_t most = MostRead(runs_.count(), order_.plain());
+    while (SumOfBytes(high) - SumOfBytes(low) > most) {
       std::size_t widest = 0;
       for (std::size_t run = 1; run < runs_.count(); ++run) {
         if (high[run] - low[run] > high[widest] - low[widest]) widest = run;

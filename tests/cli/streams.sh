@@ -12,6 +12,22 @@ cat in.u64 | "$g" --type u64 --memory 4M - got2.u64
 same want.u64 got2.u64
 "$g" --memory 4M in.u64 - >got3.u64
 same want.u64 got3.u64
+# A redirected file is written by several threads from where it stands, and the next program writes after it. It is
+# written in order if it is open for appending, or if it also gets the messages.
+{ printf head; "$g" --memory 4M in.u64 -; printf tail; } >around
+{ printf head; cat want.u64; printf tail; } >want.around
+same want.around around
+printf head >appended
+"$g" --memory 4M in.u64 - >>appended
+head -c 2400004 want.around | cmp - appended || fail "appended records differ"
+"$g" --memory 4M in.u64 - >both 2>&1
+same want.u64 both
+"$bin/gpusort_gen" --type orders-csv --bytes 3M --seed 5 in.csv
+for options in "-k city" "-k city -u" "-k city --top 100" "-r"; do
+  "$g" --memory 8M --format csv $options in.csv want.csv
+  { echo head; "$g" --memory 8M --format csv $options <in.csv; echo tail; } >got.csv
+  { echo head; cat want.csv; echo tail; } | cmp - got.csv || fail "$options <in.csv >got.csv differs"
+done
 head -c 80000 in.u64 | "$g" --type u64 -u --memory 4M --batch-size 8000 - - >got4.u64
 expect 0 "$bin/gpusort_check" --type u64 --unique got4.u64
 # One byte at a time.
