@@ -37,14 +37,14 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns the number of a lane (a worker) in an arena (the memory of a backend). The number says which part of the
-  /// arena is the working memory of the lane. The destructor frees the number for another lane.
-  class Seat {
+  /// Owns the number of a lane (a worker) in an arena (the memory of a backend). Each number has its own working memory
+  /// in the arena. The destructor frees the number for another lane.
+  class LaneNumber {
    public:
-    explicit Seat(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
-    ~Seat() { pool_->GiveLane(lane_); }
+    explicit LaneNumber(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
+    LaneNumber(const LaneNumber&) = delete;
+    LaneNumber& operator=(const LaneNumber&) = delete;
+    ~LaneNumber() { pool_->GiveLane(lane_); }
     std::uint32_t lane() const { return lane_; }
 
    private:

@@ -62,7 +62,7 @@ class Arena : public SlotPool {
 class CpuLane : public Lane {
  public:
   CpuLane(const std::shared_ptr<Arena>& arena, detail::ThreadTeam& team)
-      : arena_(*arena), shape_(arena_.shape()), seat_(arena), team_(team), alone_(team, 1) {}
+      : arena_(*arena), shape_(arena_.shape()), lane_number_(arena), team_(team), alone_(team, 1) {}
 
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override {
     auto [in, out] = arena_.TakeTwo();
@@ -97,7 +97,7 @@ class CpuLane : public Lane {
   }
 
  private:
-  std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
+  std::byte* memory() const { return arena_.lane_memory(lane_number_.lane()); }
   const TeamExecutor& Executor(std::uint64_t bytes) const { return bytes <= kSmallBytes ? alone_ : team_; }
 
   /// Copies the batch to the slot at `to`, or to `longer` if the batch is a line longer than a slot. Returns the size
@@ -127,9 +127,9 @@ class CpuLane : public Lane {
     return bytes;
   }
 
-  Arena& arena_;  ///< kept alive by the seat
+  Arena& arena_;  ///< kept alive by lane_number_
   const ArenaShape& shape_;
-  const SlotPool::Seat seat_;
+  const SlotPool::LaneNumber lane_number_;
   const TeamExecutor team_, alone_;
 };
 

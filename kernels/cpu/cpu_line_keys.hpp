@@ -270,7 +270,7 @@ class WideCompare {
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
   int operator()(std::uint32_t a, std::uint32_t b) {
-    if (keys_.order().key_count == 0 || keys_.order().keyed || Place(a) == Place(b)) {
+    if (keys_.order().key_count == 0 || keys_.order().keyed || CacheIndex(a) == CacheIndex(b)) {
       return keys_.Compare(lines_(a), lines_(b));
     }
     if (!clean_) {
@@ -284,11 +284,12 @@ class WideCompare {
   }
 
  private:
-  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};  // marks an empty place; no batch has so many lines
+  /// The row of a WideKey of the cache that is not used yet. No batch has so many lines.
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
-  std::uint64_t Place(std::uint32_t row) const { return row & (memory_.size() - 1); }
+  std::uint64_t CacheIndex(std::uint32_t row) const { return row & (memory_.size() - 1); }
   const WideKey& Get(std::uint32_t row) const {
-    WideKey& key = memory_[Place(row)];
+    WideKey& key = memory_[CacheIndex(row)];
     if (key.row != row) keys_.Widen(lines_(row), next_, row, key);
     return key;
   }

@@ -22,8 +22,8 @@ namespace gpusort::detail {
 /// the lines of one tile at a time, in its own memory.
 class LineMerger {
  public:
-  LineMerger(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
-      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+  LineMerger(const RecordLayout& layout, const LineMemoryMap& map, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), map_(map), memory_(memory) {}
 
   void Merge(std::span<const RecordSpan> pieces, std::byte* out, const TeamExecutor& executor) {
     std::uint64_t total = 0;
@@ -67,7 +67,7 @@ class LineMerger {
   /// their Entry objects stay in a second-level cache of 1 MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
-  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
+  Entry* Tile(unsigned worker, unsigned index) const { return map_.Tile(memory_, worker, index); }
 
   /// Divides `node`, which must have at least two pieces, into lines that come first and lines that come later. Keeps
   /// the first part in `node` and returns the second; neither is empty. The median of the pieces' middle lines,
@@ -128,7 +128,7 @@ class LineMerger {
       const std::uint64_t first = n;
       const std::byte* const end = piece.data() + piece.size();
       for (const std::byte* line = piece.data(); line != end; ++n) {
-        if (n == shape_.tile_rows) return false;
+        if (n == map_.tile_rows) return false;
         const std::byte* const delimiter = FindDelimiter(line, end, layout_.delimiter);
         if (delimiter == nullptr) throw Error(ErrorCode::kInternal, "CPU backend: a piece to merge ends inside a line");
         new (lines + n) RecordSpan(line, static_cast<std::size_t>(delimiter - line));
@@ -156,7 +156,7 @@ class LineMerger {
     if (exact) {
       MergeTree<Entry>(sources, n, merged, Tile(worker, 2), ExactEntryLess());
     } else {
-      WideCompare wide(keys_, line_of, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
+      WideCompare wide(keys_, line_of, skip + kEntryKeyBytes, map_.MergeKeys(memory_, worker));
       MergeTree<Entry>(sources, n, merged, Tile(worker, 2), LineEntryLess<decltype(wide)>{&wide});
     }
     std::byte* to = node.out;
@@ -170,27 +170,27 @@ class LineMerger {
 
   const RecordLayout& layout_;
   const LineKeys keys_;
-  const LineShape& shape_;
+  const LineMemoryMap& map_;
   std::byte* const memory_;
 };
 
 class LineSlotSorter final : public SlotSorter {
  public:
   LineSlotSorter(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines)
-      : layout_(layout), shape_(layout, slot_bytes, batch_lines) {}
-  std::uint64_t LaneBytes(unsigned workers) const override { return shape_.bytes(workers); }
+      : layout_(layout), map_(layout, slot_bytes, batch_lines) {}
+  std::uint64_t LaneBytes(unsigned workers) const override { return map_.bytes(workers); }
   Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
               const TeamExecutor& executor) const override {
-    return LineSorter(layout_, shape_, memory).Sort(in, bytes, out, executor);
+    return LineSorter(layout_, map_, memory).Sort(in, bytes, out, executor);
   }
   void Merge(std::span<const RecordSpan> pieces, std::byte* out, std::byte* memory,
              const TeamExecutor& executor) const override {
-    LineMerger(layout_, shape_, memory).Merge(pieces, out, executor);
+    LineMerger(layout_, map_, memory).Merge(pieces, out, executor);
   }
 
  private:
   const RecordLayout& layout_;
-  const LineShape shape_;
+  const LineMemoryMap map_;
 };
 
 }  // namespace gpusort::detail

@@ -22,9 +22,9 @@
 
 namespace gpusort::detail {
 
-/// The division of the scratch memory for sorting lines, in bytes. First comes an Entry (twelve key bytes and a line
-/// number) for each line, then the offset of each line, then memory for each worker.
-struct LineShape {
+/// Which arrays the scratch memory for sorting lines has, and their sizes in bytes. First comes an Entry (twelve key
+/// bytes and a line number) for each line, then the offset of each line, then memory for each worker.
+struct LineMemoryMap {
   std::uint64_t rows = 0;       ///< the maximum number of lines that are sorted together
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines that are merged at once
   std::uint64_t entries_bytes = 0;
@@ -33,7 +33,7 @@ struct LineShape {
 
   /// `batch_lines` is the maximum number of lines that are sorted together; 0 means the number that SlotRecords plans
   /// for a slot (a buffer) of slot_bytes bytes.
-  LineShape(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
+  LineMemoryMap(const RecordLayout& layout, std::uint64_t slot_bytes, std::uint64_t batch_lines) {
     rows = batch_lines != 0 ? batch_lines : SlotRecords(layout, slot_bytes);
     tile_rows = std::clamp<std::uint64_t>(slot_bytes / 256 / 4 * 4, 512, 8192);
     entries_bytes = RoundUp(rows * sizeof(Entry), 64);
@@ -302,8 +302,8 @@ class LineRefiner {
 /// Sorts the lines of one batch (the lines that are sorted together).
 class LineSorter {
  public:
-  LineSorter(const RecordLayout& layout, const LineShape& shape, std::byte* memory)
-      : layout_(layout), keys_(*layout.lines), shape_(shape), memory_(memory) {}
+  LineSorter(const RecordLayout& layout, const LineMemoryMap& map, std::byte* memory)
+      : layout_(layout), keys_(*layout.lines), map_(map), memory_(memory) {}
 
   SlotSorter::Sorted Sort(const std::byte* in, std::uint64_t bytes, std::byte* out, const TeamExecutor& executor) {
     const std::uint64_t n = Index(in, bytes, executor);
@@ -326,20 +326,20 @@ class LineSorter {
     std::uint64_t skip = SampleCommon(first, lines, n);
     for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, exact, executor)) < skip;) skip = common;
     if (exact) {
-      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
-        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
+      const auto merge = [&](std::span<const Range<const Entry*>> segments, std::uint64_t size, unsigned worker) {
+        MergeTree<Entry>(segments, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
       };
       Gather(in, parts, ExactEntryLess(), merge, out, executor);
     } else {
       const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
-      const auto merge = [&](std::span<const Range<const Entry*>> slices, std::uint64_t size, unsigned worker) {
+      const auto merge = [&](std::span<const Range<const Entry*>> segments, std::uint64_t size, unsigned worker) {
         // Line numbers are in random order, so reading the lines to compare and to copy causes cache misses. Prefetches
         // all lines first.
-        for (const Range<const Entry*>& slice : slices) {
-          for (std::uint64_t i = 0; i < slice.size; ++i) Prefetch(lines(slice.first[i].row()));
+        for (const Range<const Entry*>& segment : segments) {
+          for (std::uint64_t i = 0; i < segment.size; ++i) Prefetch(lines(segment.first[i].row()));
         }
-        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, shape_.MergeKeys(memory_, worker));
-        MergeTree<Entry>(slices, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
+        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, map_.MergeKeys(memory_, worker));
+        MergeTree<Entry>(segments, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
       };
       Gather(in, parts, LineEntryLess<decltype(compare)>{&compare}, merge, out, executor);
     }
@@ -348,8 +348,8 @@ class LineSorter {
 
  private:
   Entry* entries() const { return reinterpret_cast<Entry*>(memory_); }
-  std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + shape_.entries_bytes); }
-  Entry* Tile(unsigned worker, unsigned index) const { return shape_.Tile(memory_, worker, index); }
+  std::uint32_t* starts() const { return reinterpret_cast<std::uint32_t*>(memory_ + map_.entries_bytes); }
+  Entry* Tile(unsigned worker, unsigned index) const { return map_.Tile(memory_, worker, index); }
 
   /// Sets starts()[0..n] to the offset of each line and the end of the last line. Returns n, the number of lines.
   std::uint64_t Index(const std::byte* in, std::uint64_t bytes, const TeamExecutor& executor) const {
@@ -361,7 +361,7 @@ class LineSorter {
       first[c + 1] = CountRecords({in + c * chunk, std::min(chunk, bytes - c * chunk)}, layout_);
     });
     for (std::uint64_t c = 0; c < chunks; ++c) first[c + 1] += first[c];
-    if (first[chunks] > shape_.rows)
+    if (first[chunks] > map_.rows)
       throw Error(ErrorCode::kInternal, "CPU backend: a batch of more lines than a slot takes");
     std::uint32_t* const to = starts();
     to[0] = 0;
@@ -417,7 +417,7 @@ class LineSorter {
       VqSort(p, parts[part].size);
       if (!ended || !entries_decide) {
         entries_decide = false;
-        LineRefiner(keys_, lines, shape_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+        LineRefiner(keys_, lines, map_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
       }
     });
     exact = entries_decide;
@@ -437,24 +437,24 @@ class LineSorter {
   }
 
   /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
-  /// merge(slices, size, worker) must leave the merged entries in the first of the worker's buffers, Tile(worker, 0).
+  /// merge(segments, size, worker) must leave the merged entries in the first of the worker's buffers, Tile(worker, 0).
   /// First measures all tiles, because the place of a tile in `out` depends on the lengths of all lines before it.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
     struct Cut {
       std::uint64_t begin, size, bytes;
-      std::vector<Range<const Entry*>> slices;
+      std::vector<Range<const Entry*>> segments;
     };
     const std::uint32_t* const at = starts();
     std::vector<Cut> cuts;
     std::mutex mutex;
-    ForEachTile(std::span<const Range<const Entry*>>(parts), shape_.tile_rows, less, executor,
-                [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned) {
-                  Cut cut{begin, size, 0, {slices.begin(), slices.end()}};
-                  for (const Range<const Entry*>& slice : slices) {
-                    for (std::uint64_t i = 0; i < slice.size; ++i) {
-                      const std::uint32_t row = slice.first[i].row();
+    ForEachTile(std::span<const Range<const Entry*>>(parts), map_.tile_rows, less, executor,
+                [&](std::span<const Range<const Entry*>> segments, std::uint64_t begin, std::uint64_t size, unsigned) {
+                  Cut cut{begin, size, 0, {segments.begin(), segments.end()}};
+                  for (const Range<const Entry*>& segment : segments) {
+                    for (std::uint64_t i = 0; i < segment.size; ++i) {
+                      const std::uint32_t row = segment.first[i].row();
                       cut.bytes += at[row + 1] - at[row];
                     }
                   }
@@ -469,9 +469,9 @@ class LineSorter {
     }
     executor.ForEach(cuts.size(), [&](std::uint64_t task, unsigned worker) {
       const Cut& cut = cuts[task];
-      const Entry* merged = cut.slices[0].first;
-      if (cut.slices.size() > 1) {
-        merge(std::span<const Range<const Entry*>>(cut.slices), cut.size, worker);
+      const Entry* merged = cut.segments[0].first;
+      if (cut.segments.size() > 1) {
+        merge(std::span<const Range<const Entry*>>(cut.segments), cut.size, worker);
         merged = Tile(worker, 0);
       }
       // Line numbers are in random order, so copying a line causes a few cache misses. Prefetches each line well before
@@ -496,7 +496,7 @@ class LineSorter {
 
   const RecordLayout& layout_;
   const LineKeys keys_;
-  const LineShape& shape_;
+  const LineMemoryMap& map_;
   std::byte* const memory_;
 };
 

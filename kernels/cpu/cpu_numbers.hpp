@@ -18,10 +18,10 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A small part of the output (a tile) is merged from parts of sorted runs (slices). If a tile has at least this many
-/// slices, sorting all its numbers is faster than merging the slices (data/bench/NOTES.md).
+/// A small part of the output (a tile) is merged from parts of sorted runs (segments). If a tile has at least this many
+/// segments, sorting all its numbers is faster than merging the segments (data/bench/NOTES.md).
 template <typename U>
-constexpr std::size_t kSlicesToSort = sizeof(U) == 8 ? 48 : 9;
+constexpr std::size_t kSegmentsToSort = sizeof(U) == 8 ? 48 : 9;
 
 /// Calls f(map, unmap) with functions that apply `map` and its inverse. Tests map.swap (whether numbers are big-endian)
 /// once and not for each number, so that the compiler can vectorize loops that call the functions.
@@ -151,11 +151,12 @@ class NumberSorter final : public SlotSorter {
       return {true, all_sorted, n};
     }
     U* const to = reinterpret_cast<U*>(out);
-    ForEachTile(std::span<const Range<const U*>>(parts), tile_items_, Less(), executor,
-                [&](std::span<const Range<const U*>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
-                  MergeTile(slices, size, to + begin, Tile(memory, worker, 0));
-                  UnmapInPlace(to + begin, size, map_);
-                });
+    ForEachTile(
+        std::span<const Range<const U*>>(parts), tile_items_, Less(), executor,
+        [&](std::span<const Range<const U*>> segments, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+          MergeTile(segments, size, to + begin, Tile(memory, worker, 0));
+          UnmapInPlace(to + begin, size, map_);
+        });
     return {false, false, n};
   }
 
@@ -181,9 +182,9 @@ class NumberSorter final : public SlotSorter {
       }
       ForEachTile(
           std::span<const Range<const U*>>(runs), tile_items_, Less(), executor,
-          [&](std::span<const Range<const U*>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+          [&](std::span<const Range<const U*>> segments, std::uint64_t begin, std::uint64_t size, unsigned worker) {
             U* const to = place(begin, worker);
-            MergeTile(slices, size, to, Tile(memory, worker, 0));
+            MergeTile(segments, size, to, Tile(memory, worker, 0));
             finish(to, begin, size);
           });
       return;
@@ -193,18 +194,18 @@ class NumberSorter final : public SlotSorter {
     std::vector<Range<MappedIterator<U>>> runs;
     for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), &map_}, piece.size() / sizeof(U)});
     ForEachTile(std::span<const Range<MappedIterator<U>>>(runs), tile_items_, Less(), executor,
-                [&](std::span<const Range<MappedIterator<U>>> slices, std::uint64_t begin, std::uint64_t size,
+                [&](std::span<const Range<MappedIterator<U>>> segments, std::uint64_t begin, std::uint64_t size,
                     unsigned worker) {
                   U* const to = place(begin, worker);
-                  U* mapped = slices.size() == 1 ? to : Tile(memory, worker, 1);
+                  U* mapped = segments.size() == 1 ? to : Tile(memory, worker, 1);
                   std::vector<Range<const U*>> sources;
-                  sources.reserve(slices.size());
-                  for (const Range<MappedIterator<U>>& slice : slices) {
-                    MapTo(slice.first.address(), mapped, slice.size, map_);
-                    sources.push_back({mapped, slice.size});
-                    mapped += slice.size;
+                  sources.reserve(segments.size());
+                  for (const Range<MappedIterator<U>>& segment : segments) {
+                    MapTo(segment.first.address(), mapped, segment.size, map_);
+                    sources.push_back({mapped, segment.size});
+                    mapped += segment.size;
                   }
-                  if (slices.size() > 1) MergeTile(sources, size, to, Tile(memory, worker, 0));
+                  if (segments.size() > 1) MergeTile(sources, size, to, Tile(memory, worker, 0));
                   finish(to, begin, size);
                 });
   }
@@ -216,15 +217,15 @@ class NumberSorter final : public SlotSorter {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the slices (parts of sorted runs) of a tile. If there are many slices, sorts all numbers of the tile
+  /// Merges the segments (parts of sorted runs) of a tile. If there are many segments, sorts all numbers of the tile
   /// instead, which is faster. Both give the same result, because equal numbers are identical.
-  void MergeTile(std::span<const Range<const U*>> slices, std::uint64_t size, U* to, U* scratch) const {
-    if (slices.size() < kSlicesToSort<U>) {
-      MergeTree<U>(slices, size, to, scratch, Less());
+  void MergeTile(std::span<const Range<const U*>> segments, std::uint64_t size, U* to, U* scratch) const {
+    if (segments.size() < kSegmentsToSort<U>) {
+      MergeTree<U>(segments, size, to, scratch, Less());
       return;
     }
     U* end = to;
-    for (const Range<const U*>& slice : slices) end = std::copy_n(slice.first, slice.size, end);
+    for (const Range<const U*>& segment : segments) end = std::copy_n(segment.first, segment.size, end);
     VqSort(to, size);
   }
 

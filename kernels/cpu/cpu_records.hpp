@@ -281,10 +281,10 @@ class RecordSorter final : public SlotSorter {
     const auto merge = [&](auto less) {
       ForEachTile(
           std::span<const Range<const Entry*>>(parts), tile_items_, less, executor,
-          [&](std::span<const Range<const Entry*>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
-            const Entry* merged = slices[0].first;
-            if (slices.size() > 1) {
-              MergeTree<Entry>(slices, size, Tile(memory, worker, 0), Tile(memory, worker, 1), less);
+          [&](std::span<const Range<const Entry*>> segments, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+            const Entry* merged = segments[0].first;
+            if (segments.size() > 1) {
+              MergeTree<Entry>(segments, size, Tile(memory, worker, 0), Tile(memory, worker, 1), less);
               merged = Tile(memory, worker, 0);
             }
             Gather(merged, size, stride, out + begin * stride,
@@ -307,30 +307,30 @@ class RecordSorter final : public SlotSorter {
     ForEachTile(
         std::span<const Range<RecordIterator>>(runs), tile_items_,
         [&](const Byte* a, const Byte* b) { return CompareKeys(a, b, layout_) < 0; }, executor,
-        [&](std::span<const Range<RecordIterator>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+        [&](std::span<const Range<RecordIterator>> segments, std::uint64_t begin, std::uint64_t size, unsigned worker) {
           std::byte* const to = out + begin * stride;
-          if (slices.size() == 1) {
-            std::memcpy(to, *slices[0].first, size * stride);
+          if (segments.size() == 1) {
+            std::memcpy(to, *segments[0].first, size * stride);
             return;
           }
-          // Finds how many leading bytes are equal in all keys. Each slice (the tile's part of one sorted run) is
+          // Finds how many leading bytes are equal in all keys. Each segment (the tile's part of one sorted run) is
           // sorted, so it is enough to read its first and its last key: the keys between them begin with the same
           // bytes.
-          const Byte* const head = *slices[0].first;
+          const Byte* const head = *segments[0].first;
           std::uint64_t skip = layout_.key_bytes;
-          for (const Range<RecordIterator>& slice : slices) {
-            skip = keys_.FirstDifference(head, *slice.first, 0, skip);
-            skip = keys_.FirstDifference(head, *detail::Advance(slice.first, slice.size - 1), 0, skip);
+          for (const Range<RecordIterator>& segment : segments) {
+            skip = keys_.FirstDifference(head, *segment.first, 0, skip);
+            skip = keys_.FirstDifference(head, *detail::Advance(segment.first, segment.size - 1), 0, skip);
           }
           Entry* const unsorted = Tile(memory, worker, 0);
           const Byte** const addresses = Addresses(memory, worker);
           std::vector<Range<const Entry*>> sources;
-          sources.reserve(slices.size());
+          sources.reserve(segments.size());
           std::uint32_t row = 0;
-          for (const Range<RecordIterator>& slice : slices) {
-            sources.push_back({unsorted + row, slice.size});
-            const Byte* record = *slice.first;
-            for (std::uint64_t i = 0; i < slice.size; ++i, ++row, record += stride) {
+          for (const Range<RecordIterator>& segment : segments) {
+            sources.push_back({unsorted + row, segment.size});
+            const Byte* record = *segment.first;
+            for (std::uint64_t i = 0; i < segment.size; ++i, ++row, record += stride) {
               addresses[row] = record;
               unsorted[row] = keys_.MakeEntry(record, skip, row);
             }

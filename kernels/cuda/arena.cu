@@ -20,7 +20,7 @@ std::uint64_t SortWorkspace(std::uint64_t n, LessT less) {
 
 }  // namespace
 
-LaneShape::LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes) {
+LaneMemoryMap::LaneMemoryMap(const RecordLayout& layout, std::uint64_t slot_bytes) {
   if (!layout.fixed()) {
     // The memory of a lane is for at least this many lines, because a merge window may have more lines than a batch.
     constexpr std::uint64_t kLeastRows = std::uint64_t{1} << 20;
@@ -50,20 +50,20 @@ Arena::Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory)
     : SlotPool(shape.slots, shape.lanes),
       device_(device),
       shape_(shape),
-      lane_shape_(shape.layout, shape.slot_bytes),
-      common_shape_(shape.layout),
+      lane_map_(shape.layout, shape.slot_bytes),
+      common_map_(shape.layout),
       slot_pitch_(RoundUp(shape.slot_bytes, kAlignment)),
-      device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_shape_.bytes() + common_shape_.bytes()),
+      device_bytes_(shape.slots * slot_pitch_ + shape.lanes * lane_map_.bytes() + common_map_.bytes()),
       memory_(device, device_bytes_),
-      pinned_(device, memory, CommonShape::kPinnedBytes + shape.lanes * kAlignment),
+      pinned_(device, memory, CommonMemoryMap::kPinnedBytes + shape.lanes * kAlignment),
       streams_(device) {
-  static_assert(CommonShape::kPinnedBytes + 4 * kAlignment <= kMostPinnedByGpu);  // for more lanes than a plan has
+  static_assert(CommonMemoryMap::kPinnedBytes + 4 * kAlignment <= kMostPinnedByGpu);  // for more lanes than a plan has
   const StreamPool::Borrowed stream(streams_);
-  stream->Copy(common() + common_shape_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
+  stream->Copy(common() + common_map_.layout(), &shape_.layout, sizeof(RecordLayout), cudaMemcpyHostToDevice);
   if (!shape_.layout.fixed()) {
     line_order_ = *shape_.layout.lines;
-    stream->Copy(common() + common_shape_.keys(), line_order_.keys, common_shape_.keys_bytes, cudaMemcpyHostToDevice);
-    line_order_.keys = reinterpret_cast<const LineKey*>(common() + common_shape_.keys());
+    stream->Copy(common() + common_map_.keys(), line_order_.keys, common_map_.keys_bytes, cudaMemcpyHostToDevice);
+    line_order_.keys = reinterpret_cast<const LineKey*>(common() + common_map_.keys());
   }
   stream->Wait();
 }
@@ -71,7 +71,7 @@ Arena::Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory)
 void Arena::Fetch(const std::byte* from, std::span<std::byte> out) {
   const std::lock_guard<std::mutex> lock(search_mutex_);
   const StreamPool::Borrowed stream(streams_);
-  std::byte* const pinned = pinned_.data() + CommonShape::kPinnedFetched;
+  std::byte* const pinned = pinned_.data() + CommonMemoryMap::kPinnedFetched;
   stream->Fetch(pinned, from, out.size());
   stream->Wait();
   std::memcpy(out.data(), pinned, out.size());
@@ -81,8 +81,8 @@ void Arena::Read(std::span<const SlotRead> reads) {
   const std::lock_guard<std::mutex> lock(search_mutex_);
   const StreamPool::Borrowed stream(streams_);
   auto* const table = reinterpret_cast<FetchedBytes*>(pinned_.data());
-  std::byte* const fetched = pinned_.data() + CommonShape::kPinnedFetched;
-  static_assert(kSearchRanges * sizeof(FetchedBytes) <= CommonShape::kPinnedCounts);
+  std::byte* const fetched = pinned_.data() + CommonMemoryMap::kPinnedFetched;
+  static_assert(kSearchRanges * sizeof(FetchedBytes) <= CommonMemoryMap::kPinnedCounts);
   for (std::size_t first = 0, next = 0; first < reads.size(); first = next) {
     std::uint64_t bytes = 0, count = 0;
     for (; next < reads.size() && count < kSearchRanges; ++next) {
@@ -113,10 +113,10 @@ void Arena::BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_reco
   const std::uint64_t stride = LeastRecordBytes(shape_.layout);
   const std::lock_guard<std::mutex> lock(search_mutex_);
   const StreamPool::Borrowed stream(streams_);
-  auto* const d_ranges = reinterpret_cast<CountRange*>(common() + common_shape_.ranges());
-  auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_shape_.counts());
+  auto* const d_ranges = reinterpret_cast<CountRange*>(common() + common_map_.ranges());
+  auto* const d_counts = reinterpret_cast<std::uint64_t*>(common() + common_map_.counts());
   std::byte* const d_cut = CutMemory(RoundUp(cut_record.size(), kLoadedBytes));
-  std::byte* const pinned_counts = pinned_.data() + CommonShape::kPinnedCounts;
+  std::byte* const pinned_counts = pinned_.data() + CommonMemoryMap::kPinnedCounts;
   PadLoaded(*stream, d_cut, cut_record.size());
   // The cut stays valid until the wait below, whether it is pinned or not.
   stream->Copy(d_cut, cut_record.data(), cut_record.size(), cudaMemcpyHostToDevice);
@@ -148,7 +148,7 @@ void Arena::BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_reco
 }
 
 std::byte* Arena::CutMemory(std::uint64_t bytes) {
-  if (bytes <= RoundUp(common_shape_.cut_bytes, kAlignment)) return common() + common_shape_.cut();
+  if (bytes <= RoundUp(common_map_.cut_bytes, kAlignment)) return common() + common_map_.cut();
   if (bytes > long_cut_bytes_) {
     long_cut_bytes_ = std::max(bytes, 2 * long_cut_bytes_);
     long_cuts_.push_back(std::make_unique<DeviceMemory>(device_, long_cut_bytes_));

@@ -34,8 +34,8 @@ inline constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-/// The layout of the working memory of one lane (a worker of the backend). Offsets are in bytes.
-struct LaneShape {
+/// Which offsets the arrays in the working memory of one lane (a worker of the backend) have, in bytes.
+struct LaneMemoryMap {
   std::uint64_t rows = 0;      ///< the maximum number of records in a buffer (slot)
   std::uint32_t max_runs = 0;  ///< the maximum number of sorted runs that one call of MergeRuns merges
   std::uint64_t entries_bytes = 0;
@@ -43,8 +43,8 @@ struct LaneShape {
 
   std::optional<LineSort> lines;  ///< the layout of the working memory if the records are lines
 
-  LaneShape(const RecordLayout& layout, std::uint64_t slot_bytes);
-  std::uint64_t findings() const { return 0; }
+  LaneMemoryMap(const RecordLayout& layout, std::uint64_t slot_bytes);
+  std::uint64_t inspect_result() const { return 0; }
   std::uint64_t entries(unsigned list) const { return kAlignment + list * entries_bytes; }
   std::uint64_t workspace() const { return entries(2); }
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
@@ -57,13 +57,13 @@ inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMos
 /// for a given line of at most this many bytes. For a longer line, BytesBefore allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The layout of the part of the GPU memory that all lanes (workers) share. This part holds a RecordLayout and the
-/// memory of BytesBefore, which counts the bytes of the records before a given record, the cut.
-struct CommonShape {
+/// Which offsets the arrays in the GPU memory that all lanes (workers) share have, in bytes. These arrays are for a
+/// RecordLayout and for BytesBefore, which counts the bytes of the records before a given record, the cut.
+struct CommonMemoryMap {
   std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
   std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines
 
-  explicit CommonShape(const RecordLayout& record)
+  explicit CommonMemoryMap(const RecordLayout& record)
       : cut_bytes(record.fixed() ? record.stride : kCommonCut),
         keys_bytes(record.fixed() ? 0 : record.lines->key_count * sizeof(LineKey)) {}
 
@@ -83,7 +83,7 @@ struct CommonShape {
 };
 
 /// The memory of a backend on one GPU: slots (buffers for records), then the working memory of each lane (worker), then
-/// the memory that all lanes share (see CommonShape).
+/// the memory that all lanes share (see CommonMemoryMap).
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -91,22 +91,22 @@ class Arena : public SlotPool {
   std::byte* slot_data(std::uint32_t slot) const override { return memory_.data() + slot * slot_pitch_; }
   const DevicePtr& device() const { return device_; }
   const ArenaShape& shape() const { return shape_; }
-  const LaneShape& lane_shape() const { return lane_shape_; }
+  const LaneMemoryMap& lane_map() const { return lane_map_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   StreamPool& streams() { return streams_; }
   /// Returns the address of the RecordLayout of the records, in GPU memory.
   const RecordLayout* device_layout() const {
-    return reinterpret_cast<const RecordLayout*>(common() + common_shape_.layout());
+    return reinterpret_cast<const RecordLayout*>(common() + common_map_.layout());
   }
 
   /// Returns the order in which lines are compared. Its keys are in GPU memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
-    return memory_.data() + shape_.slots * slot_pitch_ + lane * lane_shape_.bytes();
+    return memory_.data() + shape_.slots * slot_pitch_ + lane * lane_map_.bytes();
   }
-  Findings* pinned_findings(std::uint32_t lane) const {
-    return reinterpret_cast<Findings*>(pinned_.data() + CommonShape::kPinnedBytes + lane * kAlignment);
+  InspectResult* pinned_result(std::uint32_t lane) const {
+    return reinterpret_cast<InspectResult*>(pinned_.data() + CommonMemoryMap::kPinnedBytes + lane * kAlignment);
   }
 
   /// Copies up to kMostFetched bytes from GPU memory to the host.
@@ -126,12 +126,12 @@ class Arena : public SlotPool {
 
   const DevicePtr device_;
   const ArenaShape shape_;
-  const LaneShape lane_shape_;
-  const CommonShape common_shape_;
+  const LaneMemoryMap lane_map_;
+  const CommonMemoryMap common_map_;
   const std::uint64_t slot_pitch_;
   const std::uint64_t device_bytes_;
   const DeviceMemory memory_;  ///< slots, then the working memory of each lane, then the part that all lanes share
-  const PinnedMemory pinned_;  ///< memory for searches, followed by one Findings for each lane
+  const PinnedMemory pinned_;  ///< memory for searches, followed by one InspectResult for each lane
   StreamPool streams_;
   LineOrderView line_order_;
   std::mutex search_mutex_;  ///< guards the shared part (except the layout), its pinned memory, and the members below
@@ -139,18 +139,18 @@ class Arena : public SlotPool {
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The place of one lane (a worker of the backend) in the arena, the GPU memory of the backend: the lane's number and
-/// its working memory.
-class LaneSeat {
+/// The working memory of one lane (a worker of the backend) in the arena, the GPU memory of the backend. Owns the
+/// number of the lane.
+class LaneMemory {
  public:
-  explicit LaneSeat(const std::shared_ptr<Arena>& arena) : arena_(*arena), seat_(arena) {}
+  explicit LaneMemory(const std::shared_ptr<Arena>& arena) : arena_(*arena), number_(arena) {}
   Arena& arena() const { return arena_; }
-  std::byte* memory() const { return arena_.lane_memory(seat_.lane()); }
-  Findings* pinned_findings() const { return arena_.pinned_findings(seat_.lane()); }
+  std::byte* data() const { return arena_.lane_memory(number_.lane()); }
+  InspectResult* pinned_result() const { return arena_.pinned_result(number_.lane()); }
 
  private:
   Arena& arena_;
-  const SlotPool::Seat seat_;
+  const SlotPool::LaneNumber number_;
 };
 
 }  // namespace gpusort::cuda

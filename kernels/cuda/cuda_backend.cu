@@ -123,7 +123,7 @@ class CudaBackend : public ArenaBackend<Arena> {
   std::uint64_t LaneBytes(const RecordLayout& layout, std::uint64_t slot_bytes) const override {
     device_->Enter();  // the sizes of workspaces depend on the device
     // The part that all lanes share exists once, but can only be counted as a part of a lane.
-    return cuda::LaneShape(layout, slot_bytes).bytes() + cuda::CommonShape(layout).bytes();
+    return cuda::LaneMemoryMap(layout, slot_bytes).bytes() + cuda::CommonMemoryMap(layout).bytes();
   }
 
   std::unique_ptr<Lane> OpenLane() override {

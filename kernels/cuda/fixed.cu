@@ -10,12 +10,12 @@ class FixedLane final : public FixedLaneBase {
   using FixedLaneBase::FixedLaneBase;
 
  private:
-  Entry* entries(unsigned list) const { return reinterpret_cast<Entry*>(seat().memory() + shape().entries(list)); }
+  Entry* entries(unsigned list) const { return reinterpret_cast<Entry*>(lane_memory().data() + map().entries(list)); }
 
-  Findings InspectRecords(const std::byte* records, std::uint64_t n, bool want_prefix) const {
+  InspectResult InspectRecords(const std::byte* records, std::uint64_t n, bool want_prefix) const {
     return Inspect([&] {
       stream().Launch("InspectRecordsKernel", InspectRecordsKernel<>, StridingBlocks(n), kRecordThreads,
-                      AsBytes(records), n, layout(), want_prefix, device_findings());
+                      AsBytes(records), n, layout(), want_prefix, device_result());
     });
   }
 
@@ -30,7 +30,7 @@ class FixedLane final : public FixedLaneBase {
     if (layout().key_bytes - skip <= kEntryKeyBytes) {
       order(keys, ExactEntryLess{});
     } else {
-      order(keys, PrefixEntryLess{AsBytes(in), seat().arena().device_layout(), skip + kEntryKeyBytes});
+      order(keys, PrefixEntryLess{AsBytes(in), lane_memory().arena().device_layout(), skip + kEntryKeyBytes});
     }
     switch (GatherWordBytes(layout().stride)) {
       case 16:
@@ -58,11 +58,13 @@ class FixedLane final : public FixedLaneBase {
   /// WantsPrefix says whether it helps to know how many leading bytes are equal in all normalized keys. Prefix returns
   /// this number.
   bool WantsPrefix() const { return layout().key_bytes > kEntryKeyBytes; }
-  std::uint64_t Prefix(const Findings& found) const { return WantsPrefix() ? layout().key_bytes - found.differing : 0; }
+  std::uint64_t Prefix(const InspectResult& found) const {
+    return WantsPrefix() ? layout().key_bytes - found.differing : 0;
+  }
 
   Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) override {
     const std::uint64_t n = bytes / layout().stride;
-    const Findings found = InspectRecords(in, n, WantsPrefix());
+    const InspectResult found = InspectRecords(in, n, WantsPrefix());
     if (found.out_of_order == 0) return {true, true, n};
     ThroughEntries(in, n, out, Prefix(found),
                    [&](DoubleBuffer<Entry>& keys, const auto& less) { SortInBuffer(keys, n, less); });

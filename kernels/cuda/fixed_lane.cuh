@@ -25,29 +25,31 @@ class FixedLaneBase : public CudaLane {
  protected:
   using CudaLane::CudaLane;
 
-  std::byte* workspace() const { return seat().memory() + shape().workspace(); }
-  Findings* device_findings() const { return reinterpret_cast<Findings*>(seat().memory() + shape().findings()); }
+  std::byte* workspace() const { return lane_memory().data() + map().workspace(); }
+  InspectResult* device_result() const {
+    return reinterpret_cast<InspectResult*>(lane_memory().data() + map().inspect_result());
+  }
 
   static std::uint64_t StridingBlocks(std::uint64_t items) {
     return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
   }
 
-  /// Launches a kernel that writes a Findings (facts about the records), waits for the kernel, and returns the
-  /// Findings.
+  /// Launches a kernel that writes an InspectResult, waits for the kernel, and returns the
+  /// InspectResult.
   template <typename LaunchInspect>
-  Findings Inspect(const LaunchInspect& launch) const {
+  InspectResult Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
-              [&] { return cudaMemsetAsync(device_findings(), 0, sizeof(Findings), stream().get()); });
+              [&] { return cudaMemsetAsync(device_result(), 0, sizeof(InspectResult), stream().get()); });
     launch();
-    stream().Fetch(seat().pinned_findings(), device_findings(), sizeof(Findings));
+    stream().Fetch(lane_memory().pinned_result(), device_result(), sizeof(InspectResult));
     stream().Wait();
-    const Findings found = *seat().pinned_findings();
+    const InspectResult found = *lane_memory().pinned_result();
     if (found.differing > layout().key_bytes) throw WrongResult("the GPU finds keys longer than they are");
     return found;
   }
   template <typename Key, typename LessT>
   void SortInBuffer(DoubleBuffer<Key>& keys, std::uint64_t n, const LessT& less) const {
-    std::size_t bytes = shape().workspace_bytes;
+    std::size_t bytes = map().workspace_bytes;
     CheckCuda("SortKeys",
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
   }
@@ -57,18 +59,18 @@ class FixedLaneBase : public CudaLane {
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
-      std::size_t bytes = shape().workspace_bytes;
+      std::size_t bytes = map().workspace_bytes;
       CheckCuda("MergeRuns", [&] {
         return KeySorts<Key, LessT>::Merge(workspace(), bytes, part, part_bounds.data(),
                                            static_cast<std::uint32_t>(part_bounds.size() - 1), less, stream().get());
       });
     };
-    while (bounds.size() - 1 > shape().max_runs) {
+    while (bounds.size() - 1 > map().max_runs) {
       // One call of MergeRuns merges at most max_runs runs. Merges each group of that many neighbouring runs to one
       // run, and collects the merged runs in `alternate`.
       std::vector<std::uint64_t> merged{0};
-      for (std::size_t first = 0; first + 1 < bounds.size(); first += shape().max_runs) {
-        const std::size_t runs = std::min<std::size_t>(shape().max_runs, bounds.size() - 1 - first);
+      for (std::size_t first = 0; first + 1 < bounds.size(); first += map().max_runs) {
+        const std::size_t runs = std::min<std::size_t>(map().max_runs, bounds.size() - 1 - first);
         const std::uint64_t begin = bounds[first], end = bounds[first + runs];
         std::vector<std::uint64_t> part_bounds(bounds.begin() + first, bounds.begin() + first + runs + 1);
         for (std::uint64_t& bound : part_bounds) bound -= begin;

@@ -29,21 +29,21 @@ class CudaSortedRecords : public SortedSlot {
 }  // namespace
 
 CudaLane::CudaLane(const std::shared_ptr<Arena>& arena)
-    : seat_(arena),
-      layout_(seat_.arena().shape().layout),
-      shape_(seat_.arena().lane_shape()),
-      stream_(seat_.arena().device()),
-      bus_(seat_.arena().device()),
-      turn_(seat_.arena().device()),
-      upload_(seat_.arena().device()),
-      kernels_(seat_.arena().device()),
-      download_(seat_.arena().device()) {
-  for (std::unique_ptr<Copied>& copied : copies_) copied = std::make_unique<Copied>(seat_.arena().device());
+    : lane_memory_(arena),
+      layout_(lane_memory_.arena().shape().layout),
+      map_(lane_memory_.arena().lane_map()),
+      stream_(lane_memory_.arena().device()),
+      bus_(lane_memory_.arena().device()),
+      turn_(lane_memory_.arena().device()),
+      upload_(lane_memory_.arena().device()),
+      kernels_(lane_memory_.arena().device()),
+      download_(lane_memory_.arena().device()) {
+  for (std::unique_ptr<Copied>& copied : copies_) copied = std::make_unique<Copied>(lane_memory_.arena().device());
 }
 
 std::unique_ptr<SortedRecords> CudaLane::Sort(BatchSource& source) {
-  seat_.arena().device()->Enter();
-  auto [in, out] = seat_.arena().TakeTwo();
+  lane_memory_.arena().device()->Enter();
+  auto [in, out] = lane_memory_.arena().TakeTwo();
   std::deque<Flight> flights;
   const DrainAtExit drain(stream_), drain_bus(bus_);
   const std::uint64_t bytes = Load(source, in.data(), flights);
@@ -52,7 +52,7 @@ std::unique_ptr<SortedRecords> CudaLane::Sort(BatchSource& source) {
   kernels_.Stop(stream_);
   stream_.Wait();
   times_.kernels += kernels_.Take();
-  return std::make_unique<CudaSortedRecords>(seat_.arena(), std::move(result.in_input ? in : out), bytes,
+  return std::make_unique<CudaSortedRecords>(lane_memory_.arena(), std::move(result.in_input ? in : out), bytes,
                                              result.records, result.was_sorted);
 }
 
@@ -69,9 +69,9 @@ void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
     bytes += piece.bytes;
   }
   if (bytes == 0) return;
-  if (bytes > seat_.arena().shape().slot_bytes) FailInternal("the pieces to merge are larger than a slot");
+  if (bytes > lane_memory_.arena().shape().slot_bytes) FailInternal("the pieces to merge are larger than a slot");
   bounds.push_back(bytes / unit);
-  seat_.arena().device()->Enter();
+  lane_memory_.arena().device()->Enter();
   if (bounds.size() == 2) return CopyOut(pieces, out);
   const std::vector<std::uint64_t> cuts = MergeOrCut(pieces, bytes, std::move(bounds), out);
   if (cuts.empty()) return;
@@ -98,7 +98,7 @@ void CudaLane::CopyOut(std::span<const Piece> pieces, std::byte* out) {
   // Pieces from another GPU go through a slot, so that copies run in both directions and two GPUs use two buses.
   const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return IsForeign(p); });
   std::optional<std::pair<SlotPool::Slot, SlotPool::Slot>> slots;
-  if (foreign) slots.emplace(seat_.arena().TakeTwo());
+  if (foreign) slots.emplace(lane_memory_.arena().TakeTwo());
   const DrainAtExit drain(bus_);
   std::byte* slot = foreign ? slots->first.data() : nullptr;
   download_.Start(bus_);
@@ -124,7 +124,7 @@ void CudaLane::CopyOut(std::span<const Piece> pieces, std::byte* out) {
 /// half. Otherwise returns an empty list.
 std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
                                                 std::vector<std::uint64_t> bounds, std::byte* out) {
-  const auto [in, spare] = seat_.arena().TakeTwo();
+  const auto [in, spare] = lane_memory_.arena().TakeTwo();
   const DrainAtExit drain(stream_), drain_bus(bus_);
   std::byte* to = in.data();
   upload_.Start(stream_);
@@ -134,7 +134,7 @@ std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, s
   bool copied = false;
   for (const Piece& piece : pieces) {
     if (piece.bytes == 0) continue;
-    if (seat_.arena().device()->Reaches(piece.device)) {
+    if (lane_memory_.arena().device()->Reaches(piece.device)) {
       own.Add(AsBytes(piece.data), static_cast<std::uint64_t>(to - in.data()), piece.bytes);
       if (own.full()) CopyPieces(own, in.data());
     } else {
@@ -199,7 +199,7 @@ std::uint64_t CudaLane::Load(BatchSource& source, std::byte* to, std::deque<Flig
     std::unique_ptr<InputBlock> block = source.Next();
     if (!block) break;
     const std::span<const std::byte> data = block->bytes();
-    if (data.size() > seat_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
+    if (data.size() > lane_memory_.arena().shape().slot_bytes - bytes) FailInternal("a batch is larger than a slot");
     if (data.empty()) continue;
     // The block is in `flights` before its copy starts. If an exception is thrown from here on, the block outlives
     // the copy.

@@ -31,7 +31,7 @@ class CudaLane : public Lane {
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override;
   void Merge(std::span<const Piece> pieces, std::byte* out) override;
   DeviceTimes TakeTimes() override { return std::exchange(times_, {}); }
-  int device() const override { return seat_.arena().device()->ordinal(); }
+  int device() const override { return lane_memory_.arena().device()->ordinal(); }
 
  protected:
   struct Sorted {
@@ -55,8 +55,8 @@ class CudaLane : public Lane {
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }
-  const LaneShape& shape() const { return shape_; }
-  const LaneSeat& seat() const { return seat_; }
+  const LaneMemoryMap& map() const { return map_; }
+  const LaneMemory& lane_memory() const { return lane_memory_; }
   const Stream& stream() const { return stream_; }
 
  private:
@@ -82,9 +82,9 @@ class CudaLane : public Lane {
   void GoOnBehind(const Stream& from, const Stream& to) const;
   std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights);
 
-  const LaneSeat seat_;
+  const LaneMemory lane_memory_;
   const RecordLayout& layout_;
-  const LaneShape& shape_;
+  const LaneMemoryMap& map_;
   // Copies to and from the host have a stream of their own, bus_. If they shared a stream with kernels, a kernel after
   // a copy would wait for its turn among the copies of other lanes (workers). That takes milliseconds if the bus is
   // always busy.

@@ -77,7 +77,7 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
 
 /// Converts a position in the encoded key of a line (bytes that sort as the line does) to 32 bits. Returns at most
 /// 2^31: the sort does not distinguish lines by key bytes after that position.
-__device__ inline std::uint32_t Place(std::uint64_t at) {
+__device__ inline std::uint32_t CapPosition(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
 }
@@ -123,13 +123,13 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
     while (at < end && rest[at] == 0) ++at;
     if (at >= end) return kHiddenDifference;
   }
-  return Place(front + at);
+  return CapPosition(front + at);
 }
 
 /// Compares the encoded keys (bytes that sort as lines do) of lines `a` and `b`, whose first `from` bytes must be
 /// equal. Returns a number of leading bytes that are equal. The eight bytes after these differ, unless the comparison
-/// gave up. It gives up at byte 2^31 (see Place) or, if keys must be encoded to be compared, after kFarEncoded bytes.
-/// Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys are equal.
+/// gave up. It gives up at byte 2^31 (see CapPosition) or, if keys must be encoded to be compared, after kFarEncoded
+/// bytes. Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys are equal.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -138,7 +138,7 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
   std::uint64_t front = 0;  // the number of bytes of the encoded keys known to be equal
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     const LineKey& key = view.keys[k];
-    if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? Place(front) : from);
+    if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? CapPosition(front) : from);
     const KeyRange x = FindKey(line_a, length_a, key, view.separator);
     const KeyRange y = FindKey(line_b, length_b, key, view.separator);
     if (k + 1 == view.key_count && !view.last_resort) {
@@ -147,7 +147,7 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
     const std::uint64_t size = x.size() < y.size() ? x.size() : y.size();
     const CommonFront common = FindCommonFront(line_a + x.begin, line_b + y.begin, size, 0);
     front += common.bytes + common.escapes;
-    if (common.bytes < x.size() || common.bytes < y.size()) return Place(front > from ? front : from);
+    if (common.bytes < x.size() || common.bytes < y.size()) return CapPosition(front > from ? front : from);
     ++front;  // the byte that terminates a key
   }
   return RestDifference(line_a, length_a, line_b, length_b, front, from);
@@ -225,16 +225,16 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
 }
 
 /// Finds how many leading bytes are equal in the encoded keys (bytes that sort as the lines do) of lines `a` and `b`.
-/// Lowers findings->skip to this number if the number is lower. `skip` is the lowest number that this thread has found
-/// so far. If the new number is not lower, the thread need not write to `findings`, which all threads share.
+/// Lowers status->skip to this number if the number is lower. `skip` is the lowest number that this thread has found
+/// so far. If the new number is not lower, the thread need not write to `status`, which all threads share.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
-                                 std::uint32_t& skip, LineFindings* findings) {
-  const volatile LineFindings* const seen = findings;
+                                 std::uint32_t& skip, LineSortStatus* status) {
+  const volatile LineSortStatus* const seen = status;
   if (skip == 0 || seen->skip == 0) return;
   const std::uint32_t difference = KeyDifference(lines, a, b, view, 0);
   if (difference >= kHiddenDifference || difference >= skip) return;
   skip = difference;
-  if (skip < seen->skip) atomicMin(&findings->skip, skip);
+  if (skip < seen->skip) atomicMin(&status->skip, skip);
 }
 
 /// Finds out whether the lines are in order and how many leading bytes are equal in all encoded keys (bytes that sort
@@ -242,16 +242,16 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
-                       const __grid_constant__ LineOrderView view, LineFindings* findings) {
-  const volatile LineFindings* const seen = findings;
+                       const __grid_constant__ LineOrderView view, LineSortStatus* status) {
+  const volatile LineSortStatus* const seen = status;
   std::uint32_t skip = kNoDifference;
   for (std::uint64_t row = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x + 1; row < rows;
        row += std::uint64_t{gridDim.x} * kLineThreads) {
     const std::uint32_t b = static_cast<std::uint32_t>(row), a = b - 1;
     const bool in_order = seen->in_order != 0;
     if (!in_order && (skip == 0 || seen->skip == 0)) break;
-    if (in_order && CompareRows(lines, a, b, view) > 0) findings->in_order = 0;
-    LowerSkip(lines, a, b, view, skip, findings);
+    if (in_order && CompareRows(lines, a, b, view) > 0) status->in_order = 0;
+    LowerSkip(lines, a, b, view, skip, status);
   }
 }
 
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(kLineThreads)
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
-                      std::uint32_t runs, const __grid_constant__ LineOrderView view, LineFindings* findings) {
+                      std::uint32_t runs, const __grid_constant__ LineOrderView view, LineSortStatus* status) {
   const auto row_at = [&](std::uint32_t offset) {
     std::uint32_t low = 0, high = rows;
     while (low < high) {
@@ -280,10 +280,10 @@ __global__ void __launch_bounds__(kLineThreads)
   for (std::uint32_t r = blockIdx.x * kLineThreads + threadIdx.x; r < runs; r += gridDim.x * kLineThreads) {
     const std::uint32_t first = r == 0 ? 0 : row_at(ends[r - 1]), behind = row_at(ends[r]);
     if (behind <= first) continue;
-    if (behind - first > 1) LowerSkip(lines, first, behind - 1, view, skip, findings);
+    if (behind - first > 1) LowerSkip(lines, first, behind - 1, view, skip, status);
     if (behind == rows) continue;
-    if (CompareRows(lines, behind - 1, behind, view) > 0) findings->in_order = 0;
-    LowerSkip(lines, behind - 1, behind, view, skip, findings);
+    if (CompareRows(lines, behind - 1, behind, view) > 0) status->in_order = 0;
+    LowerSkip(lines, behind - 1, behind, view, skip, status);
   }
 }
 
@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
                       std::uint32_t count, const ActiveLine* active, const std::uint32_t* order,
                       const std::uint32_t* groups, std::uint32_t known, const std::uint32_t* known_skips,
-                      std::uint32_t* skips, LineFindings* findings) {
+                      std::uint32_t* skips, LineSortStatus* status) {
   for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
        j += std::uint64_t{gridDim.x} * kLineThreads) {
     if (j == 0 || groups[j] != groups[j - 1]) continue;
@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(kLineThreads)
     const std::uint32_t from = active == nullptr ? known : known_skips[active[j].group] + 8;
     const std::uint32_t difference = KeyDifference(lines, order[place - 1], order[place], view, from);
     if (difference == kHiddenDifference) {
-      findings->decided = 0;
+      status->decided = 0;
     } else if (difference != kNoDifference) {
       atomicMin(&skips[groups[j]], difference);
     }

@@ -42,8 +42,8 @@ std::uint64_t CubBytes(std::uint64_t rows, std::uint64_t tiles) {
   return std::max({sums, sizes, heads, select});
 }
 
-void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findings) {
-  stream.Fetch(pinned, findings, sizeof(LineFindings));
+void Fetch(const Stream& stream, LineSortStatus* pinned, const LineSortStatus* status) {
+  stream.Fetch(pinned, status, sizeof(LineSortStatus));
   stream.Wait();
 }
 
@@ -51,7 +51,7 @@ void Fetch(const Stream& stream, LineFindings* pinned, const LineFindings* findi
 
 /// The parts of the memory that LineSort::Sort gets.
 struct LineSort::Memory {
-  LineFindings* findings;
+  LineSortStatus* status;
   Entry* entries[2];
   std::uint32_t *starts, *order, *groups, *skips[2];
   ActiveLine* active[2];
@@ -60,7 +60,7 @@ struct LineSort::Memory {
 
   Memory(const LineSort& sort, std::byte* next) {
     const auto take = [&](std::uint64_t bytes) { return std::exchange(next, next + Round(bytes)); };
-    findings = reinterpret_cast<LineFindings*>(take(sizeof(LineFindings)));
+    status = reinterpret_cast<LineSortStatus*>(take(sizeof(LineSortStatus)));
     for (Entry*& list : entries) list = reinterpret_cast<Entry*>(take(sort.rows_ * sizeof(Entry)));
     for (std::uint32_t** list : {&starts, &order, &groups, &skips[0], &skips[1]}) {
       *list = reinterpret_cast<std::uint32_t*>(take((sort.rows_ + 1) * 4));
@@ -80,11 +80,11 @@ LineSort::LineSort(std::uint64_t bytes, std::uint64_t rows)
 }
 
 std::uint64_t LineSort::bytes() const {
-  return Round(sizeof(LineFindings)) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) +
+  return Round(sizeof(LineSortStatus)) + 2 * Round(rows_ * sizeof(Entry)) + 5 * Round((rows_ + 1) * 4) +
          2 * Round(rows_ * 8) + Round(tiles_ * 4) + Round(sort_bytes_);
 }
 
-LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text,
+LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineSortStatus* pinned, const Byte* text,
                                 std::uint64_t bytes, std::span<const std::uint32_t> ends, Byte delimiter,
                                 const LineOrderView& view, Byte* out) const {
   const Memory at(*this, memory);
@@ -116,15 +116,14 @@ LineSort::Result LineSort::Sort(const Stream& stream, std::byte* memory, LineFin
                 at.starts);
   const DeviceLines lines{text, at.starts};
 
-  CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(at.findings, 0xFF, sizeof(LineFindings), s); });
+  CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(at.status, 0xFF, sizeof(LineSortStatus), s); });
   if (ends.empty()) {
-    stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view,
-                  at.findings);
+    stream.Launch("InspectLinesKernel", InspectLinesKernel<>, Blocks(rows), kLineThreads, lines, rows, view, at.status);
   } else {
     stream.Launch("InspectRunsKernel", InspectRunsKernel<>, Blocks(ends.size()), kLineThreads, lines, rows, run_ends,
-                  static_cast<std::uint32_t>(ends.size()), view, at.findings);
+                  static_cast<std::uint32_t>(ends.size()), view, at.status);
   }
-  Fetch(stream, pinned, at.findings);
+  Fetch(stream, pinned, at.status);
   if (pinned->in_order != 0) {
     result.was_sorted = true;
     return result;
@@ -165,7 +164,7 @@ const std::uint32_t* LineSort::SortExactly(const Stream& stream, const Memory& a
   return from;
 }
 
-bool LineSort::Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
+bool LineSort::Rounds(const Stream& stream, const Memory& at, LineSortStatus* pinned, const DeviceLines& lines,
                       const LineOrderView& view, std::uint32_t rows, std::uint32_t skip,
                       DoubleBuffer<Entry> keys) const {
   const cudaStream_t s = stream.get();
@@ -183,16 +182,16 @@ bool LineSort::Rounds(const Stream& stream, const Memory& at, LineFindings* pinn
     });
     CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(skips, 0xFF, std::uint64_t{rows} * 4, s); });
     stream.Launch("DifferencesKernel", DifferencesKernel<>, Blocks(count), kLineThreads, lines, view, count, active,
-                  at.order, at.groups, skip + 12, known_skips, skips, at.findings);
+                  at.order, at.groups, skip + 12, known_skips, skips, at.status);
     ActiveLine* const next = at.active[round % 2];
     const auto all = thrust::make_transform_iterator(numbers, ToActiveLine{active, at.groups});
     const auto stays = thrust::make_transform_iterator(numbers, StaysActive{at.groups, skips});
     temp = cub_bytes_;
     CheckCuda("cub::DeviceSelect", [&] {
-      return cub::DeviceSelect::Flagged(at.workspace, temp, all, stays, next, &at.findings->active,
+      return cub::DeviceSelect::Flagged(at.workspace, temp, all, stays, next, &at.status->active,
                                         static_cast<std::int64_t>(count), s);
     });
-    Fetch(stream, pinned, at.findings);
+    Fetch(stream, pinned, at.status);
     if (pinned->decided == 0) return false;
     if (pinned->active > count) throw WrongResult("the GPU counts more lines than there are");
     count = pinned->active;

@@ -33,7 +33,7 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
 
 /// The results of kernels that inspect lines. The caller must set all bits of the struct to 1 before the first kernel
 /// runs, because kernels only set `in_order` and `decided` to 0, and only lower `skip`.
-struct LineFindings {
+struct LineSortStatus {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
   std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
   std::uint32_t decided;   ///< 0 if the encoded keys of two different lines are equal
@@ -57,9 +57,9 @@ class LineSort {
 
   /// Sorts text[0, bytes), whole lines at a 16-byte aligned address, to `out`. If the text consists of sorted runs,
   /// `ends` has the end of each run in bytes; otherwise it is empty. No run may be empty. The keys of `view` must be in
-  /// GPU memory. `memory` must have bytes() bytes of GPU memory, and `pinned` room for one LineFindings in pinned host
-  /// memory. On return work may still be queued on the stream.
-  Result Sort(const Stream& stream, std::byte* memory, LineFindings* pinned, const Byte* text, std::uint64_t bytes,
+  /// GPU memory. `memory` must have bytes() bytes of GPU memory, and `pinned` room for one LineSortStatus in pinned
+  /// host memory. On return work may still be queued on the stream.
+  Result Sort(const Stream& stream, std::byte* memory, LineSortStatus* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
  private:
@@ -73,7 +73,7 @@ class LineSort {
   /// Sorts lines whose entries (twelve key bytes and a line number) have equal key bytes by the next bytes of their
   /// keys. `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false if
   /// different lines have the same encoded key (bytes that sort as the line does), so that their order is not decided.
-  bool Rounds(const Stream& stream, const Memory& at, LineFindings* pinned, const DeviceLines& lines,
+  bool Rounds(const Stream& stream, const Memory& at, LineSortStatus* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 
   std::uint64_t rows_;

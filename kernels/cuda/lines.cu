@@ -33,7 +33,7 @@ class LineLane final : public CudaLane {
     };
     const auto before = [&](std::span<const SearchRange> ranges, RecordSpan cut) {
       std::vector<std::uint64_t> counts;
-      seat().arena().BytesBefore(ranges, cut, counts);
+      lane_memory().arena().BytesBefore(ranges, cut, counts);
       return counts;
     };
     return CutLinesInHalf(in, bounds, layout(), read, before);
@@ -41,13 +41,13 @@ class LineLane final : public CudaLane {
 
   LineSort::Result SortLines(std::byte* in, std::uint64_t bytes, std::span<const std::uint32_t> ends,
                              std::byte* out) const {
-    static_assert(sizeof(LineFindings) <= kAlignment);
+    static_assert(sizeof(LineSortStatus) <= kAlignment);
     // Either slot may become a run. The sizes of slots are multiples of the alignment.
     PadLoaded(stream(), in, bytes);
     PadLoaded(stream(), out, bytes);
-    return shape().lines->Sort(stream(), seat().memory(), reinterpret_cast<LineFindings*>(seat().pinned_findings()),
-                               AsBytes(in), bytes, ends, layout().delimiter, seat().arena().device_line_order(),
-                               reinterpret_cast<Byte*>(out));
+    return map().lines->Sort(
+        stream(), lane_memory().data(), reinterpret_cast<LineSortStatus*>(lane_memory().pinned_result()), AsBytes(in),
+        bytes, ends, layout().delimiter, lane_memory().arena().device_line_order(), reinterpret_cast<Byte*>(out));
   }
 };
 

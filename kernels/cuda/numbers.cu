@@ -20,9 +20,9 @@ class NumberLane final : public FixedLaneBase {
     const std::uint64_t n = bytes / sizeof(U);
     U* const numbers = reinterpret_cast<U*>(in);
     const NumberMap<U> map = MakeNumberMap<U>(layout().fields[0]);
-    const Findings found = Inspect([&] {
+    const InspectResult found = Inspect([&] {
       stream().Launch("InspectNumbersKernel", InspectNumbersKernel<U>, StridingBlocks(n), kRecordThreads, numbers, n,
-                      map, device_findings());
+                      map, device_result());
     });
     if (found.out_of_order == 0) return {true, true, n};
     MapNumbers(numbers, n, map, false);

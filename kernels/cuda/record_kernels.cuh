@@ -82,48 +82,48 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
 }
 
-/// What a kernel has found out about the records: whether they are in order, and how many leading bytes are equal in
-/// all keys. The caller must set all members to 0 before the kernel runs.
-struct Findings {
+/// The result of a kernel that inspects records: whether they are in order, and how many leading bytes are equal in all
+/// keys. The caller must set all members to 0 before the kernel runs.
+struct InspectResult {
   unsigned long long differing;  ///< key_bytes minus the number of leading bytes that are equal in all normalized keys
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
 /// Finds out whether `count` records are in order, and how many bytes at the front are equal in all of their keys. Ends
 /// as soon as more keys cannot change the answer, so records in random order take little time. If `want_prefix` is
-/// false, findings->differing stays 0.
+/// false, result->differing stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
-                         bool want_prefix, Findings* findings) {
+                         bool want_prefix, InspectResult* result) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     // Other threads may write these values at the same time. If a thread reads an old value, it only does needless
     // work.
-    const bool in_order = *static_cast<volatile std::uint32_t*>(&findings->out_of_order) == 0;
+    const bool in_order = *static_cast<volatile std::uint32_t*>(&result->out_of_order) == 0;
     const std::uint64_t prefix =
-        want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&findings->differing) : 0;
+        want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&result->differing) : 0;
     if (!in_order && prefix == 0) return;
     const Byte* const record = records + i * layout.stride;
-    if (in_order && CompareKeys(record - layout.stride, record, layout) > 0) atomicExch(&findings->out_of_order, 1u);
+    if (in_order && CompareKeys(record - layout.stride, record, layout) > 0) atomicExch(&result->out_of_order, 1u);
     if (prefix > 0) {
       const std::uint64_t common = CommonKeyPrefix(records, record, layout, prefix);
       if (common < prefix) {
-        atomicMax(&findings->differing, static_cast<unsigned long long>(layout.key_bytes - common));
+        atomicMax(&result->differing, static_cast<unsigned long long>(layout.key_bytes - common));
       }
     }
   }
 }
 
-/// Sets findings->out_of_order if the records, each a single number of type U, are not in order. InspectRecordsKernel
+/// Sets result->out_of_order if the records, each a single number of type U, are not in order. InspectRecordsKernel
 /// does this for other records.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
-    InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, Findings* findings) {
+    InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, InspectResult* result) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    if (*static_cast<volatile std::uint32_t*>(&findings->out_of_order) != 0) return;
-    if (map.Map(numbers[i]) < map.Map(numbers[i - 1])) atomicExch(&findings->out_of_order, 1u);
+    if (*static_cast<volatile std::uint32_t*>(&result->out_of_order) != 0) return;
+    if (map.Map(numbers[i]) < map.Map(numbers[i - 1])) atomicExch(&result->out_of_order, 1u);
   }
 }
 

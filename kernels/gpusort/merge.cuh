@@ -73,19 +73,19 @@ auto ToInput(Iterator in) {
   }
 }
 
-/// Divides the workspace of the caller into parts. If the workspace is null, only adds up the sizes of the parts.
-class Arena {
+/// Divides the workspace of the caller into arrays. If the workspace is null, only adds up the sizes of the arrays.
+class WorkspaceLayout {
  public:
-  explicit Arena(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
+  explicit WorkspaceLayout(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
 
   template <typename T>
   T* Take(std::uint64_t count) {
-    T* const part = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
+    T* const array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
     bytes_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
-    return part;
+    return array;
   }
-  /// Returns the total size of all parts of the workspace, in bytes. Returns at least kAlign, so that a workspace of
-  /// this size is never null.
+  /// Returns the total size of all arrays, in bytes. Returns at least kAlign, so that a workspace of this size is never
+  /// null.
   std::size_t bytes() const { return bytes_ == 0 ? kAlign : bytes_; }
 
  private:
@@ -138,7 +138,7 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
 /// Queues one merge pass over sorted runs that are all in the list `in`. Sets `run_count` and `runs` to the number and
 /// the bounds of the runs after the pass.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
-cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
+cudaError_t RunPassOf(void* way_tiles, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
   const OneList<Input> lists{in};
   const auto pass = [&](auto ways) {
@@ -149,7 +149,7 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
     run_count = (run_count + kWays - 1) / kWays;
     const Runs before = runs;
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
-    return RunPass<kWays, kShape>(works, before, tiles, lists, out, values, less, stream);
+    return RunPass<kWays, kShape>(way_tiles, before, tiles, lists, out, values, less, stream);
   };
   // Merges 4 runs at a time (two levels of pairwise merging), except in the first pass if the number of levels is odd.
   // A single run also takes a pass, which copies the input to the output.
@@ -160,12 +160,12 @@ cudaError_t RunPassOf(void* works, Runs& runs, std::uint64_t& run_count, std::ui
 /// Queues merge passes on `stream` until one sorted run is left. The result is in the lists `current` of `buffers`. n
 /// is the number of items of all runs.
 template <typename Runs, typename Key, typename Value, typename LessT>
-cudaError_t RunPasses(void* works, Runs runs, std::uint64_t run_count, std::uint64_t n,
+cudaError_t RunPasses(void* way_tiles, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
   while (run_count > 1) {
     const Key* const keys = buffers.keys.current;
     const cudaError_t error =
-        RunPassOf(works, runs, run_count, n, keys, buffers.keys.alternate, buffers.merge_values(), less, stream);
+        RunPassOf(way_tiles, runs, run_count, n, keys, buffers.keys.alternate, buffers.merge_values(), less, stream);
     if (error != cudaSuccess) return error;
     buffers.Swap();
   }
@@ -186,9 +186,9 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
                         std::uint64_t n, LessT less, cudaStream_t stream) {
   using Values = std::conditional_t<std::is_same_v<Value, NoValues>, NoValues, SortValues<const Value*, Value*>>;
   const UniformRuns runs = SortedTiles<Key, LessT, Values>(n);
-  Arena arena(workspace);
-  void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
-  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
+  WorkspaceLayout layout(workspace);
+  void* const way_tiles = layout.Take<unsigned char>(runs.runs() > 1 ? WayTileBytes<Key, Values>(n, runs.runs()) : 0);
+  if (const auto end = EndsHere(workspace, workspace_bytes, layout.bytes())) return *end;
   // Sorts the keys of each tile (the items of one thread block) in place. Moves the values of each tile to the other
   // list of values.
   Values values{};
@@ -199,7 +199,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   const Key* const in = kHasValues<Values> ? buffers.keys.alternate : buffers.keys.current;
   const cudaError_t error = SortTiles(in, buffers.keys.current, n, values, less, stream);
   if (error != cudaSuccess) return error;
-  return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
+  return RunPasses(way_tiles, runs, runs.runs(), n, buffers, less, stream);
 }
 
 /// Sorts the list `in` to the list `out` of the caller. Merge passes also need a second list, which is in the
@@ -210,11 +210,11 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   using Key = ValueOf<Input>;
   using Values = std::conditional_t<std::is_same_v<Value, NoValues>, NoValues, SortValues<ValueInput, Value*>>;
   const UniformRuns runs = SortedTiles<Key, LessT, Values>(n);
-  Arena arena(workspace);
-  void* const works = arena.Take<unsigned char>(runs.runs() > 1 ? WorkBytes<Key, Values>(n, runs.runs()) : 0);
-  Key* const spare = arena.Take<Key>(runs.runs() > 1 ? n : 0);
-  Value* const values_spare = arena.Take<Value>(kHasValues<Values> && runs.runs() > 1 ? n : 0);
-  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
+  WorkspaceLayout layout(workspace);
+  void* const way_tiles = layout.Take<unsigned char>(runs.runs() > 1 ? WayTileBytes<Key, Values>(n, runs.runs()) : 0);
+  Key* const spare = layout.Take<Key>(runs.runs() > 1 ? n : 0);
+  Value* const values_spare = layout.Take<Value>(kHasValues<Values> && runs.runs() > 1 ? n : 0);
+  if (const auto end = EndsHere(workspace, workspace_bytes, layout.bytes())) return *end;
   // Each merge pass reads one of the lists `out` and `spare` and writes the other. Chooses the list for the sorted
   // tiles so that the last pass writes `out`.
   PassBuffers<Key, Value> buffers{{out, spare}, {values_out, values_spare}};
@@ -223,7 +223,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   if constexpr (kHasValues<Values>) values = {values_in, buffers.values.current};
   const cudaError_t error = SortTiles(in, buffers.keys.current, n, values, less, stream);
   if (error != cudaSuccess) return error;
-  return RunPasses(works, runs, runs.runs(), n, buffers, less, stream);
+  return RunPasses(way_tiles, runs, runs.runs(), n, buffers, less, stream);
 }
 
 /// Merges two sorted lists of keys. `values` has the lists of values if there are values, and is NoValues otherwise.
@@ -231,13 +231,13 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Valu
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {
   using Key = ValueOf<IteratorA>;
-  Arena arena(workspace);
-  void* const works = arena.Take<unsigned char>(WorkBytes<Key, Values>(m + n, 2));
-  if (const auto end = EndsHere(workspace, workspace_bytes, arena.bytes())) return *end;
+  WorkspaceLayout layout(workspace);
+  void* const way_tiles = layout.Take<unsigned char>(WayTileBytes<Key, Values>(m + n, 2));
+  if (const auto end = EndsHere(workspace, workspace_bytes, layout.bytes())) return *end;
   constexpr TileShape kShape = MergeShape<2, Key, Values>();
   const TwoLists runs{m, n};
   const std::uint64_t tiles = MergePass<TwoLists>{runs, kShape.tile()}.tiles();
-  return RunPass<2, kShape>(works, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
+  return RunPass<2, kShape>(way_tiles, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
 /// A part of the bounds of sorted runs, as a kernel parameter (at most 4 KB). Launching the kernel copies the parameter
@@ -285,21 +285,21 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The parts of the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys. Passes go
+/// The arrays in the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys. Passes go
 /// from list to list, so they need this list if the caller has only one.
 template <typename Key>
-struct MergeRunsArena {
+struct MergeRunsLayout {
   std::uint64_t* bounds;
-  void* works;
+  void* way_tiles;
   Key* spare;
   std::size_t bytes;
 
-  MergeRunsArena(void* workspace, std::uint64_t n, std::uint32_t runs, bool needs_spare) {
-    Arena arena(workspace);
-    bounds = arena.Take<std::uint64_t>(std::uint64_t{runs} + 1);
-    works = arena.Take<unsigned char>(WorkBytes<Key, NoValues>(n, runs));
-    spare = arena.Take<Key>(needs_spare ? n : 0);
-    bytes = arena.bytes();
+  MergeRunsLayout(void* workspace, std::uint64_t n, std::uint32_t runs, bool needs_spare) {
+    WorkspaceLayout layout(workspace);
+    bounds = layout.Take<std::uint64_t>(std::uint64_t{runs} + 1);
+    way_tiles = layout.Take<unsigned char>(WayTileBytes<Key, NoValues>(n, runs));
+    spare = layout.Take<Key>(needs_spare ? n : 0);
+    bytes = layout.bytes();
   }
 };
 
@@ -384,7 +384,7 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
 /// Use it to allocate the workspace before the runs are known. The size grows with both arguments.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
-  return detail::MergeRunsArena<Key>(nullptr, n, runs, false).bytes;
+  return detail::MergeRunsLayout<Key>(nullptr, n, runs, false).bytes;
 }
 
 /// Merges `runs` sorted runs that lie one after the other in a list: run r is [bounds[r], bounds[r + 1]) of
@@ -399,13 +399,13 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   std::uint32_t live = 0;
   if (!detail::CountRuns(bounds, runs, live)) return cudaErrorInvalidValue;
   const std::uint64_t n = runs == 0 ? 0 : bounds[runs];
-  const detail::MergeRunsArena<Key> arena(workspace, n, runs, false);
-  if (const auto end = detail::EndsHere(workspace, workspace_bytes, arena.bytes)) return *end;
+  const detail::MergeRunsLayout<Key> layout(workspace, n, runs, false);
+  if (const auto end = detail::EndsHere(workspace, workspace_bytes, layout.bytes)) return *end;
   if (live < 2) return cudaSuccess;
-  cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
+  cudaError_t error = detail::StoreBounds(layout.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   detail::PassBuffers<Key, detail::NoValues> buffers{keys, {}};
-  error = detail::RunPasses(arena.works, BoundedRuns{arena.bounds, live}, live, n, buffers,
+  error = detail::RunPasses(layout.way_tiles, BoundedRuns{layout.bounds, live}, live, n, buffers,
                             detail::ToDeviceLess<LessT, Key>(less), stream);
   keys = buffers.keys;
   return error;
@@ -421,23 +421,23 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   std::uint32_t live = 0;
   if (!detail::CountRuns(bounds, runs, live)) return cudaErrorInvalidValue;
   const std::uint64_t n = runs == 0 ? 0 : bounds[runs];
-  const detail::MergeRunsArena<Key> arena(workspace, n, runs, runs > 4);
-  if (const auto end = detail::EndsHere(workspace, workspace_bytes, arena.bytes)) return *end;
+  const detail::MergeRunsLayout<Key> layout(workspace, n, runs, runs > 4);
+  if (const auto end = detail::EndsHere(workspace, workspace_bytes, layout.bytes)) return *end;
   if (live == 0) return cudaSuccess;
-  const cudaError_t error = detail::StoreBounds(arena.bounds, bounds, runs, stream);
+  const cudaError_t error = detail::StoreBounds(layout.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
   // The first pass reads the list of the caller and does not change it. If there is a single run, the first pass copies
   // it. Later passes alternate between two lists, and the last pass ends in `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
-  detail::PassBuffers<Key, detail::NoValues> buffers{{out, arena.spare}, {}};
+  detail::PassBuffers<Key, detail::NoValues> buffers{{out, layout.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();
-  BoundedRuns remaining{arena.bounds, live};
+  BoundedRuns remaining{layout.bounds, live};
   std::uint64_t count = live;
-  const cudaError_t status = detail::RunPassOf(arena.works, remaining, count, n, detail::ToInput(in),
+  const cudaError_t status = detail::RunPassOf(layout.way_tiles, remaining, count, n, detail::ToInput(in),
                                                buffers.keys.current, detail::NoValues{}, device_less, stream);
   if (status != cudaSuccess) return status;
-  return detail::RunPasses(arena.works, remaining, count, n, buffers, device_less, stream);
+  return detail::RunPasses(layout.way_tiles, remaining, count, n, buffers, device_less, stream);
 }
 
 }  // namespace gpusort

@@ -351,9 +351,9 @@ void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, co
 }  // namespace detail
 
 /// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring output items. Calls
-/// body(slices, begin, size, worker) once for each tile, in parallel and in any order. `slices` are the non-empty parts
-/// of the runs, in the order of the runs, whose merge is the output [begin, begin + size). The division is exact for
-/// any number of runs of any length. Allocates only tables of O(runs) for each worker.
+/// body(segments, begin, size, worker) once for each tile, in parallel and in any order. `segments` are the non-empty
+/// parts of the runs, in the order of the runs, whose merge is the output [begin, begin + size). The division is exact
+/// for any number of runs of any length. Allocates only tables of O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -443,17 +443,17 @@ void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less = {}, const 
   constexpr bool kDirectOut = std::contiguous_iterator<Out> && std::is_same_v<std::iter_value_t<Out>, T>;
   struct Scratch {
     std::unique_ptr<T[]> other, in, out;
-    std::vector<Range<const T*>> slices;
+    std::vector<Range<const T*>> segments;
   };
   std::uint64_t total = 0;
   for (const Range<It>& run : runs) total += run.size;
   const std::uint64_t tile = std::min(detail::TileItems<T>(), std::max<std::uint64_t>(total, 1));
   std::vector<Scratch> scratches(executor.workers());
 
-  const auto body = [&](std::span<const Range<It>> slices, std::uint64_t begin, std::uint64_t size, unsigned worker) {
+  const auto body = [&](std::span<const Range<It>> segments, std::uint64_t begin, std::uint64_t size, unsigned worker) {
     const Out to = detail::Advance(out, begin);
-    if (slices.size() == 1) {
-      std::copy_n(slices[0].first, size, to);
+    if (segments.size() == 1) {
+      std::copy_n(segments[0].first, size, to);
       return;
     }
     Scratch& scratch = scratches[worker];
@@ -462,17 +462,17 @@ void MergeRuns(std::span<const Range<It>> runs, Out out, LessT less = {}, const 
       if (!kDirectIn) scratch.in = std::make_unique_for_overwrite<T[]>(tile);
       if (!kDirectOut) scratch.out = std::make_unique_for_overwrite<T[]>(tile);
     }
-    scratch.slices.clear();
+    scratch.segments.clear();
     T* copied = scratch.in.get();
-    for (const Range<It>& slice : slices) {
+    for (const Range<It>& segment : segments) {
       if constexpr (kDirectIn) {
-        scratch.slices.push_back({std::to_address(slice.first), slice.size});
+        scratch.segments.push_back({std::to_address(segment.first), segment.size});
       } else {
-        scratch.slices.push_back({copied, slice.size});
-        copied = std::copy_n(slice.first, slice.size, copied);
+        scratch.segments.push_back({copied, segment.size});
+        copied = std::copy_n(segment.first, segment.size, copied);
       }
     }
-    const std::span<const Range<const T*>> sources(scratch.slices);
+    const std::span<const Range<const T*>> sources(scratch.segments);
     if constexpr (kDirectOut) {
       detail::MergeTree<T>(sources, size, std::to_address(to), scratch.other.get(), less);
     } else {

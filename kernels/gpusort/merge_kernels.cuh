@@ -200,11 +200,11 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Finds where each tile starts in the sorted runs, and stores these places in `works`, which has one WayTile for each
-/// tile. A tile is the part of the output that one thread block will merge.
+/// Finds where each tile starts in the sorted runs, and stores these offsets in `way_tiles`, which has one WayTile for
+/// each tile. A tile is the part of the output that one thread block will merge.
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
-    PartitionKernel(WayTile<kWays>* works, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
+    PartitionKernel(WayTile<kWays>* way_tiles, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
   using Key = typename Lists::Item;
   WaitForKernelsBefore();
   LetNextKernelStart();
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     Key* const own = reinterpret_cast<Key*>(probes) + threadIdx.x / kWarpThreads * kWarpThreads;
     SplitRunsByLanes<kWays>(static_cast<std::uint32_t>(tile.begin), lists.first(), begin, items, own, less, split);
   }
-  if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, works);
+  if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, way_tiles);
 }
 
 /// Finds which part of each sorted run belongs to one tile of the output. Many threads of the block that merges the
@@ -843,7 +843,7 @@ constexpr TileShape SortShape() {
 /// Returns the largest size in bytes of the array of WayTiles in a merge pass. A WayTile says which part of each sorted
 /// run belongs to one tile of the output. The pass merges n items in `runs` sorted runs.
 template <typename Key, typename Values>
-constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
+constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
   constexpr std::uint64_t kTile =
       std::min<std::uint64_t>(MergeShape<2, Key, Values>().tile(), WayTileItems<4>(kFour.threads, kFour.items));
@@ -854,26 +854,26 @@ constexpr std::uint64_t WorkBytes(std::uint64_t n, std::uint64_t runs) {
 /// If there are many tiles, one thread searches for each tile, which takes longer but uses less of the GPU. Otherwise
 /// many threads of a warp search for each tile.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
-cudaError_t RunPartition(WayTile<kWays>* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, LessT less,
-                         cudaStream_t stream) {
+cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists,
+                         LessT less, cudaStream_t stream) {
   constexpr std::uint64_t kManyTiles = kWays == 2 ? 2048 : 8192;
   static_assert(kManyTiles * kTile >> 32 == 0);
   const auto launch = [&](auto lanes) {
     constexpr int kLanes = decltype(lanes)::value;
     return Launch(PartitionKernel<kWays, kLanes, kTile, Runs, Lists, LessT>,
-                  DivideUp(tiles, kPartitionThreads / kLanes), kPartitionThreads, 0, stream, works, runs, tiles, lists,
-                  less);
+                  DivideUp(tiles, kPartitionThreads / kLanes), kPartitionThreads, 0, stream, way_tiles, runs, tiles,
+                  lists, less);
   };
   if (tiles >= kManyTiles) return launch(std::integral_constant<int, 1>{});
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
 /// Queues one merge pass: a small kernel finds the part of each run that belongs to each tile of the output, and a
-/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `works` has room for one WayTile for each
-/// tile. If there are few tiles, the large kernel does both.
+/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `way_tiles` has room for one WayTile for
+/// each tile. If there are few tiles, the large kernel does both.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
-cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out, Values values,
-                    LessT less, cudaStream_t stream) {
+cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out,
+                    Values values, LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
   // The number of tiles up to which the blocks of the large kernel find their parts of the runs themselves. It is about
@@ -888,12 +888,12 @@ cudaError_t RunPass(void* works, const Runs& runs, std::uint64_t tiles, const Li
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
   }
-  WayTile<kWays>* const tile_works = static_cast<WayTile<kWays>*>(works);
-  const cudaError_t error = RunPartition<kWays, Shared::kTile>(tile_works, runs, tiles, lists, less, stream);
+  WayTile<kWays>* const typed_tiles = static_cast<WayTile<kWays>*>(way_tiles);
+  const cudaError_t error = RunPartition<kWays, Shared::kTile>(typed_tiles, runs, tiles, lists, less, stream);
   if (error != cudaSuccess) return error;
   using Cuts = const WayTile<kWays>*;
   return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kBlocks, Cuts, Lists, Output, Values, LessT>,
-                tiles, kShape.threads, Shared::kBytes, stream, Cuts{tile_works}, lists, out, values, less);
+                tiles, kShape.threads, Shared::kBytes, stream, Cuts{typed_tiles}, lists, out, values, less);
 }
 
 /// Queues the sort of all tiles of kShape.tile() items, each by one thread block.

@@ -523,22 +523,22 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores the place where tile t begins in the runs of its group: split[w] items of run w come before the place. The
-/// place is stored in works[t] as the start of tile t, and in works[t - 1] as the end of tile t - 1. After this call
-/// for all tiles of a pass, `works` is complete.
+/// Stores where tile t begins in the runs of its group: after the first split[w] items of run w. Sets the start of tile
+/// t in way_tiles[t], and the end of tile t - 1 in way_tiles[t - 1]. After this call for all tiles of a pass,
+/// `way_tiles` is complete.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
-                                const std::uint64_t (&split)[kWays], WayTile<kWays>* works) {
+                                const std::uint64_t (&split)[kWays], WayTile<kWays>* way_tiles) {
   std::uint64_t begin[kWays], items[kWays];
   pass.group(tile, begin, items);
-  works[t].out_begin = tile.out_begin();
+  way_tiles[t].out_begin = tile.out_begin();
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) {
-    works[t].begin[w] = begin[w] + split[w];
-    if (!tile.continued()) works[t].end[w] = begin[w] + items[w];
+    way_tiles[t].begin[w] = begin[w] + split[w];
+    if (!tile.continued()) way_tiles[t].end[w] = begin[w] + items[w];
     // In run w, the tile before this one ends where this tile begins, so also stores that end. If this tile is empty,
     // the tile before it has stored its own end.
-    if (tile.begin > 0 && tile.items > 0) works[t - 1].end[w] = begin[w] + split[w];
+    if (tile.begin > 0 && tile.items > 0) way_tiles[t - 1].end[w] = begin[w] + split[w];
   }
 }
 

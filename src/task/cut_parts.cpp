@@ -22,7 +22,7 @@ std::uint64_t MostRead(std::uint64_t runs, bool plain) {
   return plain ? std::clamp(runs * kForRun, kLeast, kMost) : kMost;
 }
 
-/// A place in the order of all records, as the number of bytes before it in each run.
+/// A position in the order of all records, as the number of bytes before it in each run.
 using Borders = std::vector<std::uint64_t>;
 
 std::uint64_t SumOfBytes(const Borders& borders) {
@@ -76,8 +76,8 @@ class TaskRuns {
     const auto differs = [&](const std::string& what) {
       throw Error(ErrorCode::kBadInput, EscapeName(folder_.RunPath(number)) + ": " + what + " another input's");
     };
-    if (run.shape != 0 && shape_ != 0 && run.shape != shape_) differs("its records have not as many fields as");
-    shape_ = std::max(shape_, run.shape);
+    if (run.fields != 0 && fields_ != 0 && run.fields != fields_) differs("its records have not as many fields as");
+    fields_ = std::max(fields_, run.fields);
     if (run.trailer.empty()) return;
     const bool joins = order_.ordered().format().joins_trailers();
     if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the end of its input is not");
@@ -93,7 +93,7 @@ class TaskRuns {
   std::vector<std::vector<Fence>> fences_;
   std::vector<std::byte> header_, trailer_;
   KeyTally tally_;
-  std::uint64_t shape_ = 0;
+  std::uint64_t fields_ = 0;
 };
 
 class Cut {
@@ -128,12 +128,12 @@ class Cut {
   std::uint64_t bytes() const { return SumOfBytes(bytes_); }
 
   struct Found {
-    CutPlace place;
-    std::optional<PartBegins> begins;  ///< set if runs were read to find the place
+    PartStart start;
+    std::optional<RunOffsets> begins;  ///< set if runs were read to find the start
   };
 
-  /// Returns the place that has `target` bytes before it, or a little more, because it lies between two records.
-  Found Place(std::uint64_t target, bool fences_only) {
+  /// Returns the position that has `target` bytes before it, or a little more, because it lies between two records.
+  Found Find(std::uint64_t target, bool fences_only) {
     const auto below = static_cast<std::size_t>(std::upper_bound(most_.begin(), most_.end(), target) - most_.begin());
     const auto above =
         static_cast<std::size_t>(std::lower_bound(least_.begin(), least_.end(), target) - least_.begin());
@@ -141,36 +141,36 @@ class Cut {
       // Takes the fence in the middle of those that may have `target` bytes before them.
       const std::size_t middle = below + (above - std::min(above, below)) / 2;
       if (middle == all_.size()) return {End(), std::nullopt};
-      return {{PlaceOf(all_[middle]), std::nullopt, FenceAt(all_[middle]).state}, std::nullopt};
+      return {{PositionOf(all_[middle]), std::nullopt, FenceAt(all_[middle]).state}, std::nullopt};
     }
     Borders low(runs_.count(), 0), high = bytes_;
-    std::optional<OrderPlace> last;
-    if (below > 0) Narrow(PlaceOf(all_[below - 1]), low, high, true);
-    if (above < all_.size()) Narrow(last.emplace(PlaceOf(all_[above])), low, high, false);
+    std::optional<RecordPosition> last;
+    if (below > 0) Narrow(PositionOf(all_[below - 1]), low, high, true);
+    if (above < all_.size()) Narrow(last.emplace(PositionOf(all_[above])), low, high, false);
     NarrowByRecords(target, low, high, last);
     Found found = Divide(target, low, high, last);
-    const std::uint64_t run = found.place.run;
-    if (run < runs_.count()) found.place.state = order_.Save(runs_.file(run).StateAt(found.place.offset));
+    const std::uint64_t run = found.start.run;
+    if (run < runs_.count()) found.start.state = order_.Save(runs_.file(run).StateAt(found.start.offset));
     return found;
   }
 
-  CutPlace End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
+  PartStart End() const { return {{runs_.count(), 0, {}}, SumOfBytes(bytes_)}; }
 
-  /// Returns for each run the two offsets between which `place` lies, as far as fences tell. Call this in the order of
-  /// places.
-  PartBegins Between(const CutPlace& place) {
-    PartBegins begins;
+  /// Returns for each run the two offsets between which `start` lies, as far as fences tell. Call this in the order of
+  /// positions.
+  RunOffsets Between(const PartStart& start) {
+    RunOffsets begins;
     passed_.resize(runs_.count(), 0);
     for (std::size_t run = 0; run < runs_.count(); ++run) {
       const std::vector<Fence>& fences = runs_.fences(run);
       std::size_t& passed = passed_[run];
       const auto passes = [&](const Fence& fence) {
-        return place.run == runs_.count() || IsBefore(fence.record, fence.offset, run, place, unique_, order_);
+        return start.run == runs_.count() || IsBefore(fence.record, fence.offset, run, start, unique_, order_);
       };
       while (passed < fences.size() && passes(fences[passed])) ++passed;
       // The first fence is the first record.
       const std::uint64_t high = passed < fences.size() ? fences[passed].offset : runs_.end(run);
-      const bool known = passed == 0 || place.run == runs_.count() || (place.run == run && !unique_);
+      const bool known = passed == 0 || start.run == runs_.count() || (start.run == run && !unique_);
       begins.push_back({known ? high : fences[passed - 1].offset, high});
     }
     return begins;
@@ -185,15 +185,15 @@ class Cut {
   std::uint64_t NextFence(std::size_t run, std::size_t fence) const {
     return fence < runs_.fences(run).size() ? OffsetOf({run, fence}) : runs_.bytes(run);
   }
-  OrderPlace PlaceOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
+  RecordPosition PositionOf(const At& at) const { return {at.run, FenceAt(at).offset, FenceAt(at).record}; }
 
-  /// Moves `low` or `high` closer to the wanted place, with the help of fences. If `after` is true, the wanted place is
-  /// at or after `place`; otherwise it is at or before `place`.
-  void Narrow(const OrderPlace& place, Borders& low, Borders& high, bool after) const {
+  /// Moves `low` or `high` closer to the wanted position, with the help of fences. If `after` is true, the wanted
+  /// position is at or after `position`; otherwise it is at or before `position`.
+  void Narrow(const RecordPosition& position, Borders& low, Borders& high, bool after) const {
     for (std::size_t run = 0; run < runs_.count(); ++run) {
       const std::vector<Fence>& fences = runs_.fences(run);
       const auto first = std::partition_point(fences.begin(), fences.end(), [&](const Fence& fence) {
-        return IsBefore(fence.record, fence.offset, run, place, false, order_);
+        return IsBefore(fence.record, fence.offset, run, position, false, order_);
       });
       const auto number = static_cast<std::size_t>(first - fences.begin());
       if (after && number > 0) low[run] = std::max(low[run], OffsetOf({run, number - 1}));
@@ -201,9 +201,9 @@ class Cut {
     }
   }
 
-  /// Moves `low` and `high` closer to the wanted place, by looking at records in the middle of the run with the widest
-  /// range. Sets `last` to a place after which the result cannot be, if one is found.
-  void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<OrderPlace>& last) {
+  /// Moves `low` and `high` closer to the wanted position, by looking at records in the middle of the run with the
+  /// widest range. Sets `last` to a position after which the result cannot be, if one is found.
+  void NarrowByRecords(std::uint64_t target, Borders& low, Borders& high, std::optional<RecordPosition>& last) {
     const std::uint64_t most = MostRead(runs_.count(), order_.plain());
     while (SumOfBytes(high) - SumOfBytes(low) > most) {
       std::size_t widest = 0;
@@ -213,24 +213,25 @@ class Cut {
       RunFile& file = runs_.file(widest);
       const std::uint64_t middle = file.Middle(file.begin() + low[widest], file.begin() + high[widest]);
       if (middle == file.begin() + low[widest]) return;  // the range has only one record
-      const OrderPlace place{widest, middle, file.At(middle).comparable};
+      const RecordPosition position{widest, middle, file.At(middle).comparable};
       Borders there(runs_.count());
       for (std::size_t run = 0; run < runs_.count(); ++run) {
         RunFile& other = runs_.file(run);
         there[run] =
             run == widest
                 ? middle - file.begin()
-                : other.Find(place, run, false, other.begin() + low[run], other.begin() + high[run]) - other.begin();
+                : other.Find(position, run, false, other.begin() + low[run], other.begin() + high[run]) - other.begin();
       }
       const bool after = SumOfBytes(there) <= target;
       (after ? low : high) = std::move(there);
-      if (!after) last = place;
+      if (!after) last = position;
     }
   }
 
   /// Merges the records between `low` and `high` until `target` bytes are before the next record. If `last` has a
   /// value, its record is not in the range, and records of other runs in the range may sort after it.
-  Found Divide(std::uint64_t target, const Borders& low, const Borders& high, const std::optional<OrderPlace>& last) {
+  Found Divide(std::uint64_t target, const Borders& low, const Borders& high,
+               const std::optional<RecordPosition>& last) {
     struct Head {
       std::size_t run = 0, number = 0;
     };
@@ -254,23 +255,23 @@ class Cut {
     }
     std::uint64_t before = SumOfBytes(low);
     Borders there = low;
-    Found found{last ? CutPlace{*last, before} : End(), std::nullopt};
+    Found found{last ? PartStart{*last, before} : End(), std::nullopt};
     while (!heads.empty()) {
       const Head head = heads.top();
       Held& record = records[head.run][head.number];
       if (last && !IsBefore(record.comparable, record.offset, head.run, *last, false, order_)) break;
       if (before >= target) {
-        found.place = {{head.run, record.offset, std::move(record.comparable)}, before};
+        found.start = {{head.run, record.offset, std::move(record.comparable)}, before};
         break;
       }
       before += record.bytes;
       there[head.run] += record.bytes;
-      found.place.bytes_before = before;
+      found.start.bytes_before = before;
       heads.pop();
       if (head.number + 1 < records[head.run].size()) heads.push({head.run, head.number + 1});
     }
-    if (unique_) {  // records with the same key come after the place, too
-      found.place.bytes_before.reset();
+    if (unique_) {  // records with the same key come after the start, too
+      found.start.bytes_before.reset();
       return found;
     }
     found.begins.emplace();
@@ -285,7 +286,7 @@ class Cut {
   const bool unique_;
   std::vector<At> all_;                      ///< fences, in order
   std::vector<std::uint64_t> least_, most_;  ///< for each fence: how many bytes are before it, at least and at most
-  std::vector<std::size_t> passed_;          ///< for each run: the number of fences before the last place
+  std::vector<std::size_t> passed_;          ///< for each run: the number of fences before the last start
   Borders bytes_;
 };
 
@@ -305,19 +306,19 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   // A single slice may lack values that other slices have. All slices are known only here.
   if (spec.source.table && !spec.source.force_format) RefuseNoValues(spec, runs.tally());
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
-  Cut places(runs, order, spec.order.unique);
-  const std::uint64_t bytes = places.bytes();
-  std::vector<std::optional<PartBegins>> begins;
+  Cut search(runs, order, spec.order.unique);
+  const std::uint64_t bytes = search.bytes();
+  std::vector<std::optional<RunOffsets>> begins;
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
     // The first part gets all records of --top.
-    Cut::Found found = spec.order.top > 0 ? Cut::Found{places.End(), std::nullopt} : places.Place(target, fences_only);
-    cut.places.push_back(std::move(found.place));
+    Cut::Found found = spec.order.top > 0 ? Cut::Found{search.End(), std::nullopt} : search.Find(target, fences_only);
+    cut.starts.push_back(std::move(found.start));
     begins.push_back(std::move(found.begins));
   }
   runs.folder().Write(cut, [&](std::uint64_t part) {
-    if (part > 0 && part < parts) return begins[part - 1] ? *begins[part - 1] : places.Between(cut.places[part - 1]);
-    PartBegins all;
+    if (part > 0 && part < parts) return begins[part - 1] ? *begins[part - 1] : search.Between(cut.starts[part - 1]);
+    RunOffsets all;
     for (std::size_t run = 0; run < runs.count(); ++run) {
       const std::uint64_t at = part == 0 ? runs.begin(run) : runs.end(run);
       all.push_back({at, at});
@@ -340,8 +341,8 @@ std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts,
   RunFile file(open.files, open.folder, run, facts.header.size(), facts.trailer.size(), facts.bytes, open.order,
                fences);
   std::vector<std::uint64_t> borders{file.begin()};
-  for (const CutPlace& place : cut.places) {
-    borders.push_back(place.run >= cut.runs ? file.end() : file.Find(place, run, spec.order.unique));
+  for (const PartStart& start : cut.starts) {
+    borders.push_back(start.run >= cut.runs ? file.end() : file.Find(start, run, spec.order.unique));
   }
   borders.push_back(file.end());
   return borders;

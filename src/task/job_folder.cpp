@@ -59,13 +59,13 @@ auto ReadMembers(const std::string& path, Read read) {
   }
 }
 
-/// Returns the row of a part in the file cut-N.begins: its PartBegins, the numbers that they belong to, and a checksum.
-std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uint64_t part, const PartBegins& begins) {
+/// Returns the row of a part in the file cut-N.begins: its RunOffsets, the numbers that they belong to, and a checksum.
+std::vector<std::uint64_t> RowOf(std::uint64_t job, const TaskCut& cut, std::uint64_t part, const RunOffsets& begins) {
   std::vector<std::uint64_t> row;
   row.reserve(2 * begins.size() + 6);
   for (const auto& [low, high] : begins) row.insert(row.end(), {low, high});
   const bool inside = part > 0 && part < cut.parts;
-  row.insert(row.end(), {part, inside ? cut.places[part - 1].run : 0, inside ? cut.places[part - 1].offset : 0});
+  row.insert(row.end(), {part, inside ? cut.starts[part - 1].run : 0, inside ? cut.starts[part - 1].offset : 0});
   row.insert(row.end(), {job, cut.parts});
   row.push_back(XXH3_64bits(row.data(), row.size() * sizeof row[0]));
   return row;
@@ -222,7 +222,7 @@ void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) 
 
 void JobFolder::Write(std::uint64_t number, const TaskRun& run) { Put(RunPath(number) + ".json", run); }
 
-void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t)>& begins) {
+void JobFolder::Write(const TaskCut& cut, const std::function<RunOffsets(std::uint64_t)>& begins) {
   const std::unique_ptr<OutputFile> file = CreateOwn(files_, BeginsPath(cut.parts));
   std::uint64_t at = 0;
   for (std::uint64_t part = 0; part <= cut.parts; ++part) {
@@ -241,9 +241,9 @@ void JobFolder::Write(const TaskCut& cut, const std::function<PartBegins(std::ui
   }
 }
 
-PartBegins JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
+RunOffsets JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
   const std::string path = BeginsPath(cut.parts);
-  PartBegins begins(cut.runs);
+  RunOffsets begins(cut.runs);
   std::vector<std::uint64_t> row = RowOf(Id(), cut, part, begins);
   const std::uint64_t bytes = row.size() * sizeof row[0];
   RequireOwnFile(path);

@@ -52,7 +52,7 @@ class JobFolder {
   TaskPart ReadPart(std::uint64_t number, std::uint64_t parts);
   /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
   /// returns where each run ends.
-  PartBegins ReadBegins(const TaskCut& cut, std::uint64_t part);
+  RunOffsets ReadBegins(const TaskCut& cut, std::uint64_t part);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
   std::optional<TaskCut> FindCut(std::uint64_t parts);
@@ -63,7 +63,7 @@ class JobFolder {
   /// Writes the files that say where each part of the output begins in each sorted run (the cut). Does nothing if
   /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts, to
   /// get the ends of the runs.
-  void Write(const TaskCut& cut, const std::function<PartBegins(std::uint64_t part)>& begins);
+  void Write(const TaskCut& cut, const std::function<RunOffsets(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
   std::string RunPath(std::uint64_t number) const;

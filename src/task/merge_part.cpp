@@ -12,7 +12,7 @@
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
-#include "task/part_places.hpp"
+#include "task/part_files.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
 
@@ -20,9 +20,9 @@ namespace gpusort {
 namespace {
 
 /// Returns the offset at which a part begins in a single output. Part 0 begins with the header.
-std::uint64_t PlaceInOutput(const TaskCut& cut, std::uint64_t part) {
-  if (part == 0 || cut.places[part - 1].run >= cut.runs) return 0;  // no record follows the last place
-  const std::optional<std::uint64_t> before = cut.places[part - 1].bytes_before;
+std::uint64_t OffsetInOutput(const TaskCut& cut, std::uint64_t part) {
+  if (part == 0 || cut.starts[part - 1].run >= cut.runs) return 0;  // the part has no records
+  const std::optional<std::uint64_t> before = cut.starts[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "it is not known where parts begin in one output (" +
                                        std::string("with -u, and with a cut by fences only)") +
@@ -65,9 +65,9 @@ class PartRanges {
     if (open_.order.depends() && !known) fences = ReadFences(open_.files, folder, run, folder.ReadRun(run));
     const std::uint64_t bytes = sizes_[run][0] + trailer + sizeof(RunLabel);
     RunFile file(open_.files, folder, run, starts_[run][0], trailer, bytes, open_.order, fences);
-    const auto border = [&](const PartBegins& begins, std::uint64_t part) {
+    const auto border = [&](const RunOffsets& begins, std::uint64_t part) {
       const auto [low, high] = begins[run];
-      return low == high ? low : file.Find(cut_.places[part - 1], run, unique_, low, high);
+      return low == high ? low : file.Find(cut_.starts[part - 1], run, unique_, low, high);
     };
     const ByteRange range{border(begins_, part_), border(ends_, part_ + 1)};
     if (range.begin > range.end) throw Error(ErrorCode::kIntegrity, "the parts' borders are out of order");
@@ -78,20 +78,20 @@ class PartRanges {
   const TaskCut& cut_;
   const std::uint64_t part_;
   const bool unique_;
-  const PartBegins starts_, begins_, ends_, sizes_;
+  const RunOffsets starts_, begins_, ends_, sizes_;
 };
 
 /// Returns the format's state before the records of a part in a run. The part has all records of the runs after the run
-/// of its place. In a run before that one, only rows of the same block come before the part.
+/// of its start. In a run before that one, only rows of the same block come before the part.
 std::string StateBefore(JobFolder& folder, const TaskCut& cut, std::uint64_t part, std::uint64_t run) {
-  if (part == 0 || run > cut.places[part - 1].run) return folder.ReadRun(run).state;
-  return cut.places[part - 1].state;
+  if (part == 0 || run > cut.starts[part - 1].run) return folder.ReadRun(run).state;
+  return cut.starts[part - 1].state;
 }
 
 /// Returns true if the trailer of the output belongs to the part, because it is the last part that can have records.
 bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   const auto is_end = [&](std::uint64_t border) {
-    return border + 1 == cut.parts || cut.places[border].run >= cut.runs;
+    return border + 1 == cut.parts || cut.starts[border].run >= cut.runs;
   };
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
@@ -140,29 +140,29 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
                                     JobRecord& record) {
   OpenCut open(spec, folder, part.count);
   const TaskCut& cut = open.cut;
-  const PartPlaces places(open.files, spec, output, cut);
-  const std::string path = places.PathOf(part.number);
+  const PartFiles part_files(open.files, spec, output, cut);
+  const std::string path = part_files.PathOf(part.number);
   TaskPart made;
-  if (!places.own_files()) made.offset = pieces.offset ? *pieces.offset : PlaceInOutput(cut, part.number);
+  if (!part_files.own_files()) made.offset = pieces.offset ? *pieces.offset : OffsetInOutput(cut, part.number);
   if (const std::optional<TaskPart> found = open.folder.FindPart(part.number, part.count)) {
     // If the parts are proved already, the output has its name. A hidden file written now would never be removed.
-    const bool proved =
-        places.joins() ? places.IsJoined(open.folder) : !places.apart() && places.IsThere(*found, output);
-    if (found->offset == made.offset && (proved || places.IsThere(*found, path))) {
+    const bool proved = part_files.joins() ? part_files.IsJoined(open.folder)
+                                           : !part_files.apart() && part_files.IsThere(*found, output);
+    if (found->offset == made.offset && (proved || part_files.IsThere(*found, path))) {
       LogInfo("part " + std::to_string(part.number) + " is there already");
       return std::nullopt;
     }
   }
-  if (!places.apart() && spec.target.verify) {
+  if (!part_files.apart() && spec.target.verify) {
     throw Error(ErrorCode::kUsage,
                 "--verify-output reads files of parts back: give a folder, with a '/' after its name");
   }
   if (!pieces.folder.empty()) OpenOwnFolder("--pieces ", pieces.folder);
 
   Target target = spec.target;
-  if (part.number > 0) target.state = cut.places[part.number - 1].state;  // the place is that of the first record
-  target.headless = !places.apart() && part.number > 0;
-  if (places.apart() || HasTrailer(cut, part.number)) target.trailer = cut.trailer;
+  if (part.number > 0) target.state = cut.starts[part.number - 1].state;  // the state before the first record
+  target.headless = !part_files.apart() && part.number > 0;
+  if (part_files.apart() || HasTrailer(cut, part.number)) target.trailer = cut.trailer;
   JobSpec job = SubJob(spec, PartSource(open, spec, part.number, pieces), std::move(target));
   if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.order.merge = true;
@@ -172,8 +172,8 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
 
   SortResult result;
   PieceSums sums;
-  if (places.own_files()) {
-    std::unique_ptr<OutputFile> file = places.Create(part.number);
+  if (part_files.own_files()) {
+    std::unique_ptr<OutputFile> file = part_files.Create(part.number);
     file->SumPieces(&sums);
     if (job.source.inputs.empty()) {
       if (job.target.codec != Codec::kNone) around = Compressed(job.target.codec, around);
@@ -186,7 +186,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     }
     made.inode = open.files.Identify(path)->ino;
   } else {
-    const detail::Fd shared = places.OpenShared(made.offset);
+    const detail::Fd shared = part_files.OpenShared(made.offset);
     auto writer = std::make_unique<PipeWriter>(shared.get(), path, cancel);
     writer->SumPieces(&sums);
     std::uint64_t bytes = around.size();

@@ -8,7 +8,7 @@
 #include "job/open_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
-#include "task/part_places.hpp"
+#include "task/part_files.hpp"
 #include "task/run_file.hpp"
 #include "task/tasks.hpp"
 
@@ -21,8 +21,8 @@ namespace {
 }
 
 /// Reads all parts on all cores, and compares each piece with the checksum of the bytes that were written.
-void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts, const JobFolder& folder,
-               unsigned threads, const CancelFlag& cancel) {
+void ReadParts(FileSystem& files, const PartFiles& part_files, const std::vector<TaskPart>& parts,
+               const JobFolder& folder, unsigned threads, const CancelFlag& cancel) {
   struct At {
     std::uint64_t part, piece;
   };
@@ -34,7 +34,7 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
       if (piece.offset <= end) end = std::max(end, piece.offset + piece.bytes);
       pieces.push_back({part, i});
     }
-    if (end != parts[part].bytes) Damaged(places.PathOf(part), "not all of it has a checksum", folder);
+    if (end != parts[part].bytes) Damaged(part_files.PathOf(part), "not all of it has a checksum", folder);
   }
   std::atomic<std::uint64_t> next = 0;
   RunTogether(std::min<std::uint64_t>(threads, pieces.size()), [&] {
@@ -45,9 +45,9 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
       cancel.ThrowIfRequested();
       const TaskPart& part = parts[pieces[at].part];
       const PieceSum& piece = part.pieces[pieces[at].piece];
-      const std::string path = places.PathOf(pieces[at].part);
+      const std::string path = part_files.PathOf(pieces[at].part);
       if (open != pieces[at].part) {
-        RequireOwnFile(path, places.apart());
+        RequireOwnFile(path, part_files.apart());
         file = files.OpenInput(path, false);
         open = pieces[at].part;
       }
@@ -64,15 +64,15 @@ void ReadParts(FileSystem& files, const PartPlaces& places, const std::vector<Ta
 }
 
 /// Writes the parts one after the other to the output. Returns their total size in bytes.
-std::uint64_t JoinParts(FileSystem& files, const PartPlaces& places, const std::vector<TaskPart>& parts) {
+std::uint64_t JoinParts(FileSystem& files, const PartFiles& part_files, const std::vector<TaskPart>& parts) {
   constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
-  OutputFile& whole = *places.whole();
+  OutputFile& whole = *part_files.whole();
   std::uint64_t bytes = 0;
   for (const TaskPart& part : parts) bytes += part.bytes;
   whole.Allocate(bytes);
   std::uint64_t end = 0;
   for (std::uint64_t number = 0; number < parts.size(); ++number) {
-    const std::unique_ptr<File> file = files.OpenInput(places.PathOf(number), false);
+    const std::unique_ptr<File> file = files.OpenInput(part_files.PathOf(number), false);
     for (std::uint64_t at = 0; at < parts[number].bytes; at += kPiece) {
       const std::vector<std::byte> piece = ReadBytes(*file, at, std::min(parts[number].bytes, at + kPiece));
       whole.WriteAt(end, piece);
@@ -89,14 +89,14 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   OpenCut open(spec, folder, parts);
   FileSystem& files = open.files;
   JobFolder& there = open.folder;
-  const PartPlaces places(files, spec, output, open.cut);
+  const PartFiles part_files(files, spec, output, open.cut);
   std::error_code ignored;  // hidden files that cannot be removed do no harm: the output does not need them any more
-  if (places.IsJoined(there)) {
-    std::filesystem::remove_all(places.folder(), ignored);
+  if (part_files.IsJoined(there)) {
+    std::filesystem::remove_all(part_files.folder(), ignored);
     LogInfo("it is proved already");
     return;
   }
-  if (places.own_files()) OpenOwnFolder("", places.folder());
+  if (part_files.own_files()) OpenOwnFolder("", part_files.folder());
   RecordSum read, merged, made;
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) read += there.ReadRun(run).sum;
   std::uint64_t end = 0;
@@ -105,20 +105,20 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   for (std::uint64_t number = 0; number < parts; ++number) {
     const TaskPart& part = all.emplace_back(there.ReadPart(number, parts));
     const std::string name = "part " + std::to_string(number);
-    const std::string path = places.PathOf(number);
-    if (!places.apart() && files.Identify(output) && !files.Identify(path)) {
+    const std::string path = part_files.PathOf(number);
+    if (!part_files.apart() && files.Identify(output) && !files.Identify(path)) {
       throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
                                          "it may be proved already");
     }
-    if (!places.own_files() && part.bytes == 0) continue;
-    if (!places.IsThere(part, path)) {
+    if (!part_files.own_files() && part.bytes == 0) continue;
+    if (!part_files.IsThere(part, path)) {
       throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
                                              "its .json in " + EscapeName(folder) + " and give its task again");
     }
-    if (!places.own_files() && part.offset != end) {
+    if (!part_files.own_files() && part.offset != end) {
       throw WrongResult(name + " does not begin where the part before it ends");
     }
-    if (const std::uint64_t size = files.Identify(path)->size; places.own_files() && size != part.bytes) {
+    if (const std::uint64_t size = files.Identify(path)->size; part_files.own_files() && size != part.bytes) {
       Damaged(path, "it has " + std::to_string(size) + " bytes, and was written with " + std::to_string(part.bytes),
               there);
     }
@@ -139,30 +139,31 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   }
   if (spec.order.top > 0 && made.records > spec.order.top)
     throw WrongResult("there are more records than --top asks for");
-  if (const auto facts = places.own_files() ? std::nullopt : files.Identify(places.PathOf(0));
+  if (const auto facts = part_files.own_files() ? std::nullopt : files.Identify(part_files.PathOf(0));
       facts && facts->size != end) {
     // No task makes the file shorter.
-    throw Error(ErrorCode::kIntegrity, EscapeName(places.PathOf(0)) + ": it has " + std::to_string(facts->size) +
+    throw Error(ErrorCode::kIntegrity, EscapeName(part_files.PathOf(0)) + ": it has " + std::to_string(facts->size) +
                                            " bytes, and was written with " + std::to_string(end) +
                                            ": remove it and the .json of all parts in " + EscapeName(there.path()) +
                                            ", and give the tasks of all parts again");
   }
   if (!trust) {
-    ReadParts(files, places, all, there, CoresFor(spec.limits).cores, cancel);
+    ReadParts(files, part_files, all, there, CoresFor(spec.limits).cores, cancel);
   }
-  if (OutputFile* const whole = places.whole()) {
-    if (places.joins()) {
-      end = JoinParts(files, places, all);
+  if (OutputFile* const whole = part_files.whole()) {
+    if (part_files.joins()) {
+      end = JoinParts(files, part_files, all);
     } else {
-      if (!whole->TakeUp(places.hidden_name(), end)) throw WrongResult("the parts are shorter than they were written");
+      if (!whole->TakeUp(part_files.hidden_name(), end))
+        throw WrongResult("the parts are shorter than they were written");
       whole->Keep(end);
     }
     whole->Publish(end, !spec.target.no_fsync);
-    if (places.joins()) {
+    if (part_files.joins()) {
       all[0].inode = whole->Facts().ino;  // read by IsJoined
       all[0].birth_ns = BirthOf(output);
       there.Write(0, parts, all[0]);
-      std::filesystem::remove_all(places.folder(), ignored);
+      std::filesystem::remove_all(part_files.folder(), ignored);
     }
   }
   LogInfo("proved: " + std::to_string(made.records) + " records in " + std::to_string(parts) + " parts");

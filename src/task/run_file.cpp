@@ -77,11 +77,11 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool a
   return first;
 }
 
-bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
-              const TaskOrder& order) {
-  const int compared = order.Compare(comparable, place.record);
+bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
+              bool unique, const TaskOrder& order) {
+  const int compared = order.Compare(comparable, position.record);
   if (compared != 0 || unique) return compared < 0;
-  return own < place.run || (own == place.run && offset < place.offset);
+  return own < position.run || (own == position.run && offset < position.offset);
 }
 
 RunFile::RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
@@ -158,8 +158,8 @@ std::uint64_t RunFile::Middle(std::uint64_t low, std::uint64_t high) {
   return border;
 }
 
-std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
-  shape = 0;
+std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& fields) {
+  fields = 0;
   std::vector<Fence> fences;
   const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
   const auto take = [&](std::uint64_t offset, const ScanState& there) {
@@ -190,7 +190,7 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& shape) {
     }
     at = to;
   }
-  shape = order_.ordered().format().NextInput(state).count;
+  fields = order_.ordered().format().NextInput(state).count;
   return fences;
 }
 
@@ -209,13 +209,13 @@ void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
   }
 }
 
-std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low,
+std::uint64_t RunFile::Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                             std::uint64_t high) {
   while (order_.plain() && high - low > kLook) {
     const std::uint64_t middle = Middle(low, high);
     if (middle == low) break;
     const TaskOrder::First record = At(middle);
-    if (IsBefore(record.comparable, middle, own, place, unique, order_)) {
+    if (IsBefore(record.comparable, middle, own, position, unique, order_)) {
       low = middle + record.bytes;
     } else {
       high = middle;
@@ -223,17 +223,17 @@ std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool uni
   }
   std::uint64_t found = high;
   ForEach(low, high, [&](std::uint64_t offset, TaskOrder::First&& record) {
-    if (found == high && !IsBefore(record.comparable, offset, own, place, unique, order_)) found = offset;
+    if (found == high && !IsBefore(record.comparable, offset, own, position, unique, order_)) found = offset;
   });
   return found;
 }
 
-std::uint64_t RunFile::Find(const OrderPlace& place, std::uint64_t own, bool unique) {
+std::uint64_t RunFile::Find(const RecordPosition& position, std::uint64_t own, bool unique) {
   const auto next = std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) {
-    return IsBefore(fence.record, fence.offset, own, place, unique, order_);
+    return IsBefore(fence.record, fence.offset, own, position, unique, order_);
   });
   if (next == fences_.begin()) return begin_;
-  return Find(place, own, unique, std::prev(next)->offset, next == fences_.end() ? end_ : next->offset);
+  return Find(position, own, unique, std::prev(next)->offset, next == fences_.end() ? end_ : next->offset);
 }
 
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label) {

@@ -102,17 +102,18 @@ class RunFile {
   std::uint64_t end() const { return end_; }
 
   /// Returns the fences of the run: its first record, and further records at about equal distances. A search reads only
-  /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `shape` to
-  /// a number that must be the same in all runs that are merged, such as the number of columns.
-  std::vector<Fence> MakeFences(ScanState state, std::uint64_t& shape);
-  /// Returns the offset in this run of the first record that is not before `place`, a place in the order of the records
+  /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `fields`
+  /// to a number that must be the same in all runs that are merged, such as the number of columns.
+  std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
+  /// Returns the offset in this run of the first record that is not before `position` in the order of the records
   /// of all runs. Searches only the offsets [low, high]; the caller must know that the result is one of them. `own` is
   /// the number of this run. If `unique` is true, records with equal keys stay together.
-  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique, std::uint64_t low, std::uint64_t high);
-  /// Returns the offset in this run of the first record that is not before `place`, a place in the order of the records
+  std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
+                     std::uint64_t high);
+  /// Returns the offset in this run of the first record that is not before `position` in the order of the records
   /// of all runs. Uses the fences to search only a part of the file. `own` is the number of this run. If `unique` is
   /// true, records with equal keys stay together.
-  std::uint64_t Find(const OrderPlace& place, std::uint64_t own, bool unique);
+  std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high) of the file, which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
@@ -141,10 +142,10 @@ std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLab
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
-/// Returns true if the record `comparable`, which is at `offset` of run number `own`, comes before `place` in the order
-/// of the records of all runs. If `unique` is true, records with equal keys count as one place.
-bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const OrderPlace& place, bool unique,
-              const TaskOrder& order);
+/// Returns true if the record `comparable`, which is at `offset` of run number `own`, comes before `position` in the
+/// order of the records of all runs. If `unique` is true, records with equal keys have the same position.
+bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
+              bool unique, const TaskOrder& order);
 
 /// Returns the offset of the first record that begins at offset `at` or later, or `end` if there is none. The bytes
 /// [begin, end) of the file must be lines or other delimited records.

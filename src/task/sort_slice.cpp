@@ -446,10 +446,10 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   const TaskOrder order(ordered);
   const std::uint64_t bytes = result.bytes + sizeof label;
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
-  std::uint64_t shape = 0;
-  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), shape), label);
+  std::uint64_t fields = 0;
+  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), fields), label);
   WriteWhole(CreateOwn(files, there.FencesPath(slice.number)), fences);
-  there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, shape, state, fences.size(), HashOf(fences),
+  there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, fields, state, fences.size(), HashOf(fences),
                                     result.sum, result.tally});
   return result;
 }

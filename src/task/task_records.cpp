@@ -126,7 +126,7 @@ void to_json(TaskJson& json, const TaskRun& run) {
   json = {{"bytes", run.bytes},
           {"header", BytesJson(run.header)},
           {"trailer", BytesJson(run.trailer)},
-          {"shape", run.shape},
+          {"shape", run.fields},
           {"state", TextJson(run.state)},
           {"fences_bytes", run.fences_bytes},
           {"fences_hash", run.fences_hash},
@@ -138,7 +138,7 @@ void from_json(const TaskJson& json, TaskRun& run) {
   json.at("bytes").get_to(run.bytes);
   run.header = BytesFromJson(json.at("header"));
   run.trailer = BytesFromJson(json.at("trailer"));
-  json.at("shape").get_to(run.shape);
+  json.at("shape").get_to(run.fields);
   run.state = TextFromJson(json.at("state"));
   json.at("fences_bytes").get_to(run.fences_bytes);
   json.at("fences_hash").get_to(run.fences_hash);
@@ -147,16 +147,16 @@ void from_json(const TaskJson& json, TaskRun& run) {
 }
 
 void to_json(TaskJson& json, const TaskCut& cut) {
-  TaskJson places = TaskJson::array();
-  for (const CutPlace& place : cut.places) {
-    places.push_back({place.run, place.offset, BytesJson(place.record),
-                      place.bytes_before ? TaskJson(*place.bytes_before) : TaskJson(), TextJson(place.state)});
+  TaskJson starts = TaskJson::array();
+  for (const PartStart& start : cut.starts) {
+    starts.push_back({start.run, start.offset, BytesJson(start.record),
+                      start.bytes_before ? TaskJson(*start.bytes_before) : TaskJson(), TextJson(start.state)});
   }
   json = {{"parts", cut.parts},
           {"runs", cut.runs},
           {"header", BytesJson(cut.header)},
           {"trailer", BytesJson(cut.trailer)},
-          {"places", places},
+          {"places", starts},
           {"secret", cut.secret}};
 }
 
@@ -167,12 +167,12 @@ void from_json(const TaskJson& json, TaskCut& cut) {
   cut.trailer = BytesFromJson(json.at("trailer"));
   json.at("secret").get_to(cut.secret);
   for (const TaskJson& from : json.at("places")) {
-    CutPlace& place = cut.places.emplace_back();
-    from.at(0).get_to(place.run);
-    from.at(1).get_to(place.offset);
-    place.record = BytesFromJson(from.at(2));
-    if (!from.at(3).is_null()) place.bytes_before = from.at(3).get<std::uint64_t>();
-    place.state = TextFromJson(from.at(4));
+    PartStart& start = cut.starts.emplace_back();
+    from.at(0).get_to(start.run);
+    from.at(1).get_to(start.offset);
+    start.record = BytesFromJson(from.at(2));
+    if (!from.at(3).is_null()) start.bytes_before = from.at(3).get<std::uint64_t>();
+    start.state = TextFromJson(from.at(4));
   }
 }
 

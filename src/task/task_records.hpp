@@ -73,43 +73,43 @@ struct TaskRun {
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
   /// A number that must be equal in all runs that are merged, such as the number of columns. 0: the run has no records,
   /// or the format has no such number.
-  std::uint64_t shape = 0;
+  std::uint64_t fields = 0;
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
   KeyTally tally{};  ///< counts of unusual values in key columns; only the counts that RefuseNoValues reads
 };
 
-/// A place in the order of all records of all sorted runs: directly before the record at `offset` of run number `run`.
-/// With -u, it is before all records with the same key.
-struct OrderPlace {
+/// A position in the order of all records of all sorted runs: directly before the record at `offset` of run number
+/// `run`. With -u, the position is before all records with the same key.
+struct RecordPosition {
   std::uint64_t run = 0, offset = 0;
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
 };
 
-/// The place in the order of all records where a part of the output begins. If `run` is the number of runs, the place
-/// is after all records.
-struct CutPlace : OrderPlace {
+/// The position in the order of all records where a part of the output begins. If `run` is the number of runs, the
+/// position is after all records.
+struct PartStart : RecordPosition {
   /// The size in bytes of all records that come before this part of the output, in all runs together. No value: not
   /// known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
-/// Divides the output of a job into parts: the places at which each part begins in every sorted run. Also has the facts
-/// about all inputs that each task (a process that merges one part) needs, such as the header of the output.
+/// Where each part of the output begins, and the facts about all inputs that each task (a process that merges one part)
+/// needs, such as the header of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
   std::vector<std::byte> trailer;  ///< the trailer of all runs
-  std::vector<CutPlace> places;    ///< the beginnings of all parts except the first
+  std::vector<PartStart> starts;   ///< the beginnings of all parts except the first
   /// A random number that is a part of the names of hidden files, so that other users cannot guess these names.
   std::uint64_t secret = 0;
 };
 
 /// Where one part of the output begins in each sorted run: two offsets in the file of the run. The part begins between
-/// them, or at one of them. The offsets are equal if the exact place is known.
-using PartBegins = std::vector<std::array<std::uint64_t, 2>>;
+/// them, or at one of them. The offsets are equal if the exact offset is known.
+using RunOffsets = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after this part was merged.
 struct TaskPart {

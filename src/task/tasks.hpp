@@ -16,7 +16,7 @@
 
 namespace gpusort {
 
-/// The piece that a task works on: a slice (range) of the input, or a part of the output. `number` counts from 0, and
+/// The number of the slice (a range of the input) or of the part of the output that a task works on, counted from 0.
 /// `count` is the number of all slices or parts.
 struct TaskNumber {
   std::uint64_t number = 0, count = 1;
@@ -64,7 +64,7 @@ struct PartPieces {
 };
 
 /// Merges one part of the output from the sorted runs. If `output` ends with '/', the part becomes a file in that
-/// folder. Otherwise the part is written to its place in a single hidden file, which ProveParts() renames to `output`.
+/// folder. Otherwise the part is written at its offset in a single hidden file, which ProveParts() renames to `output`.
 /// Returns std::nullopt if the part already exists. `record` gets the data for reports and for the summary.
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,

@@ -98,26 +98,26 @@ TEST(SlotPool, RefusesToWaitForSlotsThatItNeverHas) {
   EXPECT_EQ(CodeOf([&] { p.pool->TakeTwo(); }), ErrorCode::kInternal);
 }
 
-TEST(SlotPool, SeatsAsManyLanesAsItWasMadeFor) {
+TEST(SlotPool, NumbersAsManyLanesAsItWasMadeFor) {
   Pool p(0, 2);
-  std::optional<SlotPool::Seat> first(p.pool);
-  const SlotPool::Seat second(p.pool);
+  std::optional<SlotPool::LaneNumber> first(p.pool);
+  const SlotPool::LaneNumber second(p.pool);
   EXPECT_NE(first->lane(), second.lane());
-  EXPECT_EQ(CodeOf([&] { const SlotPool::Seat third(p.pool); }), ErrorCode::kInternal);
+  EXPECT_EQ(CodeOf([&] { const SlotPool::LaneNumber third(p.pool); }), ErrorCode::kInternal);
   const std::uint32_t lane = first->lane();
   first.reset();
-  EXPECT_EQ(SlotPool::Seat(p.pool).lane(), lane);
+  EXPECT_EQ(SlotPool::LaneNumber(p.pool).lane(), lane);
 }
 
-TEST(SlotPool, LivesAsLongAsItsSlotsAndSeats) {
+TEST(SlotPool, LivesAsLongAsItsSlotsAndLaneNumbers) {
   Pool p(2);
   std::weak_ptr<SlotPool> watched = p.pool;
   std::optional<Two> two(p.pool->TakeTwo());
-  std::optional<SlotPool::Seat> seat(p.pool);
+  std::optional<SlotPool::LaneNumber> lane(p.pool);
   p.pool.reset();
   two.reset();
   EXPECT_FALSE(watched.expired());
-  seat.reset();
+  lane.reset();
   EXPECT_TRUE(watched.expired());
 }
 

@@ -98,7 +98,7 @@ class Tuner {
         out_(DeviceList<Key>(n_)),
         values_(DeviceList<Key>(n_)),
         values_out_(DeviceList<Key>(n_)),
-        works_(DeviceList<unsigned char>(256 + n_ / 256 * sizeof(WayTile<4>))),
+        way_tiles_(DeviceList<unsigned char>(256 + n_ / 256 * sizeof(WayTile<4>))),
         descents_(DeviceList<unsigned long long>(1)) {
     FillKernel<kBytes><<<1024, 256>>>(in_.get(), n_);
     FillKernel<kBytes><<<1024, 256>>>(values_.get(), n_);
@@ -207,8 +207,8 @@ class Tuner {
         }
       }();
       Time(kShape, kWays / 2, n_, current, [&] {
-        return detail::RunPass<kWays, kShape>(works_.get(), runs, tiles, List{runs_.get()}, out_.get(), values, LessT{},
-                                              nullptr);
+        return detail::RunPass<kWays, kShape>(way_tiles_.get(), runs, tiles, List{runs_.get()}, out_.get(), values,
+                                              LessT{}, nullptr);
       });
     });
   }
@@ -247,7 +247,7 @@ class Tuner {
   int repetitions_;
   std::vector<Timing>& timings_;
   std::shared_ptr<Key> in_, runs_, out_, values_, values_out_;
-  std::shared_ptr<unsigned char> works_;
+  std::shared_ptr<unsigned char> way_tiles_;
   std::shared_ptr<unsigned long long> descents_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };

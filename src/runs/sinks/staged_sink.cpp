@@ -109,9 +109,9 @@ class DropEquals {
 
 /// The last stage, which writes windows to the output. The caller passes windows in output order. Put() may return
 /// before the records are written.
-class ChunkWriter {
+class OutputWriter {
  public:
-  virtual ~ChunkWriter() = default;
+  virtual ~OutputWriter() = default;
   virtual void Begin(std::span<const std::byte> header) = 0;
   virtual void Put(const std::shared_ptr<Chunks>& chunks) = 0;
   virtual void End(std::span<const std::byte>) {}
@@ -120,7 +120,7 @@ class ChunkWriter {
 };
 
 /// Writes chunks to the files of --split, on workers.
-class PartsWriter : public ChunkWriter {
+class PartsWriter : public OutputWriter {
  public:
   PartsWriter(Job& job, OutputParts& parts, WorkerPool& workers) : job_(job), parts_(parts), workers_(workers) {}
   void Begin(std::span<const std::byte> header) override { parts_.Begin(header); }
@@ -166,7 +166,7 @@ void JoinParts(const Chunk& chunk, Write write) {
 }
 
 /// Writes chunks to a stream or into an encoder, one after the other.
-class StreamWriter : public ChunkWriter {
+class StreamWriter : public OutputWriter {
  public:
   StreamWriter(Job& job, Output& output, std::uint64_t written) : job_(job), output_(output), bytes_(written) {}
   void Begin(std::span<const std::byte> header) override { Write(header); }
@@ -241,7 +241,7 @@ class FileWriter : public StreamWriter {
 };
 
 /// Returns the last stage for `output`. `written` is the size of the output so far.
-std::unique_ptr<ChunkWriter> MakeWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
+std::unique_ptr<OutputWriter> MakeWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
   if (output.parts() != nullptr) return std::make_unique<PartsWriter>(job, *output.parts(), workers);
   if (job.format) return std::make_unique<FormatWriter>(job, output, written);
   if (output.in_order()) return std::make_unique<StreamWriter>(job, output, written);
@@ -382,7 +382,7 @@ class StagedSink : public WindowSink {
   std::optional<DropEquals> equals_;  ///< with -u
   std::optional<FrontCounter> top_;   ///< with --top
   std::optional<GapFiller> gaps_;     ///< for formats with gaps
-  std::unique_ptr<ChunkWriter> writer_;
+  std::unique_ptr<OutputWriter> writer_;
   const bool begins_;                       ///< true: the output has no header yet
   std::uint64_t proved_ = 0;                ///< the size in bytes of the records in the output, with their keys
   const Pipeline::Guard guard_{pipeline_};  ///< last member, so that an exception does not destroy what threads use

@@ -1,5 +1,5 @@
 // The files into which tasks (processes of one large sort) write the parts of the output. They are not the final output
-// until ProveParts() has checked all parts. Start at PartPlaces.
+// until ProveParts() has checked all parts. Start at PartFiles.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace gpusort {
 /// Names and opens the files into which tasks write the parts of the output. There are three cases. An output in a
 /// folder has a file for each part. In a single plain file, every part is written at its offset. A single compressed
 /// file is joined from files of the parts at the end, because the sizes of compressed parts are not known earlier.
-class PartPlaces {
+class PartFiles {
  public:
   /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if it is a single file that cannot be replaced.
-  PartPlaces(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut);
+  PartFiles(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut);
 
   /// Returns true if the output is a folder with a file for each part.
   bool apart() const { return !whole_; }

@@ -1,4 +1,4 @@
-#include "task/part_places.hpp"
+#include "task/part_files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ std::uint64_t BirthOf(const std::string& path) {
   return static_cast<std::uint64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 + facts.stx_btime.tv_nsec;
 }
 
-PartPlaces::PartPlaces(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut)
+PartFiles::PartFiles(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut)
     : files_(files),
       output_(output),
       parts_(cut.parts),
@@ -55,12 +55,12 @@ PartPlaces::PartPlaces(FileSystem& files, const JobSpec& spec, const std::string
   hidden_ = whole_->directory() + "/.gpusort-" + Hex(HashOf(std::as_bytes(std::span(name)))) + ".parts";
 }
 
-std::string PartPlaces::PathOf(std::uint64_t part) const {
+std::string PartFiles::PathOf(std::uint64_t part) const {
   if (!own_files()) return hidden_;
   return folder() + PartFileName(part, parts_) + (codec_ == Codec::kNone ? "" : "." + std::string(CodecName(codec_)));
 }
 
-std::unique_ptr<OutputFile> PartPlaces::Create(std::uint64_t part) const {
+std::unique_ptr<OutputFile> PartFiles::Create(std::uint64_t part) const {
   const std::string directory = WithoutSlashes(folder()), path = PathOf(part);
   if (::mkdir(directory.c_str(), apart() ? 0755 : 0700) != 0 && errno != EEXIST) PartFailed(directory, "make it");
   OpenOwnFolder("", directory);
@@ -69,7 +69,7 @@ std::unique_ptr<OutputFile> PartPlaces::Create(std::uint64_t part) const {
   return files_.CreateOutput(path, false, Replacing(no_clobber_));
 }
 
-detail::Fd PartPlaces::OpenShared(std::uint64_t at) const {
+detail::Fd PartFiles::OpenShared(std::uint64_t at) const {
   constexpr int kFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   detail::Fd fd(detail::OpenPath(hidden_.c_str(), kFlags));
   if (!fd.open() && errno == ENOENT) {
@@ -86,13 +86,13 @@ detail::Fd PartPlaces::OpenShared(std::uint64_t at) const {
   return fd;
 }
 
-bool PartPlaces::IsJoined(JobFolder& folder) const {
+bool PartFiles::IsJoined(JobFolder& folder) const {
   if (!joins()) return false;
   const std::optional<TaskPart> first = folder.FindPart(0, parts_);
   return first && IsThere(*first, output_);
 }
 
-bool PartPlaces::IsThere(const TaskPart& part, const std::string& path) const {
+bool PartFiles::IsThere(const TaskPart& part, const std::string& path) const {
   const std::optional<FileFacts> facts = files_.Identify(path);
   if (!facts || facts->ino != part.inode || facts->size < part.offset + part.bytes) return false;
   // A file that was made later may have the inode number of a removed one.
