@@ -31,6 +31,8 @@ struct RowsPart {
   /// A foreign key of the table names the table, and the dump does not turn the checks off.
   bool refers_to_itself = false;
   bool again = false;  ///< the table has rows in a part of the dump before this one
+  /// Rows that are equal in a primary or unique key keep their order, so that REPLACE keeps the same one of them.
+  bool keeps_winners = false;
   /// The column whose value the server counts up, if it is missing or null. kNotGiven: the rows lack the column.
   std::size_t counted = kNone;
   static constexpr std::size_t kNone = ~std::size_t{0}, kNotGiven = kNone - 1;
@@ -46,6 +48,7 @@ struct RowsPart {
   std::string tail;          ///< the text between the last row of the first statement and its semicolon
   std::string end;           ///< the text after the last row of the first statement, up to its newline
   bool ends_differ = false;  ///< a statement with one row ends in another way than the first one
+  bool replaces = false;     ///< a statement says what happens to a row whose key exists
 
   /// Returns true if equal values of the order can be written in several ways, such as 1.0 and 1.00.
   static bool IsInexact(const Order& order) { return order != nullptr && order->rule().type != ValueType::kInt; }
@@ -144,6 +147,19 @@ enum Mode : unsigned {
   kNextRow,  ///< before a row, in a part of statements with several rows
   kGap,      ///< before a gap; only while keys are made
 };
+
+/// Returns the table after ALTER TABLE or CREATE UNIQUE INDEX.
+std::shared_ptr<const SqlTable> Changed(const SqlTable& table, const SqlTableChange& change) {
+  auto changed = std::make_shared<SqlTable>(table);
+  changed->refers_to_itself |= change.refers_to_itself;
+  changed->unique.insert(changed->unique.end(), change.unique.begin(), change.unique.end());
+  if (change.moves_columns) {
+    changed->complete = false;
+    changed->columns.clear();
+    changed->primary.clear();
+  }
+  return changed;
+}
 
 SqlDialect DialectOfFormat(const std::string& name) {
   if (name == "mysqldump") return SqlDialect::kMysql;
@@ -267,25 +283,12 @@ const Byte* SkipSpace(const Byte* p, const Byte* end) {
   return p;
 }
 
-/// Counts the table of the part, unless rows with the same primary key keep their order. They do if all key columns are
-/// columns of the primary key.
-void NoteReplacing(const RowsPart& part, KeyTally& tally) {
-  const auto& primary = part.primary.by_column;
-  const bool keeps = std::ranges::all_of(part.wanted.by_column, [&](const KeyColumns::Wanted& wanted) {
-    return std::ranges::any_of(primary, [&](const auto& one) { return one.column == wanted.column; });
-  });
-  if (!keeps || primary.empty()) tally.replacing_inserts.Note(part.table);
-}
-
-/// Counts the table of the part if `tail`, the end of a statement, says what happens to a row whose key exists. Looks
-/// at the first statement of the part, and at the first one that ends in another way.
-void NoteConflicts(std::string_view tail, const RowsPart& part, KeyTally& tally) {
-  const auto conflicts = [](std::string_view text) {
-    const std::string lower = LowerText(text.substr(0, 1000));
-    return lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
-  };
-  if (part.ended && (part.ends_differ || tail == part.tail || conflicts(part.tail))) return;
-  if (conflicts(tail)) NoteReplacing(part, tally);
+/// Returns true if `tail`, the end of an INSERT, says what happens to a row whose key exists.
+bool SaysWhatConflictsDo(std::string_view tail) {
+  constexpr std::size_t kMost = 1000;
+  if (tail.find_first_of("oO") == tail.npos) return false;
+  const std::string lower = LowerText(tail.substr(0, kMost));
+  return lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
 }
 
 constexpr const char* kCommentInRow =
@@ -461,7 +464,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
                     "usual delimiter is sorted; --force-format leaves the rows as they are");
   }
   if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
-  const auto describes = [&] { return BeginsCreateTable(line) || BeginsCreateType(line) || BeginsAlterTable(line); };
+  const auto describes = [&] { return BeginsCreateTable(line) || BeginsCreateType(line) || BeginsTableChange(line); };
   if (!place.create.empty() || (text.between() && describes())) create = place.create + std::string(line);
   const bool left = TakeSql(line, dialect, text);
   std::shared_ptr<const SqlTable> table;
@@ -471,13 +474,8 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
       static const std::vector<SqlEnum> none;
       table = ParseCreateTable(create, dialect, place.enums ? *place.enums : none);
       type = ParseCreateEnum(create, dialect);
-      SqlTarget altered;
-      if (RefersToItself(create, dialect, altered)) {
-        if (const SqlTable* const known = FindTable(altered, place)) {
-          auto changed = std::make_shared<SqlTable>(*known);
-          changed->refers_to_itself = true;
-          table = std::move(changed);
-        }
+      if (const auto change = ParseTableChange(create, dialect)) {
+        if (const SqlTable* const known = FindTable(change->table, place)) table = Changed(*known, *change);
       }
     }
     create.clear();
@@ -497,6 +495,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     named->schema = next.session.schema;
     table = std::move(named);
   }
+  if (table && !table->parents.empty()) table = WithParents(*table, next);
   if (table) next.tables = std::make_shared<const TableList>(std::move(table), next.tables);
   if (type) {
     auto enums =
@@ -507,6 +506,27 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   next.any = true;
   next.inserts |= insert || left;
   return left;
+}
+
+std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table, const DumpPlace& place) {
+  auto merged = std::make_shared<SqlTable>(table);
+  merged->columns.clear();
+  merged->parents.clear();
+  const auto add = [&](const SqlTable::Column& column) {
+    const auto found = std::ranges::find(merged->columns, column.name, &SqlTable::Column::name);
+    if (found != merged->columns.end()) {
+      *found = column;
+    } else {
+      merged->columns.push_back(column);
+    }
+  };
+  for (const SqlTarget& parent : table.parents) {
+    const SqlTable* const known = FindTable(parent, place);
+    merged->complete = merged->complete && known != nullptr && known->complete;
+    if (known != nullptr) std::ranges::for_each(known->columns, add);
+  }
+  std::ranges::for_each(table.columns, add);
+  return merged;
 }
 
 KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) const {
@@ -639,7 +659,9 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   const SqlTable* const table = FindTable(target, place);
   if (target.schema.empty()) target.schema = place.session.schema;
   if (table != nullptr) target.table = table->table;
-  if (table != nullptr && target.columns.empty()) {
+  // An INSERT without names of columns gives all columns.
+  const bool named = !target.columns.empty() || (table != nullptr && table->complete);
+  if (table != nullptr && table->complete && target.columns.empty()) {
     for (const SqlTable::Column& column : table->columns) {
       if (!column.generated) target.columns.push_back(column.name);
     }
@@ -658,7 +680,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
     if (found != table->columns.end()) columns[i] = &*found;
   }
-  for (std::size_t i = 0; table != nullptr && i < table->columns.size(); ++i) {
+  for (std::size_t i = 0; table != nullptr && named && i < table->columns.size(); ++i) {
     if (!table->columns[i].counted || table->columns[i].generated || part->counted == RowsPart::kNotGiven) continue;
     const auto given = std::ranges::find(columns, &table->columns[i]);
     part->counted = given == columns.end() ? RowsPart::kNotGiven : static_cast<std::size_t>(given - columns.begin());
@@ -691,6 +713,17 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     part->primary.Add(column, part->primary.keys.size());
     part->primary_by.push_back(order_of(column, of_type_));
   }
+  const std::vector<KeyColumns::Wanted>& keys =
+      part->wanted.keys.empty() ? part->primary.by_column : part->wanted.by_column;
+  // Rows with equal values in the columns `names` have equal sort keys, if the sort has no other columns.
+  const auto has_keys = [&](const std::vector<std::string>& names) {
+    return std::ranges::all_of(keys, [&](const KeyColumns::Wanted& key) {
+      return columns[key.column] != nullptr && !columns[key.column]->loose &&
+             std::ranges::any_of(names, is_name(target.columns[key.column]));
+    });
+  };
+  part->keeps_winners =
+      !part->primary.keys.empty() && has_keys(table->primary) && std::ranges::all_of(table->unique, has_keys);
   return part;
 }
 
@@ -701,6 +734,7 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, Sca
   place.any = true;
   auto part = std::make_shared<RowsPart>(*MakePart(insert.target, place));
   part->head = text.substr(0, insert.size);
+  part->replaces = insert.replaces;
   place.part = std::move(part);
 }
 
@@ -747,7 +781,9 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
   const DumpPlace& place = PlaceOf(state);
   const RowsPart& part = *place.part;
   const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
-  if (part.ended && (!differs || part.ends_differ)) return;
+  const bool other = !part.ended || part.tail != after.tail;
+  const bool replaces = other && !part.replaces && SaysWhatConflictsDo(after.tail);
+  if (part.ended && (!differs || part.ends_differ) && !replaces) return;
   if (part.several && part.ended) {
     if (ClauseOf(part.tail, place.dialect) == ClauseOf(after.tail, place.dialect)) return;
     throw BadRecord(at,
@@ -755,7 +791,8 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
                     "together: write the dump with one row a statement");
   }
   auto next = std::make_shared<RowsPart>(part);
-  next->ends_differ = differs;
+  next->ends_differ |= differs;
+  next->replaces |= replaces;
   if (!part.ended) {
     next->ended = true;
     next->tail = after.tail;
@@ -806,19 +843,24 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     out << (*table)->columns.size() << ' ';
     for (const SqlTable::Column& column : (*table)->columns) {
       put(column.name);
-      out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' ';
+      out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' '
+          << column.loose << ' ';
       put_all(column.labels);
     }
     put_all((*table)->primary);
-    out << (*table)->refers_to_itself << ' ';
+    out << (*table)->unique.size() << ' ';
+    for (const std::vector<std::string>& columns : (*table)->unique) put_all(columns);
+    out << (*table)->refers_to_itself << ' ' << (*table)->complete << ' ';
   }
   put_all(place.filled != nullptr ? *place.filled : std::set<std::string>());
-  out << (place.part != nullptr) << ' ';
-  if (place.part == nullptr) return out.str();
+  // No one asks for the part after its rows. LoadState() could not make it again: the tables may have changed.
+  const bool has_part = state.mode != kSql && place.part != nullptr;
+  out << has_part << ' ';
+  if (!has_part) return out.str();
   const RowsPart& part = *place.part;
   put(part.head);
   out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
-      << part.ends_differ << ' ';
+      << part.ends_differ << ' ' << part.replaces << ' ';
   put(part.separator);
   put(part.tail);
   put(part.end);
@@ -888,11 +930,14 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.type = static_cast<ValueType>(std::min<std::uint64_t>(number(), of_type_.size() - 1));
       column.generated = number() != 0;
       column.counted = number() != 0;
+      column.loose = number() != 0;
       column.labels = names();
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
     table->primary = names();
+    for (std::uint64_t keys = number(); keys > 0 && in; --keys) table->unique.push_back(names());
     table->refers_to_itself = number() != 0;
+    table->complete = number() != 0;
     place.tables = std::make_shared<const TableList>(std::move(table), place.tables);
   }
   for (const std::string& table : names()) AddName(table, place.filled);
@@ -916,6 +961,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       part->singles = number();
       part->ended = number() != 0;
       part->ends_differ = number() != 0;
+      part->replaces = number() != 0;
       part->separator = name();
       part->tail = name();
       part->end = name();
@@ -1290,7 +1336,9 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
   return open.size();
 }
 
-const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place) const {
+const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place,
+                                  bool& depends) const {
+  depends = false;
   std::uint64_t rows = 0;
   const Byte* const simple = SkipRows(p, end, place.dialect, place.text.escapes, {}, 1, rows);
   if (rows > 0) return simple;
@@ -1299,6 +1347,7 @@ const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* re
   const Byte* const stop = lexer.Take(p, end, place.dialect, place.text.escapes, bad);
   if (bad != nullptr) throw BadRecord(static_cast<std::uint64_t>(bad - record), kCommentInRow);
   if (lexer.depth > 0 || stop == p) throw Error(ErrorCode::kInternal, "records that end inside a row");
+  depends = DependsOnRows(Text(p, stop), place.dialect, place.text.escapes);
   return stop;
 }
 
@@ -1308,6 +1357,7 @@ class SqlDumpFormat::InsertColumns {
   /// `p` is at or before the "(" of the row, and `end` is after the ")".
   InsertColumns(const Byte* record, const Byte* p, const Byte* end, const DumpPlace& place)
       : record_(record),
+        begin_(p),
         end_(end),
         dialect_(place.dialect),
         escapes_(place.text.escapes),
@@ -1332,6 +1382,14 @@ class SqlDumpFormat::InsertColumns {
     p_ = Stop() + 1;
     stop_ = nullptr;
   }
+  /// Returns false if the column, whose value the server may count up, is a number other than 0. Takes less time than
+  /// Read().
+  bool MayBeCountedUp() const {
+    const Byte* const value = SkipSpace(p_, end_);
+    return value == end_ || ((*value < '1' || *value > '9') && *value != '-');
+  }
+  /// Returns the text of the row.
+  std::string_view row() const { return Text(begin_, end_); }
 
  private:
   const Byte* Stop() {
@@ -1339,7 +1397,7 @@ class SqlDumpFormat::InsertColumns {
     return stop_;
   }
 
-  const Byte *const record_, *const end_;
+  const Byte *const record_, *const begin_, *const end_;
   const SqlDialect dialect_;
   const bool escapes_;
   const Byte* p_;
@@ -1365,6 +1423,8 @@ class SqlDumpFormat::CopyColumns {
     p_ = stop_ == end_ ? end_ : stop_ + 1;
     stop_ = nullptr;
   }
+  bool MayBeCountedUp() const { return false; }
+  std::string_view row() const { return Text(record_, end_); }
   /// Returns the end of the row.
   const Byte* RowEnd() const { return ended_ ? p_ : format_.RecordEnd(p_, end_); }
 
@@ -1403,18 +1463,19 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
     return field.is != Field::kValue;
   };
   std::size_t next = 0;  // the index in `wanted`
+  // Every row of COPY gives a value.
+  const std::size_t counted = part.decided && part.counted < RowsPart::kNotGiven ? part.counted : RowsPart::kNone;
   const auto wants = [&](std::size_t column) {
-    return all || next < wanted.by_column.size() || (part.counted < RowsPart::kNotGiven && column <= part.counted);
+    return all || next < wanted.by_column.size() || (counted != RowsPart::kNone && column <= counted);
   };
   for (std::size_t column = 0; columns.more() && wants(column); ++column) {
-    if (column == part.counted) {
+    if (column == counted && columns.MayBeCountedUp()) {
       SqlValue::Is kind = SqlValue::kText;
       std::string buffer;
       const std::string_view value = columns.Read(nullptr, buffer, kind).text;
-      // In PostgreSQL a null stays null. In COPY every value is written out.
+      // In PostgreSQL a null stays null.
       const bool null = kind == SqlValue::kNull && place.dialect != SqlDialect::kPostgres;
-      const bool by_default = part.decided && IsWord(value, "default");
-      if (null || by_default || (zero_counts && value == "0")) tally.renumbered_rows.Note(part.table);
+      if (null || IsWord(value, "default") || (zero_counts && value == "0")) tally.renumbered_rows.Note(part.table);
     }
     if (all) {
       const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
@@ -1442,9 +1503,12 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
     for (const Field& field : fields) PutWhole(field, out);
     return;
   }
+  // A primary key of SQLite can be null in several rows, unless SQLite counts it up.
+  bool has_null = false;
   for (const std::size_t key : wanted.keys) {
     if (!keyed) {
       if (lite) {
+        has_null |= kinds[key] == SqlValue::kNull;
         PutLite(of_type_, kinds[key], fields[key], false, out);
       } else if (!put(part.primary_by[key].get(), fields[key])) {
         PutWhole(fields[key], out);
@@ -1457,6 +1521,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
       PutKey(key, fields[key], out, tally, part.by[key].get());
     }
   }
+  if (has_null && part.counted == RowsPart::kNone) PutWhole({columns.row(), Field::kValue, 0}, out);
 }
 
 void SqlDumpFormat::PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out) {
@@ -1503,6 +1568,13 @@ void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter
   scratch.left_out = check_;
 }
 
+void SqlDumpFormat::TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const {
+  const bool replaced = PlaceOf(state).part->replaces;
+  EndInsert(after, Text(row_end, after.stop), 0, state);
+  const RowsPart& part = *PlaceOf(state).part;
+  if (part.replaces && !replaced && !part.keeps_winners) tally.replacing_inserts.Note(part.table);
+}
+
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
                                      Scratch& scratch, FieldWriter& out, KeyTally& tally) const {
   const Byte* const head = begin + insert.lead;
@@ -1515,7 +1587,9 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && PlaceOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
-  if (insert.replaces && !insert.goes_on) NoteReplacing(*PlaceOf(state).part, tally);
+  if (insert.replaces && !insert.goes_on && !PlaceOf(state).part->keeps_winners) {
+    tally.replacing_inserts.Note(PlaceOf(state).part->table);
+  }
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
   if (const RowsPart& part = *PlaceOf(state).part; part.decided && part.several) {
@@ -1525,7 +1599,8 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   }
   const DumpPlace& place = PlaceOf(state);
   const Byte* const row = SkipSpace(head_end, end);
-  const Byte* const row_end = RowEnd(row, end, begin, place);
+  bool depends = false;
+  const Byte* const row_end = RowEnd(row, end, begin, place, depends);
   const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   if (after.is == AfterRow::kComma) {
@@ -1546,9 +1621,9 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
   InsertColumns columns(begin, row, row_end, PlaceOf(state));
   PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
+  if (depends) tally.dependent_rows.Note(PlaceOf(state).part->table);
   ++state.row;
-  NoteConflicts(after.tail, *PlaceOf(state).part, tally);
-  EndInsert(after, Text(row_end, after.stop), 0, state);
+  TakeEnd(after, row_end, state, tally);
   return after.stop;
 }
 
@@ -1564,7 +1639,9 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
     if (!separator.empty()) {
       next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
     }
-    row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place);
+    bool depends = false;
+    row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place, depends);
+    if (depends) tally.dependent_rows.Note(place.part->table);
     out.PutCount(state.count);
     out.Put(1);
     InsertColumns columns(begin, row, row_end, place);
@@ -1586,10 +1663,7 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
   }
   PutGap(state, scratch, out);
   state.mode = kNextRow;
-  if (after.is == AfterRow::kEnd) {
-    NoteConflicts(after.tail, *PlaceOf(state).part, tally);
-    EndInsert(after, Text(row_end, after.stop), 0, state);
-  }
+  if (after.is == AfterRow::kEnd) TakeEnd(after, row_end, state, tally);
   return after.stop;
 }
 

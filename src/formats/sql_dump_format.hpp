@@ -112,11 +112,16 @@ class SqlDumpFormat : public CopyFormat {
   /// the newline. Throws BadRecord at offset `at` if this statement and the one before have several rows, but end in
   /// different ways, so that their rows cannot be mixed.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
+  /// Calls EndInsert(), and counts the table if the statement is the first of its part that says what happens to a row
+  /// whose key exists. `row_end` is the end of the last row.
+  void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
   /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
   static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
+  /// Returns `table` with the columns of its parents before its own columns.
+  static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpPlace& place);
 
   /// Implements Scan(). `known` are rows that LookAhead() has skipped in `bytes`, or null.
   Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
@@ -127,7 +132,9 @@ class SqlDumpFormat : public CopyFormat {
   const Byte* PutInsertRow(const Byte* begin, const Byte* end, ScanState& state, Scratch& scratch, FieldWriter& out,
                            KeyTally& tally) const;
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
-  const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place) const;
+  /// Returns the end of the row of an INSERT that begins at `p`, in the record that begins at `record`. Sets `depends`
+  /// if a value of the row can depend on the rows before it.
+  const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place, bool& depends) const;
   /// Writes the sort key of a value of SQLite, whose columns can mix types: nulls come first, then numbers, texts and
   /// blobs. `orders` has the object that makes keys for each ValueType. If `whole` is true, equal numbers that are
   /// written differently, such as 1 and 1.0, have different keys.

@@ -780,6 +780,30 @@ const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool es
   }
 }
 
+bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
+  static constexpr std::string_view kCalls[] = {"nextval", "currval",        "lastval",
+                                                "setval",  "last_insert_id", "last_insert_rowid"};
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  const Byte* const begin = AsBytes(row);
+  const Byte* const end = begin + row.size();
+  for (const Byte* p = begin; (p = FindAny(p, end, '\'', '"', '`', '(')) != end;) {
+    const auto before = static_cast<std::size_t>(p - begin);
+    if (*p != '(') {
+      const bool prefixed = postgres && *p == '\'' && before > 0 && Lower(row[before - 1]) == 'e';
+      p = SkipQuoted(p + 1, end, *p, *p == '\'' ? escapes || prefixed : *p == '"' && mysql && escapes);
+      continue;
+    }
+    std::size_t word = before;
+    while (word > 0 && IsSqlWordByte(row[word - 1])) --word;
+    if (std::ranges::count(kCalls, LowerText(row.substr(word, before - word))) > 0) return true;
+    std::string_view rest = row.substr(before + 1);
+    SkipSpaces(rest);
+    if (TakeSqlWord(rest, "select") || TakeSqlWord(rest, "with")) return true;
+    ++p;
+  }
+  return false;
+}
+
 namespace {
 
 void AppendCharacter(std::uint32_t code, std::string& text) {
@@ -1002,46 +1026,75 @@ class Tokens {
   std::string text_, written_;
 };
 
-/// Returns the type of a column from the first words of its type in CREATE TABLE, in lower case.
+/// Returns the type of a column from the words of its type in CREATE TABLE, in lower case.
 ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
-  const auto begins = [&](std::initializer_list<std::string_view> texts) {
-    return std::ranges::any_of(texts, [&](std::string_view text) { return words.starts_with(text); });
-  };
   // Values of SQLite are ordered by their own types.
   if (dialect == SqlDialect::kSqlite) return ValueType::kText;
-  if (words == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
-  if (begins({"interval"})) return ValueType::kInterval;
-  if (begins({"int4range", "int8range", "int4multi", "int8multi"})) return ValueType::kText;
-  if (begins({"tinyint", "smallint", "mediumint", "int", "bigint", "serial", "bigserial", "smallserial", "year"})) {
+  const std::string_view first = std::string_view(words).substr(0, words.find(' '));
+  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
+  if (first == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
+  if (first == "interval") return ValueType::kInterval;
+  if (is({"tinyint", "smallint", "mediumint", "middleint", "int", "integer", "bigint", "int1", "int2", "int3", "int4",
+          "int8", "serial", "serial2", "serial4", "serial8", "bigserial", "smallserial", "year"})) {
     return ValueType::kInt;
   }
-  if (begins({"dec", "numeric", "float", "double", "real", "fixed"})) return ValueType::kDecimal;
-  if (begins({"datetime", "timestamp"})) return ValueType::kTimestamp;
-  if (words == "date") return ValueType::kDate;
-  if (begins({"time"})) return ValueType::kTime;
+  if (is({"dec", "decimal", "numeric", "float", "float4", "float8", "double", "real", "fixed"})) {
+    return ValueType::kDecimal;
+  }
+  if (is({"datetime", "timestamp", "timestamptz"})) return ValueType::kTimestamp;
+  if (first == "date") return ValueType::kDate;
+  if (is({"time", "timetz"})) return ValueType::kTime;
   if (dialect == SqlDialect::kMysql) return ValueType::kText;
-  if (begins({"bool"})) return ValueType::kBool;
-  if (words == "uuid") return ValueType::kUuid;
-  if (begins({"inet", "cidr"})) return ValueType::kIp;
-  if (begins({"macaddr"})) return ValueType::kMacAddress;
-  if (begins({"bit", "varbit"})) return ValueType::kBits;
-  if (words == "bytea") return ValueType::kBytesHex;
-  if (words == "oid") return ValueType::kInt;
-  if (words == "money") return ValueType::kNumber;
+  if (is({"bool", "boolean"})) return ValueType::kBool;
+  if (first == "uuid") return ValueType::kUuid;
+  if (is({"inet", "cidr"})) return ValueType::kIp;
+  if (is({"macaddr", "macaddr8"})) return ValueType::kMacAddress;
+  if (is({"bit", "varbit"})) return ValueType::kBits;
+  if (first == "bytea") return ValueType::kBytesHex;
+  if (first == "oid") return ValueType::kInt;
+  if (first == "money") return ValueType::kNumber;
   return ValueType::kText;
 }
 
-/// Reads the names in brackets, as in PRIMARY KEY (a, b(10) DESC).
-std::vector<std::string> TakeNames(Tokens& tokens) {
+/// Reads the names of the columns of a key in brackets, as in PRIMARY KEY (a, b(10) DESC). Sets `whole` to false if
+/// the key is not made of whole columns, so that rows with other values can have equal keys.
+std::vector<std::string> TakeNames(Tokens& tokens, bool& whole) {
   std::vector<std::string> names;
-  if (!tokens.Take("(")) return names;
-  unsigned depth = 1;
+  whole = tokens.Take("(");
+  unsigned depth = whole ? 1 : 0;
   for (bool first = true; tokens.is() != Tokens::kEnd && depth > 0; tokens.Next()) {
     if (first && tokens.is_name()) names.push_back(tokens.written());
+    whole = whole && !tokens.Is("(") && !tokens.Is("collate");
     first = tokens.Is(",") && depth == 1;
     depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
   }
   return names;
+}
+
+/// Reads the columns of a unique key. Returns no columns if the key is not made of whole columns.
+std::vector<std::string> TakeUnique(Tokens& tokens) {
+  while (tokens.is() != Tokens::kEnd && !tokens.Is("(")) tokens.Next();
+  bool whole = false;
+  std::vector<std::string> names = TakeNames(tokens, whole);
+  if (!whole) names.clear();
+  return names;
+}
+
+/// Returns true if a constraint or an index of a CREATE TABLE begins here, and not a column.
+bool BeginsConstraint(const Tokens& tokens, SqlDialect dialect) {
+  if (tokens.is() != Tokens::kWord) return false;
+  const auto is = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::count(words, tokens.text()) > 0;
+  };
+  if (is({"constraint", "primary", "unique", "foreign", "check"})) return true;
+  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  // The following words can be names of columns in other databases, or before other words.
+  if (is({"key", "index", "fulltext", "spatial"})) return mysql;
+  if (is({"like"})) return postgres;
+  Tokens next = tokens;
+  next.Next();
+  if (is({"period"})) return mysql && next.Is("for");
+  return is({"exclude"}) && postgres && (next.Is("using") || next.Is("("));
 }
 
 }  // namespace
@@ -1069,11 +1122,15 @@ bool BeginsCreateType(std::string_view text) {
   return TakeSqlWord(text, "type");
 }
 
-bool BeginsAlterTable(std::string_view text) {
+bool BeginsTableChange(std::string_view text) {
   SkipSpaces(text);
-  if (!TakeSqlWord(text, "alter")) return false;
+  const bool index = TakeSqlWord(text, "create");
+  if (!index && !TakeSqlWord(text, "alter")) return false;
   SkipSpaces(text);
-  return TakeSqlWord(text, "table");
+  if (!index) return TakeSqlWord(text, "table");
+  if (!TakeSqlWord(text, "unique")) return false;
+  SkipSpaces(text);
+  return TakeSqlWord(text, "index");
 }
 
 namespace {
@@ -1088,6 +1145,16 @@ bool TakeDottedName(Tokens& tokens, std::string& schema, std::string& name) {
     tokens.Next();
   }
   return true;
+}
+
+/// Reads the names of tables in brackets, as in INHERITS (a, public.b).
+void TakeParents(Tokens& tokens, std::vector<SqlTarget>& parents) {
+  tokens.Next();
+  while (tokens.Take(parents.empty() ? "(" : ",")) {
+    SqlTarget parent;
+    if (!TakeDottedName(tokens, parent.schema, parent.table)) parent = {};
+    parents.push_back(std::move(parent));
+  }
 }
 
 /// Takes the rest of a reference to another table. Returns true if that is `table` itself.
@@ -1114,18 +1181,27 @@ std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect
   return type;
 }
 
-bool RefersToItself(std::string_view text, SqlDialect dialect, SqlTarget& table) {
-  if (!BeginsAlterTable(text)) return false;
+std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect) {
+  if (!BeginsTableChange(text)) return std::nullopt;
   Tokens tokens(text, dialect);
+  SqlTableChange change;
+  const bool index = tokens.Is("create");
+  while (index && tokens.is() != Tokens::kEnd && !tokens.Is("on")) tokens.Next();
   tokens.Next();
-  tokens.Next();
+  if (!index) tokens.Next();
   for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
-  if (!TakeDottedName(tokens, table.schema, table.table)) return false;
-  while (tokens.is() != Tokens::kEnd) {
-    if (tokens.Take("references") && TakeReference(tokens, table.table)) return true;
-    tokens.Next();
+  if (!TakeDottedName(tokens, change.table.schema, change.table.table)) return std::nullopt;
+  static constexpr std::string_view kMoves[] = {"rename", "drop", "change", "modify", "first", "after"};
+  bool unique = index;
+  for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
+    if (tokens.Take("references")) change.refers_to_itself |= TakeReference(tokens, change.table.table);
+    unique |= tokens.Is("unique") || tokens.Is("primary");
+    if (tokens.Is(",")) unique = false;
+    if (tokens.Is("(") && std::exchange(unique, false)) change.unique.push_back(TakeUnique(tokens));
+    change.moves_columns |= std::ranges::count(kMoves, tokens.text()) > 0 && tokens.is() == Tokens::kWord;
   }
-  return false;
+  if (change.unique.empty() && !change.refers_to_itself && !change.moves_columns) return std::nullopt;
+  return change;
 }
 
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
@@ -1137,14 +1213,13 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
   if (!tokens.Take("(")) return nullptr;
+  std::vector<std::string> integers;  // the columns of the type INTEGER
   while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
-    static constexpr std::string_view kConstraints[] = {"constraint", "primary",  "unique",  "key",
-                                                        "index",      "fulltext", "spatial", "foreign",
-                                                        "check",      "exclude",  "like",    "period"};
     static constexpr std::string_view kEndsType[] = {
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
-    const bool constraint = tokens.is() == Tokens::kWord && std::ranges::count(kConstraints, tokens.text()) > 0;
+    const bool constraint = BeginsConstraint(tokens, dialect);
+    if (constraint && tokens.Is("like")) table->complete = false;
     SqlTable::Column column;
     if (!constraint) {
       if (!tokens.is_name()) return nullptr;
@@ -1155,7 +1230,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     std::vector<std::string> type_name;  // the parts of a name with dots
     bool in_type = !constraint, in_name = in_type, array = false;
     unsigned depth = 0;
-    bool primary = false;
+    bool primary = false, collates = false, binary = false;
     while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
       if (depth == 0 && tokens.Take("primary")) {
         in_type = false;
@@ -1164,7 +1239,20 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         if (!constraint) continue;
         // MySQL allows the kind of index here.
         while (tokens.is() == Tokens::kWord) tokens.Next();
-        table->primary = TakeNames(tokens);
+        bool whole = false;
+        table->primary = TakeNames(tokens, whole);
+        if (!whole) table->unique.emplace_back();
+        continue;
+      }
+      if (depth == 0 && tokens.Take("unique")) {
+        in_type = false;
+        table->unique.push_back(constraint ? TakeUnique(tokens) : std::vector<std::string>{column.name});
+        continue;
+      }
+      if (depth == 0 && tokens.Take("collate")) {
+        in_type = false;
+        collates = true;
+        binary = tokens.text() == "binary" || tokens.text().ends_with("_bin");
         continue;
       }
       if (depth == 0 && tokens.Take("references")) {
@@ -1177,8 +1265,12 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
       if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
-      in_type = in_type && tokens.is() != Tokens::kName && std::ranges::count(kEndsType, tokens.text()) == 0;
-      if (in_type && tokens.is() == Tokens::kWord && depth == 0) type += (type.empty() ? "" : " ") + tokens.text();
+      const bool lite_name = tokens.is() == Tokens::kName && dialect == SqlDialect::kSqlite;
+      in_type =
+          in_type && (tokens.is() != Tokens::kName || lite_name) && std::ranges::count(kEndsType, tokens.text()) == 0;
+      if (in_type && (tokens.is() == Tokens::kWord || lite_name) && depth == 0) {
+        type += (type.empty() ? "" : " ") + LowerText(tokens.text());
+      }
       if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
       array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
@@ -1195,11 +1287,26 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       }
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
       if (primary) table->primary = {column.name};
-      column.counted |= type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial");
-      column.counted |= dialect == SqlDialect::kSqlite && primary && type == "integer";
+      const bool text = column.type == ValueType::kText && dialect == SqlDialect::kMysql;
+      column.loose = collates ? !binary && (text || dialect == SqlDialect::kSqlite)
+                              : (text && type != "binary" && type != "varbinary") || type.ends_with("citext");
+      if (dialect == SqlDialect::kMysql && type == "serial") table->unique.push_back({column.name});
+      column.counted |=
+          dialect != SqlDialect::kSqlite &&
+          (type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial"));
+      if (type == "integer") integers.push_back(column.name);
       table->columns.push_back(std::move(column));
     }
     tokens.Take(",");
+  }
+  // SQLite counts up a primary key that is one column of the type INTEGER.
+  for (SqlTable::Column& column : table->columns) {
+    const auto is_column = [&](const std::string& name) { return IsSameSqlName(name, column.name); };
+    column.counted |= dialect == SqlDialect::kSqlite && table->primary.size() == 1 && is_column(table->primary[0]) &&
+                      std::ranges::any_of(integers, is_column);
+  }
+  for (tokens.Take(")"); dialect == SqlDialect::kPostgres && tokens.is() != Tokens::kEnd; tokens.Next()) {
+    if (tokens.Is("inherits")) TakeParents(tokens, table->parents);
   }
   return table;
 }

@@ -150,6 +150,10 @@ struct SqlValue {
 /// result may lie in the buffer `scratch`.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
+/// Returns true if `row`, a row of an INSERT statement, has a query, or calls a function such as nextval or
+/// LAST_INSERT_ID, whose result can depend on the rows before it.
+bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes);
+
 /// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
 struct SqlEnum {
   std::string schema, name;
@@ -167,11 +171,16 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< with kEnum: the values, the least first
     bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
     bool counted = false;    ///< the server counts up a value for rows that do not give one
+    bool loose = false;      ///< the server takes some texts for equal that differ in their bytes, as 'a' and 'A'
   };
   std::string schema, table;
   std::vector<Column> columns;
-  std::vector<std::string> primary;  ///< the columns of the primary key
-  bool refers_to_itself = false;     ///< a foreign key names this table
+  std::vector<std::string> primary;              ///< the columns of the primary key
+  std::vector<std::vector<std::string>> unique;  ///< the columns of each other unique key
+  bool refers_to_itself = false;                 ///< a foreign key names this table
+  /// False: there may be other columns, or they may have another order.
+  bool complete = true;
+  std::vector<SqlTarget> parents;  ///< PostgreSQL: the tables whose columns come before those in `columns`
 };
 /// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` has the enum types that
 /// CREATE TYPE statements of the dump have described so far.
@@ -179,9 +188,18 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
                                                  const std::vector<SqlEnum>& enums);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
-bool BeginsAlterTable(std::string_view text);
-/// Returns true if `text` is an ALTER TABLE that adds a foreign key to its own table. Sets `table` to the table's name.
-bool RefersToItself(std::string_view text, SqlDialect dialect, SqlTarget& table);
+/// Returns true if `text` begins with ALTER TABLE or CREATE UNIQUE INDEX.
+bool BeginsTableChange(std::string_view text);
+/// What ALTER TABLE or CREATE UNIQUE INDEX adds to a table.
+struct SqlTableChange {
+  SqlTarget table;
+  std::vector<std::vector<std::string>> unique;  ///< the columns of each unique or primary key
+  bool refers_to_itself = false;                 ///< a foreign key names the table itself
+  bool moves_columns = false;                    ///< the columns may get other names, types or places
+};
+/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt if the statement adds
+/// no such key.
+std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `a` and `b` are equal, or differ only in upper and lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
 

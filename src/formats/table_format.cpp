@@ -438,12 +438,17 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
       tally.renumbered_rows, "row",
       "{} without a value for a column that the server counts up, the first in table {}: the server numbers these rows "
       "in their new order, so that they get other numbers");
+  tell(
+      tally.dependent_rows, "row",
+      "{} with a query, or a call such as nextval or LAST_INSERT_ID, the first in table {}: such a value can depend on "
+      "the rows before it, which are others now");
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");
-  tell(tally.replacing_inserts, "table",
-       "REPLACE, INSERT IGNORE or ON CONFLICT of {}, the first is {}, was not ordered by a primary key that CREATE "
-       "TABLE names: if two rows have the same primary key, another one may stay");
+  tell(
+      tally.replacing_inserts, "table",
+      "REPLACE, INSERT IGNORE or ON CONFLICT fills {}, the first is {}: if two rows of it have equal primary or unique "
+      "keys, the new order may keep another one of them");
   tell(tally.left_inserts, "INSERT statement",
        "{} without rows that are known, or after other text on the line, the first is {}: left in place");
   if (tally.lacks_year) {

@@ -893,10 +893,13 @@ class Schema {
       const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
       Column column;
       TakeServerName(words, column.name);
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique",  "key",
-                                               "foreign",    "check",   "fulltext"};
-      const bool other = std::find(std::begin(kOther), std::end(kOther), Lowered(column.name)) != std::end(kOther);
       const std::string lower = Lowered(words);
+      // The words from "key" on are names of columns in databases other than MySQL.
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique",   "foreign", "check",
+                                               "key",        "index",   "fulltext", "spatial"};
+      const auto* const end = std::end(kOther) - (mysql_ ? 0 : 4);
+      const bool other = std::find(std::begin(kOther), end, Lowered(column.name)) != end ||
+                         (mysql_ && Lowered(column.name) == "period" && lower.starts_with("for "));
       const std::size_t primary = lower.find("primary key");
       if (!quoted && other) {
         if (Lowered(column.name) == "primary") take_names(words);
@@ -908,7 +911,28 @@ class Schema {
       if (primary != lower.npos) table.primary.assign(1, column.name);
       table.columns.push_back(std::move(column));
     }
+    const std::string lower = Lowered(rest);
+    if (const std::size_t at = lower.rfind("inherits"); postgres() && at != lower.npos) {
+      for (const std::string& value : Values(std::string(rest.substr(at)))) AddParent(value, table);
+    }
     tables_.push_back(std::move(table));
+  }
+  /// Puts the columns of a parent before those of the table. A column with the same name has the place of the first.
+  void AddParent(std::string_view parent, Columns& table) const {
+    std::string schema, name;
+    TakeTableName(parent, schema, name);
+    const Columns* const known = FindTable(schema, name);
+    if (known == nullptr) return;
+    std::vector<Column> columns = known->columns;
+    for (Column& own : table.columns) {
+      const auto same = std::ranges::find(columns, own.name, &Column::name);
+      if (same == columns.end()) {
+        columns.push_back(std::move(own));
+      } else {
+        *same = std::move(own);
+      }
+    }
+    table.columns = std::move(columns);
   }
 
   static void SkipSpace(std::string_view& text) {
@@ -995,6 +1019,9 @@ class DumpReader : public CopyReader, Schema {
       if (inside_.empty()) TakeSession(line);
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
+      if (inside_.empty() && statement_.empty() && Begins(line, "insert into ")) {
+        Fail("rows of INSERT: give --format sqldump");
+      }
       const bool describes = inside_.empty() && (BeginsTable(line) || Begins(line, "create type "));
       if (describes || !statement_.empty()) statement_ += line + "\n";
       ReadSql(line);
@@ -1494,6 +1521,24 @@ class InsertReader : public TableReader, Schema {
     }
   }
 
+  /// Evaluates a text of SQLite such as 'a', or replace('a\nb','\n',char(10)), whose first argument can be such a call,
+  /// too. Returns false for anything else.
+  static bool Evaluate(std::string_view& raw, std::string& value, bool inner = false) {
+    if (!inner && !raw.starts_with("replace(")) return false;
+    if (!TakeText(raw, "replace(")) return raw.starts_with('\'') && TakeQuoted(raw, '\'', value);
+    std::string from, digits;
+    if (!Evaluate(raw, value, true) || !TakeText(raw, ",") || !raw.starts_with('\'')) return false;
+    if (!TakeQuoted(raw, '\'', from) || from.empty() || !TakeText(raw, ",char(")) return false;
+    while (!raw.empty() && raw[0] >= '0' && raw[0] <= '9') {
+      digits += raw[0];
+      raw.remove_prefix(1);
+    }
+    if (!TakeText(raw, "))")) return false;
+    const char to = static_cast<char>(std::atoi(digits.c_str()));
+    for (std::size_t at = 0; (at = value.find(from, at)) != value.npos; ++at) value.replace(at, from.size(), 1, to);
+    return true;
+  }
+
   /// Adds the value of a literal to the cells.
   void SetCell(std::string_view raw) {
     Cell& cell = AddCell();
@@ -1508,6 +1553,8 @@ class InsertReader : public TableReader, Schema {
       cell.text = Bytes(raw.substr(2));
       return;
     }
+    if (std::string_view call = raw; lite_ && Evaluate(call, cell.text)) return;
+    cell.text.clear();
     if (cell.null || (quote != 0 && !prefixed)) {
       cell.text = raw;
       return;

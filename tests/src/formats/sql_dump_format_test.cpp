@@ -667,6 +667,17 @@ TEST(SqlDumpFormat, OrdersValuesAsSqlite) {
   EXPECT_EQ(SortedInserts(dump, {Untyped("t.id")}, "sqlitedump"), sorted);
 }
 
+// A primary key of SQLite can be null in several rows, whose order must not depend on the order in the dump.
+TEST(SqlDumpFormat, OrdersRowsWithoutAPrimaryKey) {
+  const std::string a = "INSERT INTO t VALUES(NULL,'a');\n", b = "INSERT INTO t VALUES(NULL,'b');\n";
+  const std::string table = "CREATE TABLE t(id text PRIMARY KEY, s);\n";
+  EXPECT_EQ(SortedInserts(table + b + a, {}, "sqlitedump"), table + a + b);
+  EXPECT_EQ(SortedInserts(table + a + b, {}, "sqlitedump"), table + a + b);
+  // SQLite numbers these rows in their order.
+  const std::string counted = "CREATE TABLE t(id INTEGER PRIMARY KEY, s);\n";
+  EXPECT_EQ(SortedInserts(counted + b + a, {}, "sqlitedump"), counted + b + a);
+}
+
 TEST(SqlDumpFormat, ReadsStatementsThatAreWrittenInOtherWays) {
   const auto sorts = [](const std::string& format, const std::string& text, const std::string& want) {
     EXPECT_EQ(SortedInserts(text, {}, format), want);
@@ -745,6 +756,80 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(warns("INSERT INTO t VALUES (1),(2)\nON DUPLICATE KEY UPDATE a = VALUES(a);\n", {}, "mysqldump"), 1u);
   EXPECT_EQ(warns("INSERT OR REPLACE INTO t VALUES (1);\n", {}, "sqlitedump"), 1u);
   EXPECT_EQ(warns("INSERT INTO t VALUES (1);\n", {}, "sqlitedump"), 0u);
+  // A statement after the first one that ends in another way.
+  EXPECT_EQ(warns("INSERT INTO t VALUES (3);\nINSERT INTO t VALUES (2); -- a\nINSERT INTO t VALUES (1) ON CONFLICT DO "
+                  "NOTHING;\nINSERT INTO t VALUES (0) ON CONFLICT DO NOTHING;\n",
+                  {}, "pgdump"),
+            1u);
+  // The order of rows decides which row stays if another key than the primary key is unique.
+  const auto replaces = [&](const std::string& create, const std::string& format = "mysqldump",
+                            const std::vector<ColumnKey>& keys = {}, const std::string& after = "") {
+    return warns("CREATE TABLE t (" + create + ");\n" + after + "REPLACE INTO t VALUES (1,2),(3,4);\n", keys, format);
+  };
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int"), 0u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int UNIQUE"), 1u);
+  EXPECT_EQ(replaces("a int, b int, PRIMARY KEY (a), UNIQUE KEY `x` (b)"), 1u);
+  EXPECT_EQ(replaces("a int, b int, PRIMARY KEY (a), UNIQUE KEY `x` USING BTREE (b, a)"), 0u);
+  EXPECT_EQ(replaces("a int, b int, PRIMARY KEY (a, b), CONSTRAINT x UNIQUE (b)"), 1u);
+  EXPECT_EQ(replaces("a int, b int, PRIMARY KEY (a, b), UNIQUE (b)", "mysqldump", {Untyped("t.b")}), 0u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int", "sqlitedump", {}, "CREATE UNIQUE INDEX i ON t (b);\n"), 1u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int", "sqlitedump", {}, "CREATE INDEX i ON t (b);\n"), 0u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int", "mysqldump", {}, "ALTER TABLE t ADD UNIQUE KEY i (b);\n"), 1u);
+  // Texts that differ in their bytes can be equal for the server.
+  EXPECT_EQ(replaces("a varchar(9) PRIMARY KEY, b int"), 1u);
+  EXPECT_EQ(replaces("a varchar(9) COLLATE utf8mb4_bin NOT NULL, b int, PRIMARY KEY (a)"), 0u);
+  EXPECT_EQ(replaces("a varbinary(9), b int, PRIMARY KEY (a)"), 0u);
+  EXPECT_EQ(replaces("a varbinary(9), b int, PRIMARY KEY (a(3))"), 1u);
+  EXPECT_EQ(replaces("a text PRIMARY KEY, b int", "sqlitedump"), 0u);
+  EXPECT_EQ(replaces("a text COLLATE NOCASE PRIMARY KEY, b int", "sqlitedump"), 1u);
+}
+
+// Rows are ordered by the columns that they have, whatever CREATE TABLE calls the columns.
+TEST(SqlDumpFormat, KnowsTheColumnsOfTables) {
+  const auto sorts = [](const std::string& format, const std::string& create, const std::string& a,
+                        const std::string& b, std::vector<ColumnKey> keys = {}) {
+    const std::string one = "INSERT INTO t VALUES (" + a + ");\n", two = "INSERT INTO t VALUES (" + b + ");\n";
+    EXPECT_EQ(SortedInserts(create + two + one, std::move(keys), format), create + one + two) << create;
+  };
+  for (const std::string name : {"key", "index", "fulltext", "spatial", "period", "exclude"}) {
+    for (const std::string format : {"sqlitedump", "pgdump"}) {
+      sorts(format, "CREATE TABLE t(" + name + " int, id int PRIMARY KEY, c int);\n", "3,9,2", "2,10,1");
+      sorts(format, "CREATE TABLE t(" + name + " int, id int PRIMARY KEY, c int);\n", "3,10,1", "2,9,2",
+            {Untyped("t.c")});
+    }
+  }
+  sorts("mysqldump",
+        "CREATE TABLE t(`key` int, KEY x (id), id int, period int, PERIOD FOR SYSTEM_TIME (a, b), c int);\n", "3,9,2,9",
+        "2,10,1,10", {Untyped("t.c")});
+  // A type of the user whose name begins like another one is text.
+  sorts("pgdump", "CREATE TABLE t(a decision, b interlude, c int);\n", "'a','b',2", "'b','a',1");
+  // The columns of parents come first.
+  const std::string parent = "CREATE TABLE public.p (\n    a integer,\n    b integer\n);\n";
+  sorts("pgdump", parent + "CREATE TABLE public.t (\n    c integer\n)\nINHERITS (public.p);\n", "3,1,9", "2,1,10",
+        {Untyped("t.c")});
+  sorts("pgdump", parent + "CREATE TABLE t (\n    c integer, b integer NOT NULL\n)\nINHERITS (public.p);\n", "3,9,1",
+        "2,10,1", {Untyped("t.b")});
+  const auto error = [](const std::string& create) {
+    return SortedInserts(create + "INSERT INTO t VALUES (1,2);\n", {Untyped("t.c")}, "pgdump");
+  };
+  EXPECT_NE(error("CREATE TABLE t (c integer) INHERITS (none);\n").find("no names of columns"), std::string::npos);
+  EXPECT_NE(error("CREATE TABLE t (LIKE u, c integer);\n").find("no names of columns"), std::string::npos);
+  EXPECT_NE(error("CREATE TABLE t (c integer, d int);\nALTER TABLE t RENAME c TO e;\n").find("no names of columns"),
+            std::string::npos);
+}
+
+// What is known of a table that has ended does not depend on the tables after it.
+TEST(SqlDumpFormat, LoadsStatesAfterTheSchemaHasChanged) {
+  const std::string dumps[] = {
+      "USE a;\nCREATE TABLE t (id int);\nINSERT INTO t VALUES (1);\nUSE b;\nCREATE TABLE t (x int);\nSET @a = 1;\n",
+      "SET search_path = a;\nCREATE TABLE t (id int);\nCOPY t FROM stdin;\n1\n\\.\nSET search_path = b;\n"
+      "CREATE TABLE t (x int);\nSELECT 1;\n"};
+  for (const std::string& dump : dumps) {
+    const JobSpec spec = DumpOptions({Untyped("t.id")}, dump[0] == 'U' ? "mysqldump" : "pgdump");
+    ScanState state;
+    const CutInput cut = CutWithSavedStates(SqlDumpFormat(spec), dump, state);
+    EXPECT_EQ(cut.error, "");
+  }
 }
 
 /// Sorts the dump and returns its tally. Expects that the rows get the order `want`: each row is given by its first
@@ -815,6 +900,13 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
             0u);
   EXPECT_EQ(count("id INTEGER PRIMARY KEY, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 1u);
   EXPECT_EQ(count("id INT PRIMARY KEY, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
+  EXPECT_EQ(count("id INTEGER, s, PRIMARY KEY(ID)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 1u);
+  EXPECT_EQ(count("\"id\" \"integer\" NOT NULL, s, CONSTRAINT p PRIMARY KEY(\"id\" AUTOINCREMENT)",
+                  "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"),
+            1u);
+  EXPECT_EQ(count("id INTEGER, s, PRIMARY KEY(id, s)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
+  EXPECT_EQ(count("id serial PRIMARY KEY, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
+  EXPECT_EQ(count("id INT, s, PRIMARY KEY(id)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
   EXPECT_EQ(count("id serial, s text", "INSERT INTO t (s) VALUES ('a');\n", "pgdump"), 1u);
   EXPECT_EQ(count("id int GENERATED ALWAYS AS IDENTITY, s text", "COPY t (s) FROM stdin;\na\n\\.\n", "pgdump"), 1u);
   EXPECT_EQ(count("id int DEFAULT nextval('x'), s text", "COPY t (id, s) FROM stdin;\n1\ta\n\\.\n", "pgdump"), 0u);
@@ -825,6 +917,20 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   EXPECT_EQ(count("id serial, n serial, s text", "INSERT INTO t (n, s) VALUES (1,'a');\n", "pgdump"), 1u);
   // PostgreSQL keeps a null, and COPY has no DEFAULT.
   EXPECT_EQ(count("c text DEFAULT 'A' || nextval('x')", "COPY t (c) FROM stdin;\ndefault\n\\N\n\\.\n", "pgdump"), 0u);
+}
+
+// A value that is computed from the rows before it can change when rows are sorted.
+TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
+  const auto count = [](const std::string& rows, const std::string& format) {
+    return TallyOf("INSERT INTO t VALUES (1, " + rows + ");\n", format).dependent_rows.count;
+  };
+  EXPECT_EQ(count("nextval('s')", "pgdump"), 1u);
+  EXPECT_EQ(count("'a'), (2, ( SELECT max(a) FROM t)), (3, 'x'), (4, coalesce(currval('s'), 1)", "pgdump"), 2u);
+  EXPECT_EQ(count("LAST_INSERT_ID()", "mysqldump"), 1u);
+  EXPECT_EQ(count("last_insert_rowid()", "sqlitedump"), 1u);
+  EXPECT_EQ(count("'nextval('), (2, E'\\'(select 1)'), (3, ARRAY[(1)]), (4, now()), (5, \"nextval\"(1)", "pgdump"), 0u);
+  EXPECT_EQ(count("'it\\'s (select 1)'), (2, md5('x')), (3, _binary 'LAST_INSERT_ID()')", "mysqldump"), 0u);
+  EXPECT_EQ(count("replace('(select\\n','\\n',char(10))", "sqlitedump"), 0u);
 }
 
 // The first lines of dumps of other programs show the database. Their comments can have quotes.
