@@ -1191,14 +1191,30 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   if (!index) tokens.Next();
   for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, change.table.schema, change.table.table)) return std::nullopt;
-  static constexpr std::string_view kMoves[] = {"rename", "drop", "change", "modify", "first", "after"};
-  bool unique = index;
-  for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
-    if (tokens.Take("references")) change.refers_to_itself |= TakeReference(tokens, change.table.table);
-    unique |= tokens.Is("unique") || tokens.Is("primary");
-    if (tokens.Is(",")) unique = false;
-    if (tokens.Is("(") && std::exchange(unique, false)) change.unique.push_back(TakeUnique(tokens));
-    change.moves_columns |= std::ranges::count(kMoves, tokens.text()) > 0 && tokens.is() == Tokens::kWord;
+  const auto is = [&](std::initializer_list<std::string_view> words) {
+    return tokens.is() == Tokens::kWord && std::ranges::count(words, tokens.text()) > 0;
+  };
+  unsigned depth = 0;
+  bool unique = index, first = true;  // `first`: at the first word of an action
+  while (tokens.is() != Tokens::kEnd) {
+    if (tokens.Take("references")) {
+      change.refers_to_itself |= TakeReference(tokens, change.table.table);
+      continue;
+    }
+    if (unique && tokens.Is("(")) {
+      change.unique.push_back(TakeUnique(tokens));
+      unique = false;
+      continue;
+    }
+    unique |= is({"unique", "primary"});
+    change.moves_columns |= first && is({"rename", "change", "modify"});
+    change.moves_columns |= depth == 0 && dialect == SqlDialect::kMysql && is({"first", "after"});
+    const bool drops = first && tokens.Is("drop");
+    first = depth == 0 && tokens.Is(",");
+    if (first) unique = false;
+    depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
+    tokens.Next();
+    change.moves_columns |= drops && !is({"constraint", "primary", "foreign", "index", "key", "check"});
   }
   if (change.unique.empty() && !change.refers_to_itself && !change.moves_columns) return std::nullopt;
   return change;

@@ -26,6 +26,7 @@ CREATE TABLE src AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM
 CREATE TABLE "t.1" ("the id" INTEGER NOT NULL, v, PRIMARY KEY ("the id" DESC)) WITHOUT ROWID;
 CREATE TABLE plain (id INT, v);
 CREATE TABLE kinds (n UNSIGNED BIG INT, d DATETIME PRIMARY KEY, x NUMERIC) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, v);
 CREATE VIRTUAL TABLE words USING fts4(text);
 CREATE TABLE log (id INT);
 CREATE TRIGGER tr AFTER DELETE ON plain BEGIN
@@ -36,6 +37,7 @@ INSERT INTO "t.1" SELECT DISTINCT id, v FROM src $order;
 INSERT INTO plain SELECT id, v FROM src $order;
 INSERT INTO kinds SELECT id, CASE id % 4 WHEN 0 THEN id / 3.0 WHEN 1 THEN '2026-01-' || id WHEN 2 THEN CAST(id AS BLOB) ELSE id END, id
   FROM src $order;
+INSERT INTO meta SELECT DISTINCT CASE WHEN id % 7 THEN 'k' || char(10) || id END, v FROM src $order;
 INSERT INTO words (rowid, text) SELECT id, 'it' || id FROM src WHERE id < 40 ORDER BY id;
 DROP TABLE src;
 SQL
@@ -48,7 +50,7 @@ SQL
     expect 1 "$bin/gpusort_check" --format sqlitedump lite.sql >/dev/null
     rm -f lite2.db
     sqlite3 lite2.db <"sorted${order##* }.sql" || fail "SQLite does not take the sorted dump"
-    for table in '"t.1"' plain kinds words; do
+    for table in '"t.1"' plain kinds meta words; do
       same <(sqlite3 -quote lite.db "SELECT * FROM $table" | sort) <(sqlite3 -quote lite2.db "SELECT * FROM $table" | sort)
     done
     same <(sqlite3 lite.db .schema) <(sqlite3 lite2.db .schema)
@@ -343,6 +345,33 @@ expect 0 "$g" plain.sql out.sql
 [ "$(tail -n 1 out.sql)" = "INSERT INTO \`t\` VALUES ('a\\'),('b\\');" ] || fail "no backslashes: $(tail -n 1 out.sql)"
 expect 0 "$bin/gpusort_check" --format mysqldump --against plain.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format mysqldump plain.sql >/dev/null
+# gpusort_check reads rows of INSERT and of COPY with a format each, and statements whose rows begin on a later line.
+printf -- '-- PostgreSQL database dump\nINSERT INTO t (a)\n  VALUES (2);\nINSERT INTO t (a)\n  VALUES (1);\n' >lines.sql
+expect 0 "$g" --format pgdump lines.sql out.sql
+expect 0 "$bin/gpusort_check" --format sqldump --against lines.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format sqldump lines.sql >/dev/null
+expect 3 "$bin/gpusort_check" --format pgdump out.sql >/dev/null
+says 'give --format sqldump'
+# A column may be called key, except in MySQL, and the columns of a parent come first.
+cat >names.sql <<'SQL'
+-- PostgreSQL database dump
+CREATE TABLE public.p (
+    key integer,
+    a integer
+);
+CREATE TABLE public.t (
+    b integer
+)
+INHERITS (public.p);
+INSERT INTO public.t VALUES (2, 1, 10);
+INSERT INTO public.t VALUES (1, 2, 9);
+INSERT INTO public.t VALUES (10, 2, 8);
+SQL
+expect 0 "$g" names.sql out.sql
+[ "$(sed -n 's/^INSERT.*(\([0-9]*\),.*/\1/p' out.sql | tr '\n' ' ')" = '1 2 10 ' ] || fail "columns of a parent: $(cat out.sql)"
+expect 0 "$bin/gpusort_check" --format sqldump --against names.sql out.sql >/dev/null
+expect 0 "$g" -k t.b names.sql out.sql
+[ "$(sed -n 's/^INSERT.*(\([0-9]*\),.*/\1/p' out.sql | tr '\n' ' ')" = '10 1 2 ' ] || fail "a column after a parent's: $(cat out.sql)"
 # gpusort leaves an INSERT with a conditional comment in place, and gpusort_check refuses it.
 printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (1);\nINSERT /*!50000 IGNORE */ INTO `t` VALUES (3),(2);\n' >only.sql
 expect 0 "$g" only.sql out.sql

@@ -1335,7 +1335,7 @@ class InsertReader : public TableReader, Schema {
     std::vector<std::size_t> commas;                        // the offsets of commas outside of brackets
     std::size_t values = text.npos, end = text.npos;
     for (std::size_t at = 0; end == text.npos; ++at) {
-      if (at == text.size() && (values == text.npos || !ReadLine(text))) {
+      if (at == text.size() && !ReadLine(text)) {
         if (values == text.npos && rows.empty()) return false;
         Fail("an INSERT does not end");
       }

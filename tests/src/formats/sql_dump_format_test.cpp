@@ -814,8 +814,16 @@ TEST(SqlDumpFormat, KnowsTheColumnsOfTables) {
   };
   EXPECT_NE(error("CREATE TABLE t (c integer) INHERITS (none);\n").find("no names of columns"), std::string::npos);
   EXPECT_NE(error("CREATE TABLE t (LIKE u, c integer);\n").find("no names of columns"), std::string::npos);
-  EXPECT_NE(error("CREATE TABLE t (c integer, d int);\nALTER TABLE t RENAME c TO e;\n").find("no names of columns"),
-            std::string::npos);
+  const auto alters = [&](const std::string& what) {
+    return error("CREATE TABLE t (d integer, c int);\nALTER TABLE t " + what + ";\n").find("no names of columns") !=
+           std::string::npos;
+  };
+  for (const std::string what : {"RENAME d TO e", "DROP COLUMN d", "ADD PRIMARY KEY (c), DROP d"})
+    EXPECT_TRUE(alters(what));
+  for (const std::string what : {"OWNER TO x", "ALTER first SET DEFAULT nextval('x')", "DROP CONSTRAINT y",
+                                 "ALTER c DROP DEFAULT, ADD UNIQUE (d)"}) {
+    EXPECT_FALSE(alters(what)) << what;
+  }
 }
 
 // What is known of a table that has ended does not depend on the tables after it.
