@@ -83,12 +83,11 @@ struct KeyTally {
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
   Lines parted_rows;       ///< the statements of a dump with rows of a table that had rows in another part of it
   Lines renumbered_rows;   ///< the tables of rows of a dump that lack a value which the server counts up
-  Lines dependent_rows;    ///< the tables of rows of a dump with a value that can depend on the rows before it
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
   /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;
-  /// Tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills, and whose rows may not keep their order if they
-  /// are equal in a primary or unique key. The server may then keep another one of them after sorting.
+  /// Tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills, and that are not sorted by their primary keys.
+  /// If two rows have the same primary key, the server may keep another one of them after sorting.
   Lines replacing_inserts;
   /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
   /// begin after other text on a line.

@@ -340,6 +340,7 @@ SqlDumpFormat::~SqlDumpFormat() = default;
 
 struct SqlDumpFormat::RowScratch : Scratch {
   std::vector<SqlValue::Is> kinds;  ///< the kinds of `fields`
+  bool depends = false;             ///< a value of the row can depend on the rows before it
 };
 
 std::unique_ptr<TableFormat::Scratch> SqlDumpFormat::MakeScratch() const { return std::make_unique<RowScratch>(); }
@@ -1446,7 +1447,8 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
   const bool all = wanted.keys.empty();
   const bool lite = place.dialect == SqlDialect::kSqlite;
   const bool zero_counts = place.dialect == SqlDialect::kMysql && !place.session.zero_is_value;
-  if (part.counted == RowsPart::kNotGiven) tally.renumbered_rows.Note(part.table);
+  const bool depends = std::exchange(static_cast<RowScratch&>(scratch).depends, false);
+  bool renumbered = depends || part.counted == RowsPart::kNotGiven;
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
   std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
@@ -1475,7 +1477,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
       const std::string_view value = columns.Read(nullptr, buffer, kind).text;
       // In PostgreSQL a null stays null.
       const bool null = kind == SqlValue::kNull && place.dialect != SqlDialect::kPostgres;
-      if (null || IsWord(value, "default") || (zero_counts && value == "0")) tally.renumbered_rows.Note(part.table);
+      renumbered |= null || IsWord(value, "default") || (zero_counts && value == "0");
     }
     if (all) {
       const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
@@ -1498,6 +1500,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
     }
     columns.Next();
   }
+  if (renumbered) tally.renumbered_rows.Note(part.table);
   if (all) {
     // Rows whose values are all equal are ordered by the texts of the values.
     for (const Field& field : fields) PutWhole(field, out);
@@ -1599,8 +1602,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   }
   const DumpPlace& place = PlaceOf(state);
   const Byte* const row = SkipSpace(head_end, end);
-  bool depends = false;
-  const Byte* const row_end = RowEnd(row, end, begin, place, depends);
+  const Byte* const row_end = RowEnd(row, end, begin, place, static_cast<RowScratch&>(scratch).depends);
   const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   if (after.is == AfterRow::kComma) {
@@ -1621,7 +1623,6 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
   InsertColumns columns(begin, row, row_end, PlaceOf(state));
   PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
-  if (depends) tally.dependent_rows.Note(PlaceOf(state).part->table);
   ++state.row;
   TakeEnd(after, row_end, state, tally);
   return after.stop;
@@ -1639,9 +1640,8 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
     if (!separator.empty()) {
       next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
     }
-    bool depends = false;
+    bool& depends = static_cast<RowScratch&>(scratch).depends;
     row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place, depends);
-    if (depends) tally.dependent_rows.Note(place.part->table);
     out.PutCount(state.count);
     out.Put(1);
     InsertColumns columns(begin, row, row_end, place);

@@ -434,14 +434,9 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   tell(tally.parted_rows, "statement",
        "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
        "sorted before and after that place, not across it");
-  tell(
-      tally.renumbered_rows, "row",
-      "{} without a value for a column that the server counts up, the first in table {}: the server numbers these rows "
-      "in their new order, so that they get other numbers");
-  tell(
-      tally.dependent_rows, "row",
-      "{} with a query, or a call such as nextval or LAST_INSERT_ID, the first in table {}: such a value can depend on "
-      "the rows before it, which are others now");
+  tell(tally.renumbered_rows, "row",
+       "{} with a value that the server counts up or takes from the rows before it, the first in table {}: sorting "
+       "changes such values");
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");

@@ -274,7 +274,7 @@ INSERT INTO `t` VALUES (0,'e');
 SQL
 expect 0 "$g" places.sql out.sql
 says '2 statements with rows of a table after other lines'
-says '2 rows without a value for a column that the server counts up, the first in table'
+says '2 rows with a value that the server counts up or takes from the rows before it, the first in table'
 # Statements keep their numbers of rows and what stands between them.
 cat >shapes.sql <<'SQL'
 -- MySQL dump 10.13

@@ -930,7 +930,7 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
 // A value that is computed from the rows before it can change when rows are sorted.
 TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
   const auto count = [](const std::string& rows, const std::string& format) {
-    return TallyOf("INSERT INTO t VALUES (1, " + rows + ");\n", format).dependent_rows.count;
+    return TallyOf("INSERT INTO t VALUES (1, " + rows + ");\n", format).renumbered_rows.count;
   };
   EXPECT_EQ(count("nextval('s')", "pgdump"), 1u);
   EXPECT_EQ(count("'a'), (2, ( SELECT max(a) FROM t)), (3, 'x'), (4, coalesce(currval('s'), 1)", "pgdump"), 2u);
