@@ -122,6 +122,7 @@ std::uint64_t File::ReadAt(std::uint64_t offset, std::span<std::byte> out) {
 
 void File::WriteAt(std::uint64_t offset, std::span<const std::byte> data) {
   CheckAligned("write", offset, data.data(), data.size());
+  AwaitAllocation(offset + data.size());
   std::uint64_t done = 0;
   // This is large enough for huge pages. It is not larger, because mapped pages count as resident memory of this
   // process.
@@ -160,6 +161,7 @@ bool File::OnlyInMemory() const {
 }
 
 void File::Allocate(std::uint64_t size) {
+  const std::lock_guard lock(allocating_);
   // Reserves only new pages, because the kernel would look at each page that is there already.
   const std::uint64_t begin = page_bytes_;
   if (size <= begin) return;
@@ -170,8 +172,45 @@ void File::Allocate(std::uint64_t size) {
   if (OnlyInMemory()) page_bytes_ = size;
 }
 
+void File::ExpectAllocation(std::uint64_t size) {
+  if (OnlyInMemory()) expected_ = size;
+}
+
+void File::AllocateInSteps(std::uint64_t size) {
+  // A step of 32 MiB takes some milliseconds. The kernel would look again at the pages of earlier steps in a file that
+  // is not only in memory.
+  const std::uint64_t most = OnlyInMemory() ? std::uint64_t{32} << 20 : size;
+  const auto notify = [this] {
+    { const std::lock_guard lock(waiting_); }
+    allocated_.notify_all();
+  };
+  const auto end = [&] {
+    expected_ = 0;
+    notify();
+  };
+  try {
+    for (std::uint64_t done = 0; done < size;) {
+      done += std::min(most, size - done);
+      Allocate(done);
+      notify();
+    }
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
+/// Waits until the bytes before the offset `end` are reserved, unless no thread is going to reserve them.
+void File::AwaitAllocation(std::uint64_t end) {
+  const auto done = [&] { return end <= page_bytes_ || end > expected_; };
+  if (done()) return;
+  std::unique_lock lock(waiting_);
+  allocated_.wait(lock, done);
+}
+
 void File::AllocateToWrite(std::uint64_t size) {
-  if (OnlyInMemory()) Allocate(size);
+  if (size > expected_ && OnlyInMemory()) Allocate(size);
 }
 
 bool File::Deallocate(std::uint64_t offset, std::uint64_t bytes) {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +66,11 @@ class File {
   /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
   /// same time. Only one thread at a time may call this; other threads may write at the same time.
   void Allocate(std::uint64_t size);
+  /// Announces that another thread will call AllocateInSteps(size). If the file is on a tmpfs, WriteAt() waits from now
+  /// on until the bytes that it writes are reserved.
+  void ExpectAllocation(std::uint64_t size);
+  /// As Allocate(), but reserves a few bytes at a time, so that other threads can already write the first bytes.
+  void AllocateInSteps(std::uint64_t size);
   /// Calls Allocate if the file is on a tmpfs, where this makes writing faster. Call this before a write, if the final
   /// size of the file is not known yet. `size` is the size of the file after the write.
   void AllocateToWrite(std::uint64_t size);
@@ -86,6 +93,7 @@ class File {
   friend struct FileRights;
   File(SystemCalls& calls, detail::Fd fd, std::string path, std::string directory, bool direct);
   bool OnlyInMemory() const;
+  void AwaitAllocation(std::uint64_t end);
   void CheckAligned(const char* verb, std::uint64_t offset, const std::byte* data, std::uint64_t bytes) const;
   [[noreturn]] void Fail(const char* verb, std::uint64_t offset, std::uint64_t bytes, int error) const;
   [[noreturn]] void Stalled(const char* verb, std::uint64_t offset) const;
@@ -100,6 +108,10 @@ class File {
   bool direct_ = false;
   std::uint64_t alignment_ = 1;
   std::atomic<std::uint64_t> page_bytes_{0};  ///< Allocate() has reserved the pages of [0, page_bytes_)
+  std::atomic<std::uint64_t> expected_{0};    ///< AllocateInSteps() is going to reserve [0, expected_); 0: it has ended
+  std::mutex allocating_;                     ///< locked while pages are reserved
+  std::mutex waiting_;
+  std::condition_variable allocated_;  ///< page_bytes_ or expected_ has changed
 };
 
 class OutputFile;

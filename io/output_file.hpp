@@ -49,6 +49,11 @@ class OutputFile {
   /// Reserves disk space as File::Allocate does. If the output is written into an existing file (see in_place()), only
   /// checks that the free space is enough. Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
+  /// See File::ExpectAllocation and File::AllocateInSteps.
+  void ExpectAllocation(std::uint64_t size) {
+    if (in_place_.empty()) file_->ExpectAllocation(size);
+  }
+  void AllocateInSteps(std::uint64_t size) { in_place_.empty() ? file_->AllocateInSteps(size) : Allocate(size); }
   void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/log.hpp"
@@ -129,12 +130,11 @@ void Output::Restart() {
 }
 
 void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
-  const auto reserve = [this, bytes] { file_->Allocate(bytes); };
-  if (files.IsTmpfs(file_->directory()) && files.FreeSpace(file_->directory()) >= bytes) {
-    reserving_ = RunBeside(reserve);
-  } else {
-    reserve();
-  }
+  if (!files.IsTmpfs(file_->directory()) || files.FreeSpace(file_->directory()) < bytes) return file_->Allocate(bytes);
+  file_->ExpectAllocation(bytes);
+  reserving_ = RunBeside([this, bytes] { file_->AllocateInSteps(bytes); });
+  // No thread could be started.
+  if (reserving_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) FinishReserving();
 }
 
 void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
@@ -150,6 +150,7 @@ void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
 }
 
 std::uint64_t Output::Finish(std::uint64_t bytes) {
+  FinishReserving();
   bytes_ = bytes;
   if (parts_) {
     const std::string manifest = parts_->Manifest();

@@ -63,7 +63,8 @@ class Output {
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();
   /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs this
-  /// is slow, so another thread does it. With --split, the file that lists the parts holds the space.
+  /// is slow, so another thread does it, and Write() waits only for the bytes that it writes. With --split, the file
+  /// that lists the parts holds the space.
   void Reserve(FileSystem& files, std::uint64_t bytes);
   /// Waits until the disk space that Reserve() asks for is reserved.
   void FinishReserving() {
@@ -72,7 +73,9 @@ class Output {
   /// With --split: frees the space that Reserve() has reserved. Call this before the parts are written, which then take
   /// it.
   void ReleaseForParts() {
-    if (parts_) file_->Release();
+    if (!parts_) return;
+    FinishReserving();
+    file_->Release();
   }
 
   /// Writes `bytes` at offset `at` of the output; offsets count before compression. If an earlier attempt has failed,

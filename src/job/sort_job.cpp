@@ -156,7 +156,6 @@ void StartOver(SortContext& context, const Error& error) {
 /// Sets the header and the trailer of the output, which are known when all of the input is read.
 void BeginOutput(SortContext& context) {
   const Target& target = context.open.spec.target;
-  context.output.FinishReserving();
   context.output.ReleaseForParts();
   if (!target.headless) context.output.SetHeader(context.open.inputs.header());
   context.output.SetTrailer(target.trailer.empty() ? context.sorting.trailer : target.trailer);

@@ -1092,6 +1092,58 @@ class PageCounter : public SystemCalls {
   const bool tmpfile_;
 };
 
+/// Fails to reserve bytes from the offset `begin` on.
+class FullFrom : public PageCounter {
+ public:
+  explicit FullFrom(std::uint64_t begin) : PageCounter(true), begin_(begin) {}
+  int Allocate(int fd, std::uint64_t begin, std::uint64_t end) override {
+    if (begin < begin_) return SystemCalls::Allocate(fd, begin, end);
+    errno = ENOSPC;
+    return -1;
+  }
+
+ private:
+  const std::uint64_t begin_;
+};
+
+// Threads that write before their bytes are reserved wait for them. If they cannot be reserved, the threads go on.
+TEST(OutputFile, OnATmpfsThreadsWaitForTheBytesThatAreExpected) {
+  if (!FileSystem().IsTmpfs("/dev/shm")) GTEST_SKIP() << "NOT TESTED: /dev/shm is no tmpfs";
+  const TempFolder folder("/dev/shm");
+  const SignalMask restore;
+  constexpr std::uint64_t kStep = std::uint64_t{32} << 20, kBytes = 2 * kStep + 12345, kPart = 5'000'001;
+  const Bytes content = RandomBytes(kBytes, 4);
+  for (const bool full : {false, true}) {
+    const auto calls = std::make_shared<FullFrom>(full ? kStep : ~std::uint64_t{0});
+    FileSystem files(calls);
+    const auto output = files.CreateOutput(folder / (full ? "full" : "out"), true);
+    output->ExpectAllocation(kBytes);
+    std::atomic<std::uint64_t> next{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        for (std::uint64_t at; (at = next.fetch_add(kPart)) < kBytes;) {
+          if (!full) output->AllocateToWrite(std::min(at + kPart, kBytes));
+          output->WriteAt(at, AsSpan(content).subspan(at, std::min(kPart, kBytes - at)));
+        }
+      });
+    }
+    if (full) {
+      ExpectError(ErrorCode::kNoSpace, {}, [&] { output->AllocateInSteps(kBytes); });
+    } else {
+      output->AllocateInSteps(kBytes);
+    }
+    for (std::thread& thread : threads) thread.join();
+    output->Publish(kBytes, false);
+    if (full) {
+      EXPECT_LE(calls->copied, kStep);
+    } else {
+      EXPECT_EQ(calls->copied, kBytes);
+    }
+    EXPECT_TRUE(ReadFile(output->path()) == content);
+  }
+}
+
 TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   if (!FileSystem().IsTmpfs("/dev/shm")) GTEST_SKIP() << "NOT TESTED: /dev/shm is no tmpfs";
   const TempFolder folder("/dev/shm");
