@@ -161,9 +161,7 @@ class ShortDigits {
   static constexpr std::size_t kMost = 16;
 
   explicit ShortDigits(std::string_view text) : count_(static_cast<unsigned>(text.size())) {
-    char copy[kMost] = {};
-    std::memcpy(copy, text.data(), text.size());
-    const __m128i values = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(copy)), _mm_set1_epi8('0'));
+    const __m128i values = _mm_sub_epi8(Load(text), _mm_set1_epi8('0'));
     const __m128i nine = _mm_set1_epi8(9);
     const __m128i digits = _mm_cmpeq_epi8(_mm_max_epu8(values, nine), nine);
     others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
@@ -197,6 +195,26 @@ class ShortDigits {
   }
 
  private:
+  /// Returns the bytes of `text`, and zeros after them. If the text were copied to memory and loaded from there as a
+  /// whole, the load would wait for the stores of the copy.
+  static __m128i Load(std::string_view text) {
+    const char* const begin = text.data();
+    const std::size_t size = text.size();
+    const auto load = [&]<typename Word>(Word word, std::size_t at) {
+      std::memcpy(&word, begin + at, sizeof(word));
+      return std::uint64_t{word};
+    };
+    std::uint64_t front = 0, back = 0;
+    if (size >= 8) {
+      front = load(std::uint64_t{}, 0);
+      if (size > 8) back = load(std::uint64_t{}, size - 8) >> 8 * (16 - size);
+    } else if (size >= 4) {
+      front = load(std::uint32_t{}, 0) | load(std::uint32_t{}, size - 4) << 8 * (size - 4);
+    } else {
+      for (std::size_t i = 0; i < size; ++i) front |= load(std::uint8_t{}, i) << 8 * i;
+    }
+    return _mm_set_epi64x(static_cast<long long>(back), static_cast<long long>(front));
+  }
   void Set(__m128i digits) { std::memcpy(&digits_, &digits, sizeof(digits_)); }
   __m128i Vector() const {
     __m128i vector;
