@@ -161,10 +161,6 @@ void PipeWriter::Prepare() {
   }
   if (S_ISREG(st.st_mode)) {
     kind_ = Kind::kFile;
-    struct stat errors;
-    const bool shared =
-        ::fstat(STDERR_FILENO, &errors) == 0 && errors.st_dev == st.st_dev && errors.st_ino == st.st_ino;
-    any_order_ = !shared && (::fcntl(fd_, F_GETFL) & O_APPEND) == 0;
   } else if (S_ISSOCK(st.st_mode)) {
     kind_ = Kind::kSocket;
   } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
@@ -177,14 +173,14 @@ void PipeWriter::Prepare() {
   }
 }
 
-void PipeWriter::Fail(const char* verb, int error, std::uint64_t at) const {
+void PipeWriter::Fail(const char* verb, int error) const {
   const std::string message =
-      std::string(verb) + " " + path_ + " at " + std::to_string(at) + ": " + detail::ErrnoText(error);
+      std::string(verb) + " " + path_ + " at " + std::to_string(offset_) + ": " + detail::ErrnoText(error);
   if (error == EPIPE || error == ECONNRESET) throw BrokenPipe(message, path_);
   if (!detail::IsNoSpace(error))
-    throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_, at);
+    throw SystemError(ErrorCode::kIo, message, error, SystemError::Verb::kWrite, path_, offset_);
   throw SystemError(ErrorCode::kNoSpace, message + "; " + detail::NoSpaceHint(error), error, SystemError::Verb::kWrite,
-                    path_, at);
+                    path_, offset_);
 }
 
 void PipeWriter::WriteAll(std::span<const std::byte> data) {
@@ -200,7 +196,7 @@ void PipeWriter::WriteAll(std::span<const std::byte> data) {
         std::min<std::uint64_t>(data.size(), kind_ == Kind::kBlocking ? std::uint64_t{PIPE_BUF} : kMaxWriteBytes);
     const ssize_t put = kind_ == Kind::kSocket ? ::send(fd_, data.data(), bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
                                                : ::write(fd_, data.data(), bytes);
-    if (put < 0 && errno != EINTR && errno != EAGAIN) Fail("write", errno, offset_);
+    if (put < 0 && errno != EINTR && errno != EAGAIN) Fail("write", errno);
     room = kind_ == Kind::kFile || (kind_ != Kind::kBlocking && (put >= 0 || errno == EINTR));
     if (put > 0) {
       offset_ += static_cast<std::uint64_t>(put);
@@ -209,33 +205,11 @@ void PipeWriter::WriteAll(std::span<const std::byte> data) {
   }
 }
 
-void PipeWriter::WriteAt(std::uint64_t at, std::span<const std::byte> data) {
-  std::call_once(started_, [&] {
-    const off_t place = ::lseek(fd_, 0, SEEK_CUR);
-    if (place < 0) Fail("seek in", errno, 0);
-    start_ = static_cast<std::uint64_t>(place);
-  });
-  if (sums_ != nullptr) sums_->Add(at, data);
-  while (!data.empty()) {
-    cancel_.ThrowIfRequested();
-    const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), kMaxWriteBytes);
-    const ssize_t put = ::pwrite(fd_, data.data(), bytes, static_cast<off_t>(start_ + at));
-    if (put < 0 && errno != EINTR && errno != EAGAIN) Fail("write", errno, at);
-    if (put > 0) {
-      at += static_cast<std::uint64_t>(put);
-      data = data.subspan(static_cast<std::size_t>(put));
-    }
-  }
-  for (std::uint64_t end = end_; end < at && !end_.compare_exchange_weak(end, at);) {
-  }
-}
-
 void PipeWriter::Close() {
   WaitForReader();
-  if (end_ > 0 && ::lseek(fd_, static_cast<off_t>(start_ + end_), SEEK_SET) < 0) Fail("seek in", errno, end_);
   // Closing a copy reports errors of earlier writes, and leaves the descriptor of the caller open.
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || ::close(copy) != 0) Fail("close", errno, offset_ + end_);
+  if (copy < 0 || ::close(copy) != 0) Fail("close", errno);
   owned_ = detail::Fd();
 }
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,9 +69,8 @@ class PipeReader {
   bool ended_ = false;
 };
 
-/// Writes a stream (such as a pipe, or a file to which standard output is redirected). Only WriteAt is thread-safe.
-/// Functions throw BrokenPipe, Error(kNoSpace), Error(kIo), or Error(kCancelled) if the job is cancelled while they
-/// wait.
+/// Writes a stream (such as a pipe). Not thread-safe. Functions throw BrokenPipe, Error(kNoSpace), Error(kIo), or
+/// Error(kCancelled) if the job is cancelled while they wait.
 class PipeWriter {
  public:
   /// Opens the stream at a path; "-" is standard output. For a path such as /dev/fd/3, writes to that descriptor (see
@@ -82,22 +80,12 @@ class PipeWriter {
   /// Writes to a file descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
   void WriteAll(std::span<const std::byte> data);
-  /// Returns true if WriteAt() may be called: the stream is a regular file that is not open for appending, and standard
-  /// error, whose messages would overwrite bytes, is another file.
-  bool any_order() const { return any_order_; }
-  /// Writes `data` at the offset `at` after the place where the file stood at the first call. Several threads may write
-  /// at the same time, and in any order. The same bytes may be written again. A job calls either this or WriteAll.
-  void WriteAt(std::uint64_t at, std::span<const std::byte> data);
-  /// From now on each write also adds the checksums of the written bytes to `sums`, which must outlive the last write.
+  /// From now on WriteAll also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
-  /// Clears the checksums (see SumPieces), because the caller will write all bytes again by WriteAt.
-  void ForgetPieces() {
-    if (sums_ != nullptr) sums_->Clear();
-  }
-  /// Ends the stream and reports errors of earlier writes. Call this once, after the last write. A file then stands
-  /// after its last written byte. (The reader of a pipe on standard output sees the end only when the process ends.)
+  /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
+  /// pipe on standard output sees the end only when the process ends.)
   void Close();
-  /// Returns the number of bytes that WriteAll has written so far.
+  /// Returns the number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
   /// Returns the facts (size, times, owner and so on) about the file if the stream is a regular file, such as a
@@ -109,18 +97,14 @@ class PipeWriter {
   void Prepare();
   bool TryOpenFifo();
   void WaitForReader();
-  [[noreturn]] void Fail(const char* verb, int error, std::uint64_t at) const;
+  [[noreturn]] void Fail(const char* verb, int error) const;
 
   const CancelFlag& cancel_;
   std::string path_;
   detail::Fd owned_;  ///< not open if the caller owns the descriptor
   int fd_ = -1;       ///< the descriptor to write to; -1 while a FIFO has no reader
   Kind kind_ = Kind::kBlocking;
-  bool any_order_ = false;
   std::uint64_t offset_ = 0;
-  std::once_flag started_;
-  std::uint64_t start_ = 0;             ///< the place of the file at the first call of WriteAt
-  std::atomic<std::uint64_t> end_ = 0;  ///< the end of the bytes that WriteAt has written, after `start_`
   PieceSums* sums_ = nullptr;
 };
 

@@ -122,7 +122,6 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
 
 void Output::Restart() {
   if (file_) file_->ForgetPieces();
-  if (stream_ && !in_order()) stream_->ForgetPieces();
   if (!encoder_) return;
   encoder_.reset();  // free its memory first, because two encoders would take twice as much
   streamed_ = stored_ = 0;
@@ -138,7 +137,7 @@ void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
 }
 
 void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
-  if (!in_order()) return file_ ? file_->WriteAt(at, bytes) : stream_->WriteAt(at, bytes);
+  if (!in_order()) return file_->WriteAt(at, bytes);
   const std::uint64_t end = at + bytes.size();
   bytes = bytes.subspan(streamed_ > at ? std::min<std::uint64_t>(streamed_ - at, bytes.size()) : 0);
   if (encoder_) {

@@ -46,7 +46,7 @@ class Output {
   /// an input, the caller must read it completely before writing. Returns std::nullopt if the output is a new file.
   std::optional<FileFacts> overwritten() const;
   /// Returns true if Write() must be called in the order of the offsets.
-  bool in_order() const { return encoder_ || !(file_ || (stream_ && stream_->any_order())); }
+  bool in_order() const { return !file_ || encoder_; }
   bool compressed() const { return encoder_ != nullptr; }
   /// Returns the header of the output, which is the bytes before its first record.
   const std::vector<std::byte>& header() const { return header_; }
@@ -57,8 +57,7 @@ class Output {
 
   /// Lets Write() compress the output from now on. `clock` measures the time of the work and must outlive this object.
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
-  /// Returns true if the output is a stream that has accepted records, which cannot be taken back. A file to which
-  /// standard output is redirected can be written again from its beginning.
+  /// Returns true if the output is a stream that has accepted records, which cannot be taken back.
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();

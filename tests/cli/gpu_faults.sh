@@ -136,13 +136,11 @@ if part 3; then
     [ ! -e d ] || fail "the folder of a job that is done stays"
   done
   echo "  with --resume-dir: $found of 4 were found out"
-  # If a pipe has accepted wrong bytes, the message says so. A redirected file is written again.
+  # If a stream has accepted wrong bytes, the message says so.
   code=0
-  GPUSORT_FAULT_CUDA=40:flip within 60 "$g" --type u64 "${plan[@]}" in.u64 - 2>err | cat >sent || code=$?
+  GPUSORT_FAULT_CUDA=40:flip within 60 "$g" --type u64 "${plan[@]}" in.u64 - 2>err >sent || code=$?
   if [ $code = 8 ]; then says 'is suspect'; else same want.u64 sent; fi
-  echo "  to a pipe: exit $code"
-  GPUSORT_FAULT_CUDA=40:flip within 60 "$g" --type u64 "${plan[@]}" in.u64 - 2>err >sent || fail "exit $?: $(cat err)"
-  same want.u64 sent
+  echo "  to standard output: exit $code"
   rm -f sent
   well
 fi

@@ -12,8 +12,8 @@ cat in.u64 | "$g" --type u64 --memory 4M - got2.u64
 same want.u64 got2.u64
 "$g" --memory 4M in.u64 - >got3.u64
 same want.u64 got3.u64
-# A redirected file is written by several threads from where it stands, and the next program writes after it. It is
-# written in order if it is open for appending, or if it also gets the messages.
+# A redirected file is written from where it stands, and the next program writes after it. Each write moves the place
+# that all writers of the file share, so two jobs lose nothing.
 { printf head; "$g" --memory 4M in.u64 -; printf tail; } >around
 { printf head; cat want.u64; printf tail; } >want.around
 same want.around around
@@ -22,6 +22,10 @@ printf head >appended
 head -c 2400004 want.around | cmp - appended || fail "appended records differ"
 "$g" --memory 4M in.u64 - >both 2>&1
 same want.u64 both
+seq 1 50000 >a
+seq 50001 100000 >b
+{ "$g" --format lines a - & "$g" --format lines b - & wait; } >of_two
+[ "$(LC_ALL=C sort -u of_two | wc -l)" = 100000 ] || fail "two jobs with one standard output lost lines"
 "$bin/gpusort_gen" --type orders-csv --bytes 3M --seed 5 in.csv
 for options in "-k city" "-k city -u" "-k city --top 100" "-r"; do
   "$g" --memory 8M --format csv $options in.csv want.csv

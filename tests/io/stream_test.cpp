@@ -18,7 +18,6 @@
 #include <thread>
 
 #include "io_support.hpp"
-#include "kernels/thread.hpp"
 #include "records.hpp"
 
 namespace gpusort {
@@ -411,44 +410,6 @@ TEST_F(PipeWriterTest, WritesARedirectedFileFromWhereItStands) {
   Bytes expected = {'a', 'b'};
   expected.insert(expected.end(), content.begin(), content.end());
   EXPECT_EQ(ReadFile(folder_ / "out"), expected);
-}
-
-TEST_F(PipeWriterTest, SeveralThreadsWriteARedirectedFileInAnyOrder) {
-  testing::WriteFile(folder_ / "out", {'a', 'b', 'c'});
-  const detail::Fd fd(open((folder_ / "out").c_str(), O_WRONLY | O_CLOEXEC));
-  ASSERT_EQ(write(fd.get(), "A", 1), 1);
-  const Bytes content = RandomBytes(3 << 20, 9);
-  constexpr std::uint64_t kPiece = 4099;
-  PipeWriter writer(fd.get(), "standard output", cancel_);
-  ASSERT_TRUE(writer.any_order());
-  const std::uint64_t pieces = (content.size() + kPiece - 1) / kPiece;
-  std::atomic<std::uint64_t> next = 0;
-  RunTogether(4, [&] {
-    for (std::uint64_t taken; (taken = next++) < pieces;) {
-      const std::uint64_t at = (pieces - 1 - taken) * kPiece;  // the last piece first
-      writer.WriteAt(at, AsSpan(content).subspan(at, std::min<std::uint64_t>(kPiece, content.size() - at)));
-    }
-  });
-  writer.Close();
-  ASSERT_EQ(write(fd.get(), "z", 1), 1);  // the file stands after the last written byte
-  Bytes expected = {'A'};
-  expected.insert(expected.end(), content.begin(), content.end());
-  expected.push_back('z');
-  EXPECT_EQ(ReadFile(folder_ / "out"), expected);
-}
-
-TEST_F(PipeWriterTest, WritesInOrderWhereOthersMayWrite) {
-  testing::WriteFile(folder_ / "out", {});
-  const detail::Fd appends(open((folder_ / "out").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  EXPECT_FALSE(PipeWriter(appends.get(), "standard output", cancel_).any_order());
-  // Messages on standard error that go to the same file must not overwrite records.
-  const detail::Fd file(open((folder_ / "out").c_str(), O_WRONLY | O_CLOEXEC));
-  const detail::Fd errors(dup(STDERR_FILENO));
-  ASSERT_GE(dup2(file.get(), STDERR_FILENO), 0);
-  const bool any_order = PipeWriter(file.get(), "standard output", cancel_).any_order();
-  ASSERT_GE(dup2(errors.get(), STDERR_FILENO), 0);
-  EXPECT_FALSE(any_order);
-  EXPECT_TRUE(PipeWriter(file.get(), "standard output", cancel_).any_order());
 }
 
 TEST_F(PipeWriterTest, RefusesWhatItCannotOpen) {

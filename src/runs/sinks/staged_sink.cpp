@@ -215,7 +215,7 @@ class FormatWriter : public StreamWriter {
   }
 };
 
-/// Writes chunks to a file in any order, on workers.
+/// Writes chunks to the output file, on workers.
 class FileWriter : public StreamWriter {
  public:
   FileWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written)
@@ -223,7 +223,7 @@ class FileWriter : public StreamWriter {
   void Put(const std::shared_ptr<Chunks>& chunks) override {
     std::uint64_t end = bytes_;
     for (const Chunk& chunk : chunks->list) end += chunk.bytes();
-    if (output_.file() != nullptr) output_.file()->AllocateToWrite(end);
+    output_.file()->AllocateToWrite(end);
     for (const Chunk& chunk : chunks->list) {
       if (chunk.records.empty()) continue;
       workers_.Submit([this, chunks, &chunk, offset = bytes_] {
@@ -395,8 +395,8 @@ class StagedSink : public WindowSink {
 
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written) {
-  const bool in_place = output.file() != nullptr && !output.in_order() && output.parts() == nullptr &&
-                        !job.spec.order.unique && job.spec.order.top == 0 && !job.layout.keyed() && !job.format;
+  const bool in_place = !output.in_order() && output.parts() == nullptr && !job.spec.order.unique &&
+                        job.spec.order.top == 0 && !job.layout.keyed() && !job.format;
   if (in_place) return MakeFileSink(job, pipeline, output, proof, written);
   return std::make_unique<StagedSink>(job, pipeline, output, proof, bytes, written);
 }

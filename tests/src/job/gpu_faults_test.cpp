@@ -427,34 +427,16 @@ TEST_F(GpuFaults, ChecksumsOfPiecesAreOfWhatWasWrittenAnew) {
   }
 }
 
-TEST_F(GpuFaults, ChecksumsOfPiecesOfARedirectedFileAreOfWhatWasWrittenAnew) {
-  const detail::Fd fd(::open((folder_ / "out").c_str(), O_WRONLY | O_CREAT, 0600));
-  const CancelFlag cancel;
-  auto stream = std::make_unique<PipeWriter>(fd.get(), "out", cancel);
-  PieceSums sums;
-  stream->SumPieces(&sums);
-  Output output(std::move(stream));
-  const std::vector<std::byte> wrong(4096, std::byte{'w'}), right(6144, std::byte{'r'});
-  for (const std::uint64_t at : {0, 4096, 8192}) output.Write(at, wrong);
-  output.Restart();
-  for (const std::uint64_t at : {0, 6144}) output.Write(at, right);
-  for (const PieceSum& piece : sums.Cover(12288)) {
-    EXPECT_EQ(piece.hash, HashOfPiece(std::span(right).first(piece.bytes))) << piece.offset;
-  }
-}
-
-/// Bytes that a stream has accepted cannot be taken back. A redirected file is written again.
+/// Bytes that a stream has accepted cannot be taken back.
 TEST_F(GpuFaults, OutputThatWasSentIsExit8ThatSaysSo) {
   // Most bytes are outside the key, so only the sum at the end shows that a byte is wrong.
   const GpuJob job{"standard output", {"--record-size", "24", "--key", "3:bytes5"}, {"in.24"}};
   const Bytes expected = Expected({"a file", job.args, job.inputs});
   int told = 0;
-  bool appends = false;
   FakeGpuPlan counting;
-  for (std::int64_t n = -1; n < std::max<std::int64_t>(1, counting.calls); n += 1 + counting.calls / 24) {
+  for (std::int64_t n = -1; n < std::max<std::int64_t>(1, counting.calls); n += 1 + counting.calls / 12) {
     const std::string path = folder_ / "sent";
-    appends = !appends;
-    const detail::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | (appends ? O_APPEND : 0), 0600));
+    const detail::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
     std::vector<std::string> args = GpuArgs(job, "auto");
     *(std::find(args.begin(), args.end(), "-o") + 1) = "/dev/fd/" + std::to_string(fd.get());
     FakeGpuPlan plan;
@@ -465,7 +447,6 @@ TEST_F(GpuFaults, OutputThatWasSentIsExit8ThatSaysSo) {
       ASSERT_TRUE(ReadFile(path) == expected) << "call " << n;
       continue;
     }
-    EXPECT_TRUE(appends);
     EXPECT_EQ(code, 8) << what_;
     EXPECT_NE(what_.find("has taken a part of it"), std::string::npos) << what_;
     ++told;
