@@ -92,8 +92,8 @@ struct KeyTally {
   /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
   /// begin after other text on a line.
   Lines left_inserts;
-  /// For a message: the name of an input whose times were guessed, such as the order of day and month, and the guess
-  /// with its reason (LogTimes::note). Empty: there is no such input.
+  /// For a message: the name of an input whose dates could be read as day/month or month/day, and which of the two its
+  /// other lines show. Empty: there is no such input.
   std::string log_note;
   Seen other_width;               ///< records whose number of columns differs from the header's
   std::uint64_t first_width = 0;  ///< the number of columns of the first record that `other_width` counts

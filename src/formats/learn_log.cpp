@@ -13,7 +13,6 @@
 
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
-#include "formats/log_fields.hpp"
 #include "formats/log_forms.hpp"
 #include "formats/log_times.hpp"
 
@@ -76,17 +75,6 @@ Sample SampleOf(std::string_view front, bool any_line) {
   return sample;
 }
 
-/// Returns true if a field of this name can be a number of seconds since 1970.
-bool IsTimeName(std::string_view name) {
-  const std::string lower = LowerText(name);
-  for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
-    if (lower.find(part) != lower.npos) return true;
-  }
-  return lower == "ts" || lower == "t" || lower == "@t" || lower.ends_with("_ts") || lower.ends_with("at");
-}
-
-constexpr std::string_view kAudit = "audit(";  ///< precedes the times of the Linux audit system
-
 std::string ShownLine(std::string_view line) {
   constexpr std::size_t kMost = 100;
   return QuoteFront(line, kMost);
@@ -103,14 +91,6 @@ struct Candidate {
   /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
   /// lines.
   bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
-  /// Returns true if the text before the time names a time, as in ts= and <time>, but not in <id>.
-  bool named_as_time() const {
-    if (!named()) return false;
-    std::string_view name = shape.lead;
-    while (!name.empty() && !IsLetterOrDigit(name.front()) && name.front() != '@') name.remove_prefix(1);
-    while (!name.empty() && !IsLetterOrDigit(name.back())) name.remove_suffix(1);
-    return IsTimeName(name) || shape.lead == kAudit;
-  }
   /// Returns true if only `lead` can stand before the time in a line.
   bool at_front() const {
     return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() &&
@@ -319,14 +299,13 @@ class Finder {
     return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
   }
 
-  /// Returns the beginning of the key whose value begins at `time`: of ts=, "ts":, TimeCreated=', <time> or audit(.
-  /// Returns null if there is no key.
+  /// Returns the beginning of the key whose value begins at `time`: of ts=, "ts":, TimeCreated=' or <time>. Returns
+  /// null if there is no key.
   static const char* KeyBefore(const char* time, const char* begin) {
     const auto skip_quote = [&](const char*& at) {
       if (at != begin && (at[-1] == '"' || at[-1] == '\'')) --at;
     };
     const char* at = time;
-    if (std::string_view(begin, static_cast<std::size_t>(time - begin)).ends_with(kAudit)) return time - kAudit.size();
     if (at != begin && at[-1] == '>') {  // <time>2026-11-23T22:10:01Z</time>
       const char* const name = --at;
       while (at != begin && (IsLetterOrDigit(at[-1]) || at[-1] == '_' || at[-1] == ':' || at[-1] == '-')) --at;
@@ -469,6 +448,15 @@ class MemberFinder {
     path_.resize(size);
   }
 
+  /// Returns true if a field of this name can be a number of seconds since 1970.
+  static bool IsTimeName(std::string_view name) {
+    const std::string lower = LowerText(name);
+    for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
+      if (lower.find(part) != lower.npos) return true;
+    }
+    return lower == "ts" || lower == "t" || lower == "@t" || lower.ends_with("_ts") || lower.ends_with("at");
+  }
+
   void Time(std::string_view name, std::string_view text, bool is_string) {
     constexpr std::size_t kLeast = 10, kMost = 48;
     if (text.size() < kLeast || text.size() > kMost || name.find('\\') != name.npos) return;
@@ -583,8 +571,6 @@ class Learner {
         Refuse(refused);
       }
     }
-    RefuseClocks();
-    NoteOthers();
     return log_;
   }
 
@@ -708,32 +694,15 @@ class Learner {
         right_span < wrong_span / kSteps) {
       return true;
     }
-    return IsOfHadoop(candidate);
+    return format.starts_with("%w%y/%m/%d") && IsOfSpark();
   }
 
-  /// Returns true if the year stands first in the candidate's form, and the lines resemble those of Apache Hadoop or
-  /// Spark. By default, both write the level and the last parts of the name of a class after the time, as in "26/11/23
-  /// 22:10:01 INFO mapred.JobClient: text".
-  bool IsOfHadoop(const Candidate& candidate) const {
-    if (!candidate.shape.format.starts_with("%w%y/%m/%d")) return false;
-    std::size_t classes = 0;
-    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-      const std::string_view line = sample_.lines[i];
-      for (const std::string_view name : {"SparkContext", "SparkEnv", "org.apache.spark"}) {
-        if (line.find(name) != line.npos) return true;
-      }
-      TimeParts parts;
-      const char* const end = candidate.lines[i] ? TakeShape(candidate.shape, line, parts) : nullptr;
-      if (end == nullptr) continue;
-      const std::string_view level = FirstWords(line.substr(static_cast<std::size_t>(end - line.data())), 1);
-      std::string_view name(level.data() + level.size(), line.data() + line.size());
-      name = name.substr(0, name.find(' '));
-      const std::size_t point = name.find('.');
-      const bool capitals = !level.empty() && std::ranges::all_of(level, [](char c) { return c < 'a' || c > 'z'; });
-      classes += capitals && name.ends_with(':') && point != name.npos && point + 2 < name.size() && name[0] >= 'a' &&
-                 name[0] <= 'z' && name[point + 1] >= 'A' && name[point + 1] <= 'Z';
-    }
-    return 2 * classes >= candidate.lines.count();
+  /// Returns true if the lines name parts of Apache Spark.
+  bool IsOfSpark() const {
+    return std::ranges::any_of(sample_.lines, [](std::string_view line) {
+      return line.find("SparkContext") != line.npos || line.find(" spark.") != line.npos ||
+             line.find("SparkEnv") != line.npos || line.find("org.apache.spark") != line.npos;
+    });
   }
 
   /// In an input of paragraphs, refuses times that are not in the first line of a paragraph, because they begin no
@@ -757,27 +726,23 @@ class Learner {
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
 
-  /// Returns true if nine of ten of `lines` have no time of `times`, but a time of `others` of the same days as the
-  /// lines of `times`. If a year is missing, the days may be of different years. Merged logs have such lines.
-  bool AreOfSameDays(const Candidate& others, const LineSet& lines, const Candidate& times) const {
-    constexpr std::int64_t kDay = 86400, kYear = 31556952;
+  /// Returns true if nine of ten lines of `numbers` have no other time, and their numbers mean the same days as the
+  /// lines of `times`. Merged logs have such lines.
+  bool AreOfSameDays(const Candidate& numbers, const Candidate& times) const {
+    constexpr std::int64_t kDay = 86400;
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       if (!times.lines[i]) continue;
       first = std::min(first, SecondsIn(times, i) - kDay);
       last = std::max(last, SecondsIn(times, i) + kDay);
     }
-    const bool years = !LacksYear(others) && !LacksYear(times);
     std::size_t same = 0;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-      if (!lines[i] || times.lines[i]) continue;
-      std::int64_t seconds = SecondsIn(others, i);
-      if (!years && seconds < first - kDay) seconds += (first - seconds + kYear / 2) / kYear * kYear;
-      if (!years && seconds > last + kDay) seconds -= (seconds - last + kYear / 2) / kYear * kYear;
-      const std::int64_t rest = years ? 0 : kDay;
-      same += first - rest <= seconds && seconds <= last + rest;
+      if (!numbers.lines[i] || times.lines[i]) continue;
+      const std::int64_t seconds = SecondsIn(numbers, i);
+      same += first <= seconds && seconds <= last;
     }
-    return 10 * same >= 9 * lines.count();
+    return 10 * same >= 9 * numbers.lines.count();
   }
 
   /// Returns true if the numbers are dates without separators, from month to year, most of them in the same year (errpt
@@ -832,10 +797,8 @@ class Learner {
       }
       const bool other = strong != nullptr && 2 * strong->lines.count() >= candidate.lines.count();
       if (other && 2 * both >= candidate.lines.count() && 10 * agrees >= 9 * both) continue;
-      if (candidate.named_as_time()) continue;
-      if (other && candidate.at_front() && AreOfSameDays(candidate, candidate.lines, *strong)) continue;
-      const bool certain = candidate.at_front() && std::ranges::none_of(candidate.shape.lead, IsLetterOrDigit);
-      candidate.dropped = other || (!certain && 10 * grows < 7 * pairs);
+      if (candidate.named() || (other && candidate.at_front() && AreOfSameDays(candidate, *strong))) continue;
+      candidate.dropped = other || (!candidate.at_front() && 10 * grows < 7 * pairs);
     }
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.dropped; });
   }
@@ -885,9 +848,9 @@ class Learner {
     // If the input begins with a time at the front of a line, times in the middle of lines are part of the text, such
     // as the columns of a table.
     for (const Candidate& candidate : candidates_) {
-      if (best->at_front() && (best->shape.lead.size() <= 1 || best->named_as_time())) break;
+      if (best->at_front() && best->shape.lead.size() <= 1) break;
       if (IsCommon(*best) || candidate.refused || !candidate.lines[0] || IsCount(forms_[candidate.form])) continue;
-      if (!candidate.at_front() || (candidate.shape.lead.size() > 1 && !candidate.named_as_time())) continue;
+      if (!candidate.at_front() || candidate.shape.lead.size() > 1) continue;
       if (best->lines[0] && candidate.form != best->form) continue;
       if (kQuarter * candidate.lines.count() >= best->lines.count() && Varies(candidate)) return &candidate;
     }
@@ -1005,87 +968,51 @@ class Learner {
     return true;
   }
 
-  /// Returns true if the lines with the candidate's times begin with a label, as in "Date: 23 Nov 2026 22:10:01".
+  /// Returns true if the only word before the candidate's times is a label, as in "Date: 23 Nov 2026 22:10:01".
   bool IsAfterLabel(const Candidate& candidate, const LineSet& lines) const {
+    if (candidate.shape.place != LogShape::kWord || candidate.shape.count != 1) return false;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       if (candidate.lines[i] && lines[i] && !FirstWords(sample_.lines[i], 1).ends_with(": ")) return false;
     }
     return true;
   }
 
-  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ, and the same
-  /// punctuation precedes all these times. In this case no line continues the record of another line.
+  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. In this case no line
+  /// continues the record of another line.
   bool IsFormOfAll(const Candidate& candidate) const {
     if (front_ || forms_[candidate.form].format != log_->shapes[0].format) return false;
     LineSet lines;
-    std::set<char> ends;  // the last bytes before the times
     for (const Candidate& other : candidates_) {
-      if (other.form != candidate.form || other.refused) continue;
-      lines |= other.lines;
-      if (other.shape.place != LogShape::kWord) continue;
-      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-        if (!other.lines[i]) continue;
-        const std::string_view before = FirstWords(sample_.lines[i], other.shape.count);
-        const std::size_t last = before.find_last_not_of(" \t");
-        ends.insert(!other.shape.lead.empty() ? other.shape.lead.back() : last == before.npos ? '\0' : before[last]);
-      }
+      if (other.form == candidate.form && !other.refused) lines |= other.lines;
     }
-    if (ends.size() > 1 || (ends.size() == 1 && IsLetterOrDigit(*ends.begin()))) return false;
     return 20 * lines.count() >= 19 * sample_.lines.size() || lines.count() + 1 >= sample_.lines.size();
   }
 
-  /// Returns true if something else than a time begins nearly all lines: a name with the same punctuation after it,
-  /// such as "web_1  | " or "a.log: ". A program that collects logs has put the names there.
-  bool HavePrefixes() const {
-    std::map<std::string, std::size_t> signs;
-    for (const std::string_view line : sample_.lines) {
-      const std::string_view first = FirstWords(line, 1);
-      const std::string_view name = first.substr(0, first.find_last_not_of(" \t") + 1);
-      const std::string_view second = FirstWords(line.substr(first.size()), 1);
-      if (!name.empty() && !IsLetterOrDigit(name.back()) && name.size() > 1) ++signs[std::string{name.back()}];
-      if (second.size() == 2 && !IsLetterOrDigit(second[0])) ++signs[std::string(second)];
-    }
-    return std::ranges::any_of(signs, [&](const auto& sign) { return 20 * sign.second >= 19 * sample_.lines.size(); });
-  }
-
-  /// Returns true if the lines of the candidate stand together, as in logs that were appended to each other. Lines that
-  /// continue records stand apart.
-  bool StandTogether(const LineSet& lines) const {
-    std::size_t runs = 0;
-    for (std::size_t i = 0; i < sample_.lines.size(); ++i) runs += lines[i] && (i == 0 || !lines[i - 1]);
-    return kQuarter * runs <= lines.count();
-  }
-
-  /// Returns true if the candidate may be added to the forms that were found. A time in the text of a record must not
-  /// begin a record: this would be wrong without a word. If a line with a time begins no record, a warning tells it. So
-  /// a candidate needs a reason to be added.
+  /// Returns true if the candidate may be added to the forms that were found.
   bool Joins(const Candidate& candidate, const LineSet& lines) const {
     if (log_->shapes.empty()) return true;
-    const LineSet others = candidate.lines & lines;
-    const std::size_t all = sample_.lines.size(), count = others.count();
+    const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (IsQuoted(candidate)) return false;
     const auto same_days = [&] {
       const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
-      return first == candidates_.end() || given_ || AreOfSameDays(candidate, others, *first);
+      return first == candidates_.end() || given_ || LacksYear(candidate) || LacksYear(*first) ||
+             AreOfSameDays(candidate, *first);
     };
-    const bool is_count = IsCount(forms_[candidate.form]);
     // A time after the name of an element or a key is part of the text, unless it is of the same days.
     if (candidate.at_front() && std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) {
-      const bool letters = std::ranges::any_of(candidate.shape.lead, [](char c) { return Lower(c) >= 'a'; });
-      return (candidate.named_as_time() || (!is_count && (!letters || StandTogether(others)))) && same_days();
+      return (candidate.named() || !IsCount(forms_[candidate.form])) && same_days();
     }
-    if (IsComment(others) && !IsComment(found_)) return false;
+    if (IsComment(candidate.lines & lines) && !IsComment(found_)) return false;
     if (candidate.at_front() || given_) return true;
     if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
-    if (candidate.shape.lead == kAudit && same_days()) return true;
-    if (is_count) return false;
-    if (IsCommon(candidate) || (AllHaveTimes() && HavePrefixes() && same_days())) return true;
+    if (IsCount(forms_[candidate.form])) return false;
+    if (IsCommon(candidate) || (AllHaveTimes() && same_days())) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
     // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
-    // days and stand together.
-    if (2 * found_.count() >= all || kFew * count <= all || IsAfterLabel(candidate, lines)) return false;
-    return StandTogether(others) && same_days();
+    // days.
+    if (2 * found_.count() >= all || kFew * count <= all || count < 2 || IsAfterLabel(candidate, lines)) return false;
+    return same_days();
   }
 
   /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The
@@ -1104,12 +1031,9 @@ class Learner {
         if (best == nullptr) break;
       }
       log_->shapes.push_back(best->shape);
-      if (std::ranges::find(resolved_, best->form) != resolved_.end()) {
-        log_->note = "the times are " + best->shape.name +
-                     (IsOfHadoop(*best) ? ", as in logs of Hadoop and Spark" : ", as the values of other lines show");
-      }
+      if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = "the times are " + best->shape.name;
       found_ |= best->lines;
-      front_ |= best->at_front() && (!best->named() || best->named_as_time()) && !IsCount(forms_[best->form]);
+      front_ |= best->at_front() && !best->named() && !IsCount(forms_[best->form]);
       alone_ |= best->shape.place == LogShape::kLabel || FillsLines(*best);
       if (best->shape.place == LogShape::kLabel) break;
     }
@@ -1118,9 +1042,7 @@ class Learner {
     }
     JoinWords();
     // The extended log format of the W3C, as IIS writes it, is in UTC.
-    // Only the firewall of Windows says that it writes local times.
-    const bool local = std::ranges::find(sample_.lines, "#Time Format: Local") != sample_.lines.end();
-    const bool w3c = !local && std::ranges::any_of(sample_.lines, [](std::string_view line) {
+    const bool w3c = std::ranges::any_of(sample_.lines, [](std::string_view line) {
       return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
     });
     for (LogShape& shape : log_->shapes) {
@@ -1144,43 +1066,24 @@ class Learner {
   /// the same punctuation and a blank. The joined place is the place after this punctuation.
   void JoinWords() {
     std::vector<LogShape>& shapes = log_->shapes;
-    if (shapes.empty() || given_ || groups_) return;
+    if (shapes.size() < 2 || given_ || groups_) return;
     std::set<std::string> ends;
-    bool any_word = false;
     for (const LogShape& shape : shapes) {
-      const bool anywhere = shape.place == LogShape::kAnywhere;
-      if (shape.kind != LogShape::kKnown || shape.format != shapes[0].format || !shape.lead.empty()) return;
-      if (!anywhere && (shape.place != LogShape::kWord || shape.count == 0)) return;
-      any_word = any_word || anywhere;
+      if (shape.kind != LogShape::kKnown || shape.place != LogShape::kWord || shape.count == 0) return;
+      if (shape.format != shapes[0].format || !shape.lead.empty()) return;
       for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
         TimeParts parts;
         if (TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
-        const std::string_view before = anywhere ? WordsBefore(shape, i) : FirstWords(sample_.lines[i], shape.count);
+        const std::string_view before = FirstWords(sample_.lines[i], shape.count);
         ends.emplace(before.substr(before.size() - std::min<std::size_t>(before.size(), 2)));
       }
     }
-    if (shapes.size() < 2 && !any_word) return;
     const std::string& end = *ends.begin();
-    if (ends.size() == 1 && end.size() == 2 && !IsLetterOrDigit(end[0]) && end[1] == ' ') {
-      shapes.resize(1);
-      shapes[0].place = LogShape::kAnywhere;
-      shapes[0].count = 0;
-      shapes[0].lead = end;
-    } else if (any_word && found_.count() < sample_.lines.size() && log_->note.empty()) {
-      log_->note = "a time can follow any number of words, so a time in the text of a record begins a record, too";
-    }
-  }
-
-  /// Returns the words before the time of a shape whose times can begin any word.
-  std::string_view WordsBefore(const LogShape& shape, std::size_t line) const {
-    for (unsigned words = 0; words <= kMostWords; ++words) {
-      const std::string_view before = FirstWords(sample_.lines[line], words);
-      const char* const end = sample_.lines[line].data() + sample_.lines[line].size();
-      TextReader time{before.data() + before.size(), end};
-      TimeParts parts;
-      if (TakeWholeTime(shape.kind, shape.format, time, parts)) return before;
-    }
-    return {};
+    if (ends.size() > 1 || end.size() < 2 || IsLetterOrDigit(end[0]) || end[1] != ' ') return;
+    shapes.resize(1);
+    shapes[0].place = LogShape::kAnywhere;
+    shapes[0].count = 0;
+    shapes[0].lead = end;
   }
 
   /// Counts the lines of the sample that can have a time, without comments, and the lines that have one.
@@ -1259,48 +1162,6 @@ class Learner {
       alike += front(begin) == front(0) && (sample_.after_blank[begin] || dashes);
     }
     return others > 0 && 10 * alike >= 9 * others;
-  }
-
-  /// Announces lines that may be records but were taken for parts of records: they have times of the same days at
-  /// another place, and stand together, or nearly all other lines have a time.
-  void NoteOthers() const {
-    if (given_ || groups_ || !log_->note.empty()) return;
-    for (const Candidate& candidate : candidates_) {
-      const LineSet others = candidate.lines & ~found_;
-      if (candidate.refused || IsCount(forms_[candidate.form]) || IsQuoted(candidate)) continue;
-      if (kFew * others.count() < sample_.lines.size() || (IsComment(others) && !IsComment(found_))) continue;
-      const bool all = 20 * (others | found_).count() >= 19 * sample_.lines.size();
-      const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
-      if (first == candidates_.end() || (!all && !StandTogether(others))) continue;
-      if (!AreOfSameDays(candidate, others, *first)) continue;
-      log_->note = "lines such as " + ShownLine(sample_.lines[others._Find_first()]) +
-                   " have times at another place and were taken for parts of the records before them";
-      return;
-    }
-  }
-
-  /// Refuses a log whose lines begin with times of day, as irssi and Pidgin write them. Their dates stand in other
-  /// lines.
-  void RefuseClocks() const {
-    if (given_ || groups_) return;
-    std::size_t clocks = 0, others = 0;
-    std::string_view shown;
-    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-      std::string_view line = sample_.lines[i];
-      if (found_[i] || line[0] == '#') continue;
-      ++others;
-      if (line[0] == '[' || line[0] == '(') line.remove_prefix(1);
-      TextReader reader{line.data(), line.data() + line.size()};
-      TimeParts parts;
-      if (!TakeLogTime("%@", reader, parts) || !parts.instant()) continue;
-      if (!reader.done() && !IsBlankChar(*reader.at) && !reader.Is(']') && !reader.Is(')')) continue;
-      if (clocks++ == 0) shown = sample_.lines[i];
-    }
-    if (clocks == 0 || 2 * clocks < others || kQuarter * clocks < found_.count()) return;
-    throw BadRecord(0, Counted(clocks, "line") + (clocks == 1 ? " begins" : " begin") +
-                           " with a time of day without its date, such as " + ShownLine(shown) +
-                           ", and other lines have dates, such as " + ShownLine(sample_.lines[found_._Find_first()]) +
-                           "; gpusort needs the date in each line: let the program write it");
   }
 
   /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
@@ -1394,10 +1255,13 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
                          (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
 }
 
-/// Learns the forms of an input in which numbers are aligned at their last digits, so that lines with a time may begin
-/// with blanks. At least half of the lines that begin with blanks must have a number after the blanks. Nine of ten of
-/// these lines must have a time at the learnt place. Otherwise returns null.
-std::shared_ptr<const LogTimes> LearnNumbered(const Sample& sample, const LogForms& allowed, std::int64_t latest) {
+/// Learns the forms of an input in which lines with a time may begin with blanks, for example to align numbers at their
+/// last digits, or levels such as " INFO" and "ERROR" at their last letters. Numbers: at least half of the lines that
+/// begin with blanks must have a number after the blanks. Nine of ten of these lines must have a time at the learnt
+/// place. Levels: in three of four lines with a time, the first word must end at the same byte, and these words must
+/// differ in size or begin the input. Otherwise returns null.
+std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogForms& allowed, std::int64_t latest) {
+  const Sample sample = SampleOf(front, true);
   std::vector<std::string_view> indented;
   std::size_t numbers = 0;
   for (const std::string_view line : sample.lines) {
@@ -1406,78 +1270,38 @@ std::shared_ptr<const LogTimes> LearnNumbered(const Sample& sample, const LogFor
     const std::size_t at = std::min(line.find_first_not_of(" \t["), line.size() - 1);
     numbers += IsDigit(line[at]);
   }
-  if (numbers == 0 || 2 * numbers < indented.size() || indented.size() == sample.lines.size()) return nullptr;
+  if (indented.empty() || indented.size() == sample.lines.size()) return nullptr;
   try {
     std::shared_ptr<const LogTimes> log = Learner(sample, allowed, latest, false).Learn();
     LogTimeReader reader;
-    const auto found = static_cast<std::size_t>(
-        std::ranges::count_if(indented, [&](std::string_view line) { return reader.Begins(*log, line); }));
-    return 10 * found >= 9 * numbers && found <= numbers ? log : nullptr;
-  } catch (const BadRecord&) {
-    return nullptr;
-  }
-}
-
-/// Returns true if the line can begin a record of its own without a level: a time stands at its front, or it is the
-/// line of a web server or JSON.
-bool BeginsWithoutLevel(std::string_view line) {
-  if (line.starts_with('{')) return true;
-  LogShape common;
-  common.format = "%d/%b/%Y%^%@%z";
-  common.place = LogShape::kAnywhere;
-  common.lead = "[";
-  TimeParts parts;
-  if (TakeShape(common, line, parts) != nullptr) return true;
-  if (line.starts_with('[') || line.starts_with('"')) line.remove_prefix(1);
-  return std::ranges::any_of(KnownForms(), [&](const TimeForm& form) {
-    TextReader time{line.data(), line.data() + line.size()};
-    parts = {};
-    return !IsClock(form) && !IsCount(form) && TakeWholeTime(LogShape::kKnown, form.format, time, parts) &&
-           parts.instant();
-  });
-}
-
-/// Learns the forms of an input whose records begin with levels such as ERROR. The levels may be aligned at their last
-/// letters: " INFO" and "ERROR". Three of four levels must then end at the same byte. The levels must begin the input,
-/// or be aligned and differ in size. Returns null if the input is no such log.
-std::shared_ptr<const LogTimes> LearnLevels(const Sample& sample, const LogForms& allowed, std::int64_t latest) {
-  const auto end_of_word = [](std::string_view line) { return FirstWords(line, 1).find_last_not_of(" \t") + 1; };
-  const auto has_level = [&](std::string_view line) {
-    return IsLevelWord(TextReader::Trimmed(line.substr(0, end_of_word(line))).rest());
-  };
-  std::map<std::size_t, std::size_t> ends;  // how many levels end at a byte
-  std::set<std::size_t> sizes;              // of the levels
-  std::size_t levels = 0, indented = 0;
-  for (const std::string_view line : sample.lines) {
-    if (!has_level(line)) continue;
-    ++levels;
-    indented += IsBlankChar(line[0]);
-    ++ends[end_of_word(line)];
-    sizes.insert(end_of_word(line) - line.find_first_not_of(" \t"));
-  }
-  if (levels == 0) return nullptr;
-  const auto most = std::ranges::max_element(ends, {}, [](const auto& end) { return end.second; });
-  const bool aligned = indented > 0 && 4 * most->second >= 3 * levels;
-  if (!has_level(sample.lines[0]) && (!aligned || sizes.size() < 2)) return nullptr;
-  if (std::ranges::any_of(sample.lines, BeginsWithoutLevel)) return nullptr;
-  Sample records;
-  records.indented = aligned;
-  for (const std::string_view line : sample.lines) {
-    if (!has_level(line) || (aligned ? end_of_word(line) != most->first : IsBlankChar(line[0]))) continue;
-    records.lines.push_back(line);
-  }
-  records.all = records.lines;
-  try {
-    const auto log = std::make_shared<LogTimes>(*Learner(records, allowed, latest, false).Learn());
-    if (10 * log->matched < 9 * log->looked) return nullptr;
-    log->id = NewLogId();
-    log->looked += static_cast<std::size_t>(std::ranges::count_if(
-        sample.lines, [&](std::string_view line) { return !has_level(line) && !IsBlankChar(line[0]); }));
-    for (LogShape& shape : log->shapes) {
-      shape.level = true;
-      shape.margin = aligned ? static_cast<unsigned>(most->first) : 0;
+    const auto begins = [&](std::string_view line) { return reader.Begins(*log, line); };
+    const auto found = static_cast<std::size_t>(std::ranges::count_if(indented, begins));
+    if (numbers > 0 && 2 * numbers >= indented.size()) {
+      return 10 * found >= 9 * numbers && found <= numbers ? log : nullptr;
     }
-    return log;
+    std::map<std::size_t, std::size_t> ends;  // how many lines have a time and a first word that ends at a byte
+    std::set<std::size_t> sizes;              // of these words
+    std::size_t words = 0, others = 0;
+    for (const std::string_view line : sample.lines) {
+      if (!begins(line)) continue;
+      ++words;
+      const std::size_t end = FirstWords(line, 1).find_last_not_of(" \t") + 1;
+      const std::string_view word = TextReader::Trimmed(line.substr(0, end)).rest();
+      if (std::ranges::all_of(word, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); })) {
+        ++ends[end];
+        sizes.insert(word.size());
+      } else {
+        others += !IsBlankChar(line[0]);
+      }
+    }
+    if (found == 0 || others > 0 || ends.empty()) return nullptr;
+    const auto most = std::ranges::max_element(ends, {}, [](const auto& end) { return end.second; });
+    if (4 * most->second < 3 * words) return nullptr;
+    if (sizes.size() < 2 && !begins(sample.lines[0])) return nullptr;  // indented lines of text
+    const auto aligned = std::make_shared<LogTimes>(*log);
+    aligned->id = NewLogId();
+    for (LogShape& shape : aligned->shapes) shape.margin = static_cast<unsigned>(most->first);
+    return aligned;
   } catch (const BadRecord&) {
     return nullptr;
   }
@@ -1494,22 +1318,20 @@ void ForEachLine(std::string_view text, Take take) {
   }
 }
 
-/// Learns the times of a log whose records begin with lines that begin with `start` (see LogTimes::start). `pattern`
-/// finds the time in a line of a record. If the pattern begins with a blank, lines that begin with a blank have the
-/// times. Returns null if fewer than half of the records have a time.
-std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const std::string& pattern,
+/// Learns the times of a log whose records begin with lines that begin with `start`. `pattern` finds the time in a line
+/// of a record. Returns null if fewer than half of the records have a time.
+std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const char* pattern,
                                              std::int64_t latest) {
   try {
     const LogForms allowed{.patterns = {pattern}};
-    const auto log =
-        std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, pattern.starts_with("^ ")), allowed, latest));
+    const auto log = std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, false), allowed, latest));
     log->id = NewLogId();
     log->start = start;
     log->looked = log->matched = 0;
     LogTimeReader reader;
     bool timed = true;
     ForEachLine(front, [&](std::string_view line) {
-      if (BeginsWithStart(*log, line)) {
+      if (line.starts_with(start)) {
         ++log->looked;
         timed = false;
       }
@@ -1521,39 +1343,6 @@ std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string
   } catch (const BadRecord&) {
     return nullptr;
   }
-}
-
-/// Learns the times of a log of a program whose records begin with a fixed text, and have their times in later lines or
-/// after texts of any length. Returns null if `front` is no such log.
-std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::int64_t latest) {
-  static constexpr struct {
-    const char* start;
-    const char* pattern;
-  } kKinds[] = {
-      {"--%-A--", R"(^\[(\d\d/\w{3}/\d{4}:\d.*))"},            // ModSecurity
-      {">>>  [", "^>>>  Section start (.*)"},                  // SetupAPI of Windows
-      {"Event[", R"(^ *Date:? +(\d.*))"},                      // wevtutil
-      {"r% | ", R"(^r\d+ \| [^|]*\| (\d.*))"},                 // svn log
-      {"changeset:  ", R"(^date: +(.*))"},                     // hg log
-      {"revno: ", R"(^timestamp: (.*))"},                      // bzr log
-      {"LABEL:", R"(^Date/Time:\s+(.*))"},                     // errpt -a
-      {"[**] [", R"(^(\d\d/\d\d(?:/\d\d)?-\d\d:\d\d:\d.*))"},  // alerts of Snort
-      {"- cmd: ", "^ +when: (\\d+)"},                          // history of fish
-      {"__CURSOR=", "^__REALTIME_TIMESTAMP=(.*)"},             // journalctl -o export
-  };
-  constexpr std::size_t kMostAhead = 20;  // lines before the first record
-  std::size_t ahead = 0, end = 0;
-  while (ahead++ < kMostAhead && end != front.npos) end = front.find('\n', end == 0 ? 0 : end + 1);
-  for (const auto& [start, pattern] : kKinds) {
-    LogTimes kind;
-    kind.start = start;
-    bool begins = false;
-    ForEachLine(front.substr(0, end == front.npos ? end : end + 1),
-                [&](std::string_view line) { begins = begins || BeginsWithStart(kind, line); });
-    if (!begins) continue;
-    if (auto log = LearnRecords(front, start, pattern, latest)) return log;
-  }
-  return nullptr;
 }
 
 /// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. The text
@@ -1629,10 +1418,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
     const std::string_view text = front.substr(front.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
     if (auto log = LearnConfigurationManager(text, allowed.starts, latest)) return log;
     if (auto log = allowed.starts ? LearnGitLog(text, latest) : nullptr) return log;
-    if (auto log = allowed.starts ? LearnKnownRecords(text, latest) : nullptr) return log;
-    const Sample sample = SampleOf(front, true);
-    if (auto log = LearnLevels(sample, allowed, latest)) return log;
-    if (auto log = LearnNumbered(sample, allowed, latest)) return log;
+    if (std::shared_ptr<const LogTimes> log = LearnIndented(front, allowed, latest)) return log;
   }
   return Learner(SampleOf(front, false), allowed, latest, false).Learn();
 }

@@ -59,7 +59,6 @@ constexpr TimeForm kForms[] = {
     {"year and month without separators", "%C%m%d%^%@%z"},
     {"ISO 8601, basic form", "%C%m%d%^%h%z"},
     {"digits from year to second", "%C%m%d%h%z"},
-    {"digits of date, point, digits of clock", "%C%m%d.%h%z"},
     {"ISO 8601 with a point", "%Y-%m-%d.%@%z"},
     {"date in Chinese or Japanese", "%Y年%m月%d日%^%@%z"},
     {"ISO 8601, clock without separators", "%Y-%m-%dT%h%z"},
@@ -248,11 +247,9 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
   constexpr unsigned kMostHour = 24, kMostMinute = 59, kMostSecond = 60;
   parts.clock = reader.at;
   if (!TakeIn(reader, 2, 0, kMostHour, parts.hour) || reader.done()) return false;
-  char separator = *reader.at;
-  const bool letter = separator == 'h';  // OpenVAS writes 22h10.01
-  if (separator != ':' && separator != '.' && separator != '-' && !letter) return false;
+  const char separator = *reader.at;
+  if (separator != ':' && separator != '.' && separator != '-') return false;
   ++reader.at;
-  if (letter) separator = '.';
   const std::size_t least = separator == ':' ? 1 : 2;
   const char* const minute = reader.at;
   if (!TakeIn(reader, 2, 0, kMostMinute, parts.minute) || reader.at < minute + least) return false;
@@ -323,11 +320,6 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     }
     if (std::abs(*found) > kMost || *found % kQuarter != 0) return;
   } else {
-    if (blank && rest.starts_with("utc") && (rest.size() == 3 || rest[3] == ':' || rest[3] == ']')) {
-      reader.at += 1 + 3;
-      parts.offset = 0;
-      return;
-    }
     const bool bracket = zone.Take('(');
     const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
     const std::string_view name(zone.at, static_cast<std::size_t>(end - zone.at));

@@ -109,16 +109,12 @@ std::string NanosecondsOf(std::string_view member) {
 
 /// Goes to the byte from which the place of a time is counted. Returns false if the line cannot have a time.
 bool GoToFront(const LogShape& shape, TextReader& reader) {
-  const char* const begin = reader.at;
   if (!reader.done() && IsBlankChar(*reader.at)) {
     if (!shape.indented) return false;
+    const char* const begin = reader.at;
     while (!reader.done() && IsBlankChar(*reader.at)) ++reader.at;
-  }
-  if (shape.level) {
-    const char* const end = std::find_if(reader.at, reader.end, IsBlankChar);
-    const auto margin = static_cast<std::ptrdiff_t>(shape.margin);
-    if (reader.at == begin ? end - begin < margin : margin != 0 && end - begin != margin) return false;
-    if (!std::all_of(reader.at, end, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); })) return false;
+    const auto end_of_word = std::find_if(reader.at, reader.end, IsBlankChar) - begin;
+    if (shape.margin != 0 && end_of_word != static_cast<std::ptrdiff_t>(shape.margin)) return false;
   }
   if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
   return true;
@@ -129,15 +125,6 @@ bool GoToFront(const LogShape& shape, TextReader& reader) {
 std::uint64_t NewLogId() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
-}
-
-bool BeginsWithStart(const LogTimes& times, std::string_view line) {
-  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  const std::string_view start = times.start, first = start.substr(0, start.find('%'));
-  if (!line.starts_with(first) || first.size() == start.size()) return line.starts_with(first);
-  line.remove_prefix(first.size());
-  const auto end = std::ranges::find_if_not(line, IsLetterOrDigit);
-  return end != line.begin() && std::string_view(end, line.end()).starts_with(start.substr(first.size() + 1));
 }
 
 void SkipColours(TextReader& reader) {
@@ -303,7 +290,7 @@ std::string SaveLog(const LogTimes& log) {
       Save(text, saved);
     for (const unsigned number : {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
                                   unsigned{static_cast<unsigned char>(shape.separator)}, unsigned{shape.indented},
-                                  unsigned{shape.level}, shape.margin, unsigned{shape.utc}}) {
+                                  shape.margin, unsigned{shape.utc}}) {
       Save(std::uint64_t{number}, saved);
     }
   }
@@ -327,7 +314,6 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
     shape.count = static_cast<unsigned>(texts.Number());
     shape.separator = static_cast<char>(texts.Number(0xFF));
     shape.indented = texts.Number(1) != 0;
-    shape.level = texts.Number(1) != 0;
     shape.margin = static_cast<unsigned>(texts.Number(~0u));
     shape.utc = texts.Number(1) != 0;
   }

@@ -49,9 +49,8 @@ struct LogShape {
   /// `place` says where the time is. Without an expression, this piece is the whole line.
   std::string pattern;
   bool indented = false;  ///< true: lines with a time may begin with a blank
-  bool level = false;     ///< true: the first word of a line with a time is a level, so it consists of letters
-  /// If not 0, the levels are aligned at their last letters, such as " INFO" and "ERROR": the first word of a line with
-  /// a time ends at this byte, or begins the line and ends after this byte.
+  /// If not 0, a line that begins with a blank has a time only if its first word ends at this byte. Programs that write
+  /// levels such as " INFO" and "ERROR" align the words in this way.
   unsigned margin = 0;
   bool utc = false;  ///< true: a time without a zone is in UTC
 
@@ -65,9 +64,8 @@ struct LogTimes {
   /// A number that no other LogTimes of this process has or had. A LogTimeReader keeps it, to find out whether the data
   /// that it has prepared are for this log. Never 0.
   std::uint64_t id = NewLogId();
-  /// The text with which the first line of each record begins, such as "commit " in the output of git log. '%' stands
-  /// for letters and digits. The time of such a record stands in this or a later line. Empty: each line with a time
-  /// begins a record.
+  /// The text with which the first line of each record begins, such as "commit " in the output of git log. The time of
+  /// such a record stands in a later line. Empty: each line with a time begins a record.
   std::string start{};
   std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have: seconds since 1970, in local time. If the times have no year, each gets the
@@ -75,11 +73,8 @@ struct LogTimes {
   std::int64_t latest = 0;
   std::uint64_t looked = 0;   ///< the number of lines that were examined, without lines that begin with a blank
   std::uint64_t matched = 0;  ///< the number of examined lines that have a time
-  std::string note;           ///< what was guessed, such as the order of day and month, and why; empty: nothing
+  std::string note;           ///< how the order of day and month was found out; empty: the form of the times shows it
 };
-
-/// Returns true if `line` begins with `times.start`, perhaps after a byte order mark.
-bool BeginsWithStart(const LogTimes& times, std::string_view line);
 
 /// The options that the user gave about the times of logs.
 struct LogForms {
@@ -126,7 +121,7 @@ void SkipColours(TextReader& reader);
 bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
 /// The greatest number of words that may stand before the time of a line. Later words are not searched for a time, so
 /// that long lines do not take long.
-inline constexpr unsigned kMostWords = 20;
+inline constexpr unsigned kMostWords = 16;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If `parts` have no year,
 /// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);

@@ -67,11 +67,16 @@ std::string PlaceText(const LogShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
+/// Returns true if the line begins with LogTimes::start.
+bool BeginsWithStart(const LogTimes& times, std::string_view line) {
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  return line.starts_with(times.start);
+}
+
 /// Counts a line of a record that begins neither with a time nor with a blank.
-void NoteUntimed(std::string_view line, const LogTimes& times, LogTimeReader& reader, KeyTally& tally) {
+void NoteUntimed(std::string_view line, const LogTimes& times, KeyTally& tally) {
   if (!times.start.empty()) {
-    const bool other = !reader.Begins(times, line) && LookAlikeOf(times, line) == LookAlike::kOtherForm;
-    if (other) tally.other_form_lines.Note(line);
+    if (LookAlikeOf(times, line) == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
     return;
   }
   constexpr std::size_t kMostShown = 100;
@@ -418,7 +423,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         state.log.next = q;
         break;
       }
-      if (!next.empty() && !IsBlankChar(next[0])) NoteUntimed(next, *state.log.times, scratch.times, tally);
+      if (!next.empty() && !IsBlankChar(next[0])) NoteUntimed(next, *state.log.times, tally);
     }
     return q;
   };

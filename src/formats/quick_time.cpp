@@ -111,7 +111,6 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
   }
   if (first < 'A' || first > 'Z') {
     if (first == '(' || (!blank && first == 'z')) return false;
-    if (first == 'u' && byte(begin + 1) == 't' && byte(begin + 2) == 'c') return false;
     east.reset();
     return true;
   }

@@ -586,94 +586,25 @@ std::uint64_t AfterLine(std::string_view bytes, std::uint64_t offset) {
 constexpr std::size_t kMostLines = 512;
 using Lines = std::bitset<kMostLines>;
 
-/// Returns the lines at the front that do not begin with a blank. If all lines begin with a blank, or `all` is true,
-/// returns all.
-std::vector<std::string_view> SampleOf(std::string_view bytes, bool all) {
+/// Returns the lines at the front that do not begin with a blank. If all lines begin with a blank, returns all.
+std::vector<std::string_view> SampleOf(std::string_view bytes) {
   std::string_view front = bytes.substr(0, std::size_t{64} << 10);
   if (front.size() < bytes.size() && front.find('\n') != front.npos) front = front.substr(0, front.rfind('\n') + 1);
   std::vector<std::string_view> lines, indented;
   for (std::uint64_t at = 0; at < front.size() && lines.size() < kMostLines; at = AfterLine(front, at)) {
     const std::string_view line = LineAtOffset(front, at);
     if (line.empty() || line.find('\0') != line.npos) continue;
-    if (all || !IsBlank(line[0])) lines.push_back(line);
+    if (!IsBlank(line[0])) lines.push_back(line);
     if (IsBlank(line[0]) && indented.size() < kMostLines) indented.push_back(line);
   }
   return lines.empty() ? indented : lines;
 }
 
-/// Logs whose lines with times begin with levels such as ERROR, perhaps aligned at their last letters.
-struct Levels {
-  bool used = false;
-  std::size_t end = 0;  ///< the byte at which aligned levels end; 0: the levels begin the lines
-};
-
-bool IsLevel(std::string_view word) {
-  constexpr std::string_view kLevels[] = {"trace", "debug",  "info",  "notice",   "warn",  "warning",
-                                          "error", "severe", "fatal", "critical", "emerg", "alert",
-                                          "panic", "err",    "crit",  "verbose"};
-  return std::ranges::find(kLevels, Lowered(word)) != std::end(kLevels);
-}
-
-/// Returns the first word of a line, perhaps after blanks, and sets `end` to the offset of its end.
-std::string_view FirstWord(std::string_view line, std::size_t& end) {
-  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-  end = std::min(line.find_first_of(" \t", begin), line.size());
-  return line.substr(begin, end - begin);
-}
-
-/// Returns the line without blanks at its front if it can have a time: without `levels`, always the line as it is.
-std::optional<std::string_view> WithLevel(const Levels& levels, std::string_view line) {
-  if (!levels.used) return line;
-  std::size_t end = 0;
-  const std::string_view word = FirstWord(line, end);
-  if (word.empty() || !std::ranges::all_of(word, IsLetter)) return std::nullopt;
-  const bool at_end = end == levels.end || (end > levels.end && !IsBlank(line[0]));
-  return at_end || (levels.end == 0 && !IsBlank(line[0])) ? std::optional(line.substr(end - word.size()))
-                                                          : std::nullopt;
-}
-
-/// Finds out whether lines of the log begin with levels: either the first line, or aligned levels of several sizes.
-Levels LevelsOf(std::string_view bytes) {
-  std::string_view front = bytes.substr(0, std::size_t{64} << 10);
-  if (front.size() < bytes.size() && front.find('\n') != front.npos) front = front.substr(0, front.rfind('\n') + 1);
-  std::map<std::size_t, std::size_t> ends;
-  std::map<std::size_t, bool> sizes;
-  std::size_t count = 0;
-  bool first = false, indented = false, begun = false;
-  for (std::uint64_t at = 0; at < front.size(); at = AfterLine(front, at)) {
-    const std::string_view line = LineAtOffset(front, at);
-    std::size_t end = 0;
-    const std::string_view word = FirstWord(line, end);
-    if (word.empty()) continue;
-    const bool level = IsLevel(word);
-    if (!begun) first = level;
-    begun = true;
-    if (!level) continue;
-    ++count;
-    ++ends[end];
-    sizes[word.size()] = true;
-    indented = indented || IsBlank(line[0]);
-  }
-  Levels levels;
-  if (count == 0) return levels;
-  const auto most = std::ranges::max_element(ends, {}, [](const auto& entry) { return entry.second; });
-  if (indented && 4 * most->second >= 3 * count) levels.end = most->first;
-  levels.used = first || (levels.end != 0 && sizes.size() > 1);
-  return levels;
-}
-
 /// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest. If as
 /// many lines have one shape as another, takes the one whose times are further to the left, unless these times are all
 /// equal. gpusort does the same.
-std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context,
-                               const Levels& levels) {
-  std::vector<std::string_view> lines = SampleOf(bytes, levels.used);
-  std::vector<std::string_view> timed;
-  for (const std::string_view line : lines) {
-    std::size_t end = 0;
-    if (const auto text = WithLevel(levels, line); text && IsLevel(FirstWord(line, end))) timed.push_back(*text);
-  }
-  if (levels.used) lines = timed;
+std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
+  const std::vector<std::string_view> lines = SampleOf(bytes);
   std::map<Shape, Lines> found;
   struct Times {
     std::size_t places = 0;  // the sum of the offsets of the times that a shape finds
@@ -751,7 +682,7 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
     accept(*best);
   }
   // The limit of gpusort itself may be higher or lower.
-  if (rules.formats.empty() && 10 * covered.count() < (levels.used ? 9 : 1) * lines.size()) {
+  if (rules.formats.empty() && 10 * covered.count() < lines.size()) {
     shapes.clear();
   }
   return shapes;
@@ -759,8 +690,7 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
 
 /// Returns the records that begin in one piece of a file.
 std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
-                                      const std::vector<Shape>& shapes, const Levels& levels, const Context& context,
-                                      std::uint32_t number) {
+                                      const std::vector<Shape>& shapes, const Context& context, std::uint32_t number) {
   const bool only_json = shapes.size() == 1 && !shapes[0].member.empty();
   std::vector<LogRecord> records;
   std::optional<LogRecord> open;
@@ -780,9 +710,8 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
   for (; at < bytes.size() && (open || at < end); at = AfterLine(bytes, at)) {
     const std::string_view line = LineAtOffset(bytes, at);
     std::optional<Moment> moment;
-    const auto text = WithLevel(levels, line);
     for (const Shape& shape : shapes) {
-      if (!moment && text) moment = TimeAt(shape, *text, context);
+      if (!moment) moment = TimeAt(shape, line, context);
     }
     if (!moment && only_json && line.starts_with('{')) moment = Moment{};
     const LogLines lines = context.rules.lines;
@@ -806,63 +735,26 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
   return records;
 }
 
-constexpr std::string_view kCommit = "commit ", kEntry = "<![LOG[", kRevision = "r", kAudit = "--";
-
-/// The texts with which the records of some programs begin, and the texts before the times in their lines.
-struct LateTime {
-  std::string_view start, before;
-};
-constexpr LateTime kLateTimes[] = {{">>>  [", ">>>  Section start "},
-                                   {"Event[", "  Date:"},
-                                   {"changeset:  ", "date:"},
-                                   {"revno: ", "timestamp:"},
-                                   {"LABEL:", "Date/Time:"},
-                                   {"- cmd: ", "  when:"},
-                                   {kAudit, "["},
-                                   {"__CURSOR=", "__REALTIME_TIMESTAMP="}};
-
-/// Skips the end of a line that `start` begins: "-1a2b3c4d-A--" of ModSecurity after "--", "12 | user | " of svn log
-/// after "r". Returns false if the line has another end, so that it begins no record.
-bool SkipStart(std::string_view start, std::string_view& line) {
-  if (!Take(line, start)) return false;
-  if (start != kRevision && start != kAudit) return true;
-  const std::size_t name = std::min(line.find_first_of(" -"), line.size());
-  line.remove_prefix(name);
-  if (name == 0 || !Take(line, start == kAudit ? "-A--" : " | ")) return false;
-  if (start == kRevision) line.remove_prefix(std::min(line.find(" | "), line.size() - 3) + 3);
-  return true;
-}
+constexpr std::string_view kCommit = "commit ", kEntry = "<![LOG[";
 
 /// Returns the text with which each record of the file begins: kCommit in the output of git log, kEntry in a log of
-/// Configuration Manager, and others. Returns an empty text for other logs, whose records begin with their times.
+/// Configuration Manager. Returns an empty text for other logs, whose records begin with their times.
 std::string_view StartOfRecords(std::string_view bytes, const LogRules& rules) {
   if (!rules.formats.empty() || rules.lines != LogLines::kUntimed) return {};
   Take(bytes, "\xEF\xBB\xBF");
   if (bytes.starts_with(kEntry)) return kEntry;
   const std::string_view line = LineAtOffset(bytes, 0);
-  if (line.starts_with(kCommit) && line.find_first_not_of("0123456789abcdef", kCommit.size()) >= 14) return kCommit;
-  std::uint64_t at = 0;
-  for (int lines = 0; lines < 20 && at < bytes.size(); ++lines, at = AfterLine(bytes, at)) {
-    std::string_view first = LineAtOffset(bytes, at);
-    if (std::string_view rest = first; SkipStart(kRevision, rest)) return kRevision;
-    for (const LateTime& late : kLateTimes) {
-      if (std::string_view rest = first; SkipStart(late.start, rest)) return late.start;
-    }
-  }
-  return {};
+  return line.starts_with(kCommit) && line.find_first_not_of("0123456789abcdef", kCommit.size()) >= 14
+             ? kCommit
+             : std::string_view();
 }
 
 /// Returns the time in a line of a record that begins with `start`, or std::nullopt if the line has none.
 std::optional<Moment> TimeInside(std::string_view start, std::string_view line, const Context& context) {
-  if (start != kEntry) {
-    const auto late = std::ranges::find(kLateTimes, start, &LateTime::start);
-    if (start == kCommit) Take(line, "Author");
-    if (start == kRevision ? !SkipStart(start, line) : !Take(line, start == kCommit ? "Date:" : late->before)) {
-      return std::nullopt;
-    }
+  if (start == kCommit) {
+    Take(line, "Author");
+    if (!Take(line, "Date:")) return std::nullopt;
     SkipBlanks(line);
-    if (start == kAudit && !std::ranges::all_of(line.substr(0, 2), IsDigit)) return std::nullopt;
-    if (start == "revno: " && TakeName(line, kDays) != 0) SkipBlanks(line);
     for (const Form& form : kForms) {
       std::string_view text = line;
       Stamp stamp;
@@ -895,12 +787,9 @@ std::optional<Moment> TimeInside(std::string_view start, std::string_view line, 
 std::vector<LogRecord> RecordsFrom(std::string_view start, std::string_view bytes, const Context& context,
                                    std::uint32_t number) {
   std::vector<LogRecord> records;
-  bool started = false;  // the lines before the first start belong to the first record
   for (std::uint64_t at = 0; at < bytes.size(); at = AfterLine(bytes, at)) {
     const std::string_view line = LineAtOffset(bytes, at);
-    std::string_view rest = line;
-    if (at == 0 || (started && SkipStart(start, rest))) records.push_back({kNoTime, at, 0, number & 0xFFFFFF});
-    if (rest = line; SkipStart(start, rest)) started = true;
+    if (at == 0 || line.starts_with(start)) records.push_back({kNoTime, at, 0, number & 0xFFFFFF});
     LogRecord& record = records.back();
     const std::uint64_t size = AfterLine(bytes, at) - record.offset;
     if (size > 0xFFFFFFFFu) throw BadTable("a record has more than 4 GiB");
@@ -1054,10 +943,7 @@ std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t num
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   const Context context{rules, changed_ + kDaySeconds + OffsetAt(changed_ + kDaySeconds)};
   const std::string_view start = StartOfRecords(bytes_, rules);
-  Levels levels = rules.formats.empty() ? LevelsOf(bytes_) : Levels();
-  std::vector<Shape> shapes;
-  if (start.empty() && levels.used) shapes = LearnShapes(bytes_, rules, context, levels);
-  if (start.empty() && shapes.empty()) shapes = LearnShapes(bytes_, rules, context, levels = {});
+  const std::vector<Shape> shapes = start.empty() ? LearnShapes(bytes_, rules, context) : std::vector<Shape>();
   if (start.empty() && shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
     throw BadTable("too few of the first lines have a time in a form that gpusort_check knows; --time says the form");
   }
@@ -1068,7 +954,7 @@ std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t num
   RunOnThreads(threads, [&] {
     for (std::uint64_t piece; start.empty() && (piece = next++) * kPiece < bytes_.size();) {
       const std::uint64_t begin = piece * kPiece, end = std::min(begin + kPiece, bytes_.size());
-      in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, levels, context, number),
+      in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, context, number),
                    [&](const std::vector<LogRecord>& part) { all.insert(all.end(), part.begin(), part.end()); });
     }
   });
