@@ -345,11 +345,13 @@ expect 0 "$g" plain.sql out.sql
 [ "$(tail -n 1 out.sql)" = "INSERT INTO \`t\` VALUES ('a\\'),('b\\');" ] || fail "no backslashes: $(tail -n 1 out.sql)"
 expect 0 "$bin/gpusort_check" --format mysqldump --against plain.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format mysqldump plain.sql >/dev/null
-# gpusort_check reads statements whose rows begin on a later line.
+# gpusort_check reads rows of INSERT and of COPY with a format each, and statements whose rows begin on a later line.
 printf -- '-- PostgreSQL database dump\nINSERT INTO t (a)\n  VALUES (2);\nINSERT INTO t (a)\n  VALUES (1);\n' >lines.sql
 expect 0 "$g" --format pgdump lines.sql out.sql
 expect 0 "$bin/gpusort_check" --format sqldump --against lines.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format sqldump lines.sql >/dev/null
+expect 3 "$bin/gpusort_check" --format pgdump out.sql >/dev/null
+says 'give --format sqldump'
 # A column may be called key, except in MySQL, and the columns of a parent come first.
 cat >names.sql <<'SQL'
 -- PostgreSQL database dump

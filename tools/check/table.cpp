@@ -1019,6 +1019,10 @@ class DumpReader : public CopyReader, Schema {
       if (inside_.empty()) TakeSession(line);
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
+      if (inside_.empty() && statement_.empty() && Begins(line, "insert into ")) {
+        inserts_ = true;
+        if (Lowered(line).find("values") != std::string::npos) FailOfInserts();
+      }
       const bool describes = inside_.empty() && (BeginsTable(line) || Begins(line, "create type "));
       if (describes || !statement_.empty()) statement_ += line + "\n";
       ReadSql(line);
@@ -1028,6 +1032,7 @@ class DumpReader : public CopyReader, Schema {
         statement_.clear();
       }
     }
+    if (inserts_ && block_ == 0) FailOfInserts();
     for (const Key& key : table_.keys) {
       if (std::find(named_.begin(), named_.end(), &key) == named_.end()) {
         throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
@@ -1035,6 +1040,7 @@ class DumpReader : public CopyReader, Schema {
     }
     return false;
   }
+  [[noreturn]] void FailOfInserts() const { Fail("rows of INSERT: give --format sqldump"); }
   void GoOn(const TableReader& first, std::uint64_t place) override {
     TableReader::GoOn(first, place);
     block_ = dynamic_cast<const DumpReader&>(first).block_;
@@ -1192,6 +1198,7 @@ class DumpReader : public CopyReader, Schema {
   }
 
   bool rows_ = false;
+  bool inserts_ = false;  ///< an INSERT was read
   std::uint64_t block_ = 0;
   std::vector<const Key*> named_;
   std::string copy_;       ///< the text so far of a statement that may be a COPY
