@@ -851,7 +851,9 @@ KeyTally TallyOf(const std::string& text, const std::string& format, const std::
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i - 1] == '(' && sorted[i] >= '0' && sorted[i] <= '9') rows += sorted[i];
   }
-  if (!want.empty()) EXPECT_EQ(rows, want) << text;
+  if (!want.empty()) {
+    EXPECT_EQ(rows, want) << text;
+  }
   return cut.tally;
 }
 

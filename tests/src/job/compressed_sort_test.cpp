@@ -39,7 +39,7 @@ std::string Named(const std::string& name, Codec codec) {
 
 Codec Any(std::mt19937_64& random) { return kAllCodecs[random() % std::size(kAllCodecs)]; }
 
-void Append(std::vector<std::string>& args, const std::vector<std::string>& more) {
+void AddArgs(std::vector<std::string>& args, const std::vector<std::string>& more) {
   args.insert(args.end(), more.begin(), more.end());
 }
 
@@ -59,7 +59,7 @@ std::string Refused(ErrorCode code, const std::vector<std::string>& args) {
 void SortWithAGpuThatIsLost(const std::vector<std::string>& more, const std::string& output, const Bytes& expected) {
   std::vector<std::string> args = {"--record-size", "24",     "--key",      "3:u16",       "--gpu-memory", "4400K",
                                    "--batch-size",  "100000", "--no-fsync", "--log-level", "off"};
-  Append(args, more);
+  AddArgs(args, more);
   std::int64_t calls = 0;
   for (std::int64_t n = -1; n < calls; n += n < 0 ? 1 : 1 + calls * testing::Stride() / 25) {
     FakeGpuPlan plan;
@@ -89,7 +89,7 @@ TEST(CompressedSort, EqualsThePlainOneForRecordsOfAnyCodec) {
       for (const bool unique : {false, true}) {
         const Codec to = Any(random);
         std::vector<std::string> args = plan;
-        Append(args, {"--record-size", "12", "--key", "2:u16", "-o", Named(folder / "out", to)});
+        AddArgs(args, {"--record-size", "12", "--key", "2:u16", "-o", Named(folder / "out", to)});
         if (unique) args.push_back("-u");
         const RecordLayout layout = Parse({"--record-size", "12", "--key", "2:u16", "a", "b"}).order.layout;
         Bytes all;
@@ -119,7 +119,7 @@ TEST(CompressedSort, EqualsThePlainOneForLinesAlsoWithoutALastEnd) {
     for (const std::vector<std::string>& plan : kPlans) {
       const Codec to = Any(random);
       std::vector<std::string> args = plan;
-      Append(args, {"-o", Named(folder / "out", to)});
+      AddArgs(args, {"-o", Named(folder / "out", to)});
       Bytes all;
       for (const char* name : {"a", "b", "c"}) {
         const Codec from = name[0] == 'b' ? Codec::kGz : Any(random);
@@ -327,7 +327,7 @@ TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
       const Bytes input = MakeLines(kind, 3000, '\n', random());
       WriteFile(folder / "in", input);
       std::vector<std::string> args = how;
-      Append(args, {"--memory", "48M", "--block-size", "64K", "--batch-bytes", std::to_string(1 + input.size() / 9),
+      AddArgs(args, {"--memory", "48M", "--block-size", "64K", "--batch-bytes", std::to_string(1 + input.size() / 9),
                     "--fan-in", "2", "--threads", "2", "--no-fsync", "--log-level", "off", "--stats", folder / "stats",
                     folder / "in", folder / "out"});
       SortLines(LineOptions(args, order, '\n'));
