@@ -64,7 +64,7 @@ class File {
   void Truncate(std::uint64_t size);
   /// Reserves disk space for the bytes [0, size) and makes the file at least that long. Does nothing if the file system
   /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
-  /// same time. Only one thread at a time may call this; other threads may write at the same time.
+  /// same time. Thread-safe.
   void Allocate(std::uint64_t size);
   /// Announces that another thread will call AllocateInSteps(size). If the file is on a tmpfs, WriteAt() waits from now
   /// on until the bytes that it writes are reserved.

@@ -22,7 +22,7 @@
 
 namespace gpusort::detail {
 
-/// Which arrays the scratch memory for sorting lines has, and their sizes in bytes. First comes an Entry (twelve key
+/// The arrays in the scratch memory for sorting lines, and their sizes in bytes. First comes an Entry (twelve key
 /// bytes and a line number) for each line, then the offset of each line, then memory for each worker.
 struct LineMemoryMap {
   std::uint64_t rows = 0;       ///< the maximum number of lines that are sorted together

@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-/// Which offsets the arrays in the working memory of one lane (a worker of the backend) have, in bytes.
+/// The offsets of the arrays in the working memory of one lane (a worker of the backend), in bytes.
 struct LaneMemoryMap {
   std::uint64_t rows = 0;      ///< the maximum number of records in a buffer (slot)
   std::uint32_t max_runs = 0;  ///< the maximum number of sorted runs that one call of MergeRuns merges
@@ -57,7 +57,7 @@ inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMos
 /// for a given line of at most this many bytes. For a longer line, BytesBefore allocates memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// Which offsets the arrays in the GPU memory that all lanes (workers) share have, in bytes. These arrays are for a
+/// The offsets of the arrays in the GPU memory that all lanes (workers) share, in bytes. These arrays are for a
 /// RecordLayout and for BytesBefore, which counts the bytes of the records before a given record, the cut.
 struct CommonMemoryMap {
   std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut

@@ -48,15 +48,15 @@ struct TimeUnit {
   WideNanos size;
 };
 constexpr TimeUnit kTimeUnits[] = {{" y yr yrs year years ", kNanosOfYear},
-                               {" mon mons month months ", kNanosOfMonth},
-                               {" w week weeks ", 7 * kNanosOfDay},
-                               {" d day days ", kNanosOfDay},
-                               {" h hr hrs hour hours ", kNanosOfHour},
-                               {" m min mins minute minutes ", kNanosOfMinute},
-                               {" s sec secs second seconds ", kNanosOfSecond},
-                               {" ms msec msecs millisecond milliseconds ", 1'000'000},
-                               {" us \u00B5s \u03BCs usec usecs microsecond microseconds ", 1'000},
-                               {" ns nsec nsecs nanosecond nanoseconds ", 1}};
+                                   {" mon mons month months ", kNanosOfMonth},
+                                   {" w week weeks ", 7 * kNanosOfDay},
+                                   {" d day days ", kNanosOfDay},
+                                   {" h hr hrs hour hours ", kNanosOfHour},
+                                   {" m min mins minute minutes ", kNanosOfMinute},
+                                   {" s sec secs second seconds ", kNanosOfSecond},
+                                   {" ms msec msecs millisecond milliseconds ", 1'000'000},
+                                   {" us \u00B5s \u03BCs usec usecs microsecond microseconds ", 1'000},
+                                   {" ns nsec nsecs nanosecond nanoseconds ", 1}};
 constexpr TimeUnit kIsoDays[] = {
     {" y ", kNanosOfYear}, {" m ", kNanosOfMonth}, {" w ", 7 * kNanosOfDay}, {" d ", kNanosOfDay}};
 constexpr TimeUnit kIsoHours[] = {{" h ", kNanosOfHour}, {" m ", kNanosOfMinute}, {" s ", kNanosOfSecond}};

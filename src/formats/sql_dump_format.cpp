@@ -1044,7 +1044,7 @@ const Byte* SqlDumpFormat::Marks::SkipRows(const Byte* p, const Byte* end, const
 }
 
 RecordFormat::Guess SqlDumpFormat::LookAhead(RecordSpan block) const {
-  // A place that only looks like the end of a row can cost this many bytes.
+  // A place may only look like the end of a row. If no row ends within this many bytes after it, the place has failed.
   constexpr std::ptrdiff_t kTried = std::ptrdiff_t{64} << 10;
   constexpr unsigned kMostFailures = 16;
   constexpr std::ptrdiff_t kMostBetween = 256;  // the largest size of a separator that is found here, in bytes

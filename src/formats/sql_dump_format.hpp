@@ -31,7 +31,8 @@ class SqlDumpFormat : public CopyFormat {
   ~SqlDumpFormat() override;
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override { return ScanBlock(bytes, state, nullptr); }
-  /// Skips the rows of INSERT statements with several rows, as far as they can be found without the bytes before.
+  /// Skips the rows of INSERT statements with several rows, and the rows of COPY, as far as they can be found without
+  /// the bytes before the block.
   Guess LookAhead(RecordSpan block) const override;
   Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const override {
     return ScanBlock(bytes, state, guess.rows.get());

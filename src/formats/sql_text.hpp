@@ -150,8 +150,8 @@ struct SqlValue {
 /// result may lie in the buffer `scratch`.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
-/// Returns true if `row`, a row of an INSERT statement, has a query, or calls a function such as nextval or
-/// LAST_INSERT_ID, whose result can depend on the rows before it.
+/// Returns true if values of `row`, a row of an INSERT statement, can depend on the rows before it. The row then has a
+/// query, or calls a function such as nextval or LAST_INSERT_ID.
 bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes);
 
 /// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
@@ -190,15 +190,15 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
 bool BeginsCreateTable(std::string_view text);
 /// Returns true if `text` begins with ALTER TABLE or CREATE UNIQUE INDEX.
 bool BeginsTableChange(std::string_view text);
-/// What ALTER TABLE or CREATE UNIQUE INDEX adds to a table.
+/// The change that ALTER TABLE or CREATE UNIQUE INDEX makes to a table, as far as it matters to the order of rows.
 struct SqlTableChange {
   SqlTarget table;
   std::vector<std::vector<std::string>> unique;  ///< the columns of each unique or primary key
   bool refers_to_itself = false;                 ///< a foreign key names the table itself
   bool moves_columns = false;                    ///< the columns may get other names, types or places
 };
-/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt if the statement adds
-/// no such key.
+/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any
+/// other text, and if the change does not matter to the order of rows.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `a` and `b` are equal, or differ only in upper and lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);

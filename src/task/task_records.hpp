@@ -96,8 +96,8 @@ struct PartStart : RecordPosition {
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
-/// Where each part of the output begins, and the facts about all inputs that each task (a process that merges one part)
-/// needs, such as the header of the output.
+/// The beginnings of all parts of the output, and the facts about all inputs that each task (a process that merges one
+/// part) needs, such as the header of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
@@ -107,8 +107,8 @@ struct TaskCut {
   std::uint64_t secret = 0;
 };
 
-/// Where one part of the output begins in each sorted run: two offsets in the file of the run. The part begins between
-/// them, or at one of them. The offsets are equal if the exact offset is known.
+/// The beginning of one part of the output in each sorted run: two offsets in the file of the run. The part begins
+/// between them, or at one of them. The offsets are equal if the exact offset is known.
 using RunOffsets = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after this part was merged.

@@ -328,8 +328,8 @@ TEST(CompressedSort, EqualsThePlainOneWhateverTempDataIsCompressedWith) {
       WriteFile(folder / "in", input);
       std::vector<std::string> args = how;
       AddArgs(args, {"--memory", "48M", "--block-size", "64K", "--batch-bytes", std::to_string(1 + input.size() / 9),
-                    "--fan-in", "2", "--threads", "2", "--no-fsync", "--log-level", "off", "--stats", folder / "stats",
-                    folder / "in", folder / "out"});
+                     "--fan-in", "2", "--threads", "2", "--no-fsync", "--log-level", "off", "--stats", folder / "stats",
+                     folder / "in", folder / "out"});
       SortLines(LineOptions(args, order, '\n'));
       ASSERT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()))
           << how[1] << " kind " << static_cast<int>(kind);
