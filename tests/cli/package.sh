@@ -1,6 +1,7 @@
 # labels: any_build nightly hours
-# Tests the Debian packages in a clean Debian 12: installed, used, upgraded, removed, with nothing left. lintian finds
-# no errors and no warnings. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it.
+# Tests the Debian packages in a clean Debian 12 and 13, and Ubuntu where its keys are installed: installed, used,
+# upgraded, removed, with nothing left, and installed as in a container. lintian finds no errors and no warnings. Builds
+# all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it.
 . "$2/tests/cli/common.sh.inc"
 
 for program in mmdebstrap dpkg-shlibdeps; do
@@ -22,6 +23,11 @@ for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64
   [ -e "$name" ] || fail "there is no $name: $(ls old new)"
 done
 
+# A driver moved from gpusort to gpusort-cluster, so the new package replaces files of an older gpusort.
+for field in Breaks Replaces; do
+  [ "$(dpkg-deb -f new/gpusort-cluster_*.deb $field)" = 'gpusort (<< 99.1)' ] || fail "gpusort-cluster has no $field"
+done
+
 if command -v lintian >/dev/null; then
   lintian --allow-root --fail-on error,warning old/*.deb >lintian.log 2>&1 || fail "lintian: $(cat lintian.log)"
   cat lintian.log
@@ -29,15 +35,7 @@ else
   echo "SKIPPED (no lintian): what it says of the packages"
 fi
 
-mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config bookworm root >mmdebstrap.log 2>&1 ||
-  { echo "SKIPPED (no Debian 12 to be had): the packages in use: $(tail -n 1 mmdebstrap.log)"; exit 77; }
-trap 'umount root/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
-mount -t proc proc root/proc
-cp /etc/resolv.conf root/etc/
-cp -R old new root/root/
-# The README's program for host threads.
-awk '/^```/ { take = $0 == "```cpp"; next } take' "$src/README.md" >root/root/host.cpp
-cat >root/root/in-root.sh <<'END'
+cat >in-root.sh <<'END'
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 cd /root
@@ -63,7 +61,8 @@ use() {
       grep -q _gpusort
     test -s /usr/share/fish/vendor_completions.d/$program.fish
   done
-  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz doc/gpusort/gpusort.spdx.json; do
+  for file in zsh/vendor-completions/_gpusort doc/gpusort/copyright doc/gpusort/changelog.gz doc/gpusort/gpusort.spdx.json \
+    doc/gpusort/libraries.copyright.gz doc/gpusort-cluster/README.md.gz; do
     test -s /usr/share/$file
   done
   g++ -std=c++20 host.cpp $(pkg-config --cflags --libs gpusort) -o host
@@ -88,7 +87,43 @@ dpkg --purge gpusort libgpusort-dev gpusort-cuda gpusort-cluster >apt.log 2>&1 |
 apt-get autoremove -y --purge >apt.log 2>&1 || { cat apt.log; exit 1; }
 files >after
 diff before after
-echo "used, upgraded, and removed without a trace"
+rm before after
+sh post.sh >apt.log 2>&1 || { cat apt.log; exit 1; }
+sh test.sh
+[ ! -e /opt/gpusort ]
+echo "used, upgraded, and removed without a trace; installed as in a container"
 END
-chroot root /bin/bash /root/in-root.sh >in-root.log 2>&1 || fail "in the clean root: $(tail -n 30 in-root.log)"
-tail -n 1 in-root.log
+# The README's program for host threads.
+awk '/^```/ { take = $0 == "```cpp"; next } take' "$src/README.md" >host.cpp
+# The scripts of the definition for Apptainer, which installs the packages in a container.
+for section in post test; do
+  awk -v section="%$section" '/^%/ { take = $0 == section; next } take' "$src/tools/packaging/apptainer.def" >$section.sh
+done
+# in_suite SUITE ARGUMENT...: tries the packages in a clean system that mmdebstrap makes.
+in_suite() {
+  mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config "$1" root "${@:2}" >mmdebstrap.log 2>&1 ||
+    { echo "SKIPPED ($1 is not to be had): the packages there: $(tail -n 1 mmdebstrap.log)"; return; }
+  tried+=("$1")
+  mount -t proc proc root/proc
+  cp /etc/resolv.conf root/etc/
+  cp -R old new host.cpp in-root.sh post.sh test.sh root/root/
+  mkdir -p root/opt/gpusort
+  cp old/gpusort*.deb root/opt/gpusort/
+  chroot root /bin/bash /root/in-root.sh >in-root.log 2>&1 || fail "in a clean $1: $(tail -n 30 in-root.log)"
+  echo "$1: $(tail -n 1 in-root.log)"
+  umount root/proc
+  rm -rf --one-file-system root
+}
+trap 'umount root/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
+tried=()
+in_suite bookworm
+in_suite trixie
+ubuntu=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+if [ -e $ubuntu ]; then
+  for suite in noble resolute; do
+    in_suite $suite "deb [signed-by=$ubuntu] http://archive.ubuntu.com/ubuntu $suite main universe"
+  done
+else
+  echo 'SKIPPED (no keys of Ubuntu here): the packages there'
+fi
+[ ${#tried[@]} -gt 0 ] || exit 77

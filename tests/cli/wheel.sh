@@ -28,9 +28,24 @@ for codec in gz bz2 xz zst lz4; do
   printf 'b\na\n' | env -i clean/bin/gpusort --compress $codec - - | env -i clean/bin/gpusort --decompress $codec - - | cmp - <(printf 'a\nb\n')
 done
 env -i clean/bin/python -m gpusort --version | grep -q '^gpusort ' || fail 'python -m gpusort'
+# The drivers for many machines find the programs of the environment, which is not activated.
+for driver in ray slurm sim; do
+  [[ $(env -i clean/bin/gpusort-$driver --help) == *"gpusort-$driver "* ]] || fail "gpusort-$driver does not start"
+done
+env -i clean/bin/gpusort-sim --rates clean/share/gpusort/cluster-rates-h200.json --bytes 1T --nodes 10 >said
+grep -q '^| 1 TB | 10 |' said || fail 'gpusort-sim'
+expect 2 env -i clean/bin/gpusort-ray wheel.log out
+says 'has no Ray'
+expect 2 env -i PATH=/nowhere clean/bin/gpusort-slurm wheel.log out
+says 'sinfo: No such file'
+# The licences of all libraries inside are there, once as Debian states them and once as the files that Debian names.
+licences=$(echo clean/lib/python*/site-packages/gpusort-*.dist-info/licenses)
+for word in 'Boost Software License' 'Apache License' 'bzip2' 'Yann Collet' 'GCC RUNTIME LIBRARY EXCEPTION' 'none-stated'; do
+  grep -qi "$word" "$licences"/{copyright,libraries.copyright} || fail "the licences do not say: $word"
+done
 # Programs and modules need the system's libraries and those of the wheel only.
 . "$src/tools/packaging/common.inc"
-needs=$(outside "$work/clean" clean/bin/gpusort* clean/lib/gpusort/*)
+needs=$(outside "$work/clean" clean/bin/gpusort clean/bin/gpusort_* clean/lib/gpusort/*)
 [ -z "$needs" ] || fail "the wheel needs: $needs"
 # The SPDX file names what is inside: each library in the wheel, and each library inside of the programs.
 /usr/bin/python3 - "$bin" clean/lib/gpusort clean/lib/python*/site-packages/gpusort-*.dist-info/sboms/gpusort.spdx.json <<'END'
@@ -51,7 +66,7 @@ for line in open(build + "/generated/libraries.tsv"):
     part, library = line.split("\t")[:2]
     assert (part == "tests") == (library not in [one["name"] for one in packages.values()]), line
 END
-for page in gpusort.1 gpusort-keys.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
+for page in gpusort.1 gpusort-ray.1 gpusort-keys.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
 
 clean/bin/python "$src/tests/cli/wheel_test.py" "$src" 2>test.log || fail "$(cat test.log)"
 tail -n 3 test.log | grep -o 'Ran [0-9]* tests'

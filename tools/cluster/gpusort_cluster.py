@@ -53,10 +53,14 @@ def ended(do: Callable[[], int]) -> int:
 
 
 def find_task(given: str | None) -> str:
-    """Returns the path of gpusort_task: `given`, the program in the build of these scripts, or only its name."""
+    """Returns the path of gpusort_task: `given`, the program in the build of these scripts or in the folder of the
+    driver, or only its name."""
     built = glob.glob(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../build/*/gpusort_task"))
     if not given and not built and shutil.which("gpusort_task"):
         return "gpusort_task"
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "gpusort_task")
+    if not given and not built and os.access(beside, os.X_OK):
+        return beside  # in a Python environment that is not activated
     path = given or max(built, key=os.path.getmtime, default="gpusort_task")
     if not os.access(path, os.X_OK):
         raise Failed(2, f"{path}: there is no such program: build it, or say --task PATH")

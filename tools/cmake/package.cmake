@@ -59,6 +59,9 @@ files for CMake's find_package and for pkg-config.")
 
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION}), python3 (>= 3.9)")
+# Earlier versions of gpusort contained the drivers.
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_BREAKS "gpusort (<< ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLUSTER_PACKAGE_REPLACES "gpusort (<< ${PROJECT_VERSION})")
 set(CPACK_GPUSORT_BUILD ${PROJECT_BINARY_DIR})  # for package-files.cmake
 get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)
 list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(program|cuda|cluster|dev)$")
