@@ -54,6 +54,7 @@ void KeyTally::Add(const KeyTally& later) {
   self_references.Add(later.self_references);
   replacing_inserts.Add(later.replacing_inserts);
   other_form_lines.Add(later.other_form_lines);
+  inner_times.Add(later.inner_times);
   if (log_note.empty()) log_note = later.log_note;
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);

@@ -81,6 +81,7 @@ struct KeyTally {
   };
   Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
   Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
+  Lines inner_times;       ///< other lines of a log that have a time but begin no record
   Lines parted_rows;       ///< the statements of a dump with rows of a table that had rows in another part of it
   Lines renumbered_rows;   ///< the tables of rows of a dump that lack a value which the server counts up
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
@@ -92,8 +93,8 @@ struct KeyTally {
   /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
   /// begin after other text on a line.
   Lines left_inserts;
-  /// For a message: the name of an input whose dates could be read as day/month or month/day, and which of the two its
-  /// other lines show. Empty: there is no such input.
+  /// For a message: the name of an input whose dates can be read in several ways, such as day/month or month/day, and
+  /// which of these was chosen, and why (LogTimes::note). Empty: there is no such input.
   std::string log_note;
   Seen other_width;               ///< records whose number of columns differs from the header's
   std::uint64_t first_width = 0;  ///< the number of columns of the first record that `other_width` counts

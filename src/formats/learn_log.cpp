@@ -13,6 +13,7 @@
 
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
+#include "formats/log_fields.hpp"
 #include "formats/log_forms.hpp"
 #include "formats/log_times.hpp"
 
@@ -75,6 +76,17 @@ Sample SampleOf(std::string_view front, bool any_line) {
   return sample;
 }
 
+/// Returns true if a field of this name can be a number of seconds since 1970.
+bool IsTimeName(std::string_view name) {
+  const std::string lower = LowerText(name);
+  for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
+    if (lower.find(part) != lower.npos) return true;
+  }
+  return lower == "ts" || lower == "t" || lower == "@t" || lower.ends_with("_ts") || lower.ends_with("at");
+}
+
+constexpr std::string_view kAudit = "audit(";  ///< precedes the times of the Linux audit system
+
 std::string ShownLine(std::string_view line) {
   constexpr std::size_t kMost = 100;
   return QuoteFront(line, kMost);
@@ -91,6 +103,22 @@ struct Candidate {
   /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
   /// lines.
   bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
+  /// Returns the name before the time: "ts" of ts= and <ts>.
+  std::string_view name() const {
+    std::string_view name = named() ? shape.lead : std::string_view();
+    while (!name.empty() && !IsLetterOrDigit(name.front()) && name.front() != '@') name.remove_prefix(1);
+    while (!name.empty() && !IsLetterOrDigit(name.back())) name.remove_suffix(1);
+    return name;
+  }
+  /// Returns true if the text before the time names a time, as in ts= and <time>.
+  bool names_time() const { return IsTimeName(name()) || shape.lead == kAudit; }
+  /// Returns true if the text before the time names something else than a time, as in <id> and pid=.
+  bool names_number() const {
+    constexpr std::string_view kEnds[] = {"id", "number", "count", "size", "bytes", "port", "seq", "key", "phone"};
+    const std::string lower = LowerText(name());
+    const bool number = std::ranges::any_of(kEnds, [&](std::string_view end) { return lower.ends_with(end); });
+    return !name().empty() && !names_time() && (number || shape.lead.starts_with('<'));
+  }
   /// Returns true if only `lead` can stand before the time in a line.
   bool at_front() const {
     return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() &&
@@ -118,16 +146,38 @@ class Finder {
     for (std::size_t i = 0; i < forms.size() && kind == LogShape::kGiven; ++i) given_.push_back(i);
   }
 
+  /// Adds candidates for the times in a line of the sample.
   void Search(std::size_t number, std::string_view text) {
+    Walk(text, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
+      where.line = number;
+      AddPlaces(form, end, where);
+    });
+  }
+
+  /// Where a time was found in a line.
+  static constexpr std::string_view kSeparators = ",;|\t";
+  struct Where {
+    std::size_t line;
+    const char* begin;  ///< the beginning of the line
+    const char* word_begin;
+    const char* time;
+    unsigned word;                                     ///< the number of words before this word
+    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
+    std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
+  };
+
+  /// Calls take(form, end, parts, where) for each time in a line. `end` is the end of the time.
+  template <typename Take>
+  void Walk(std::string_view text, Take take) {
     const TextReader all{text.data(), text.data() + text.size()};
     TextReader line = all;
     while (indented_ && !line.done() && IsBlankChar(*line.at)) ++line.at;
     SkipFront(line);
     const char* const last = std::min(line.end, line.at + kMostSearched);
-    Where where{number, line.at, line.at, line.at, 0, {}, {}};
+    Where where{0, line.at, line.at, line.at, 0, {}, {}};
     for (const char* p = line.at; p < last && where.word <= kMostWords;) {
       if (IsBlankChar(*p)) {
-        if (p > line.at && p[-1] == '[') Try(blanks_, TextReader{p, line.end}, where);
+        if (p > line.at && p[-1] == '[') Try(blanks_, TextReader{p, line.end}, where, take);
         for (; p != line.end && IsBlankChar(*p); ++p) Separator(*p, p, where);
         ++where.word;
         TextReader word{p, line.end};
@@ -137,7 +187,7 @@ class Finder {
       }
       const char* end = nullptr;
       if (const std::vector<std::size_t>* const forms = FormsAt(p, line)) {
-        end = Try(*forms, TextReader{p, line.end}, where);
+        end = Try(*forms, TextReader{p, line.end}, where, take);
       }
       if (end != nullptr) {
         for (; p != end; ++p) {
@@ -176,16 +226,6 @@ class Finder {
   }
 
  private:
-  static constexpr std::string_view kSeparators = ",;|\t";
-  struct Where {
-    std::size_t line;
-    const char* begin;  ///< the beginning of the line
-    const char* word_begin;
-    const char* time;
-    unsigned word;                                     ///< the number of words before this word
-    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
-    std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
-  };
   struct Found {
     LineSet lines;
     std::uint64_t at = 0, size = 0;
@@ -246,8 +286,9 @@ class Finder {
     return at != begin && at[-1] == '[' && at - 1 != begin && at[-2] == '\x1b';
   }
 
-  /// Adds candidates for the times that begin at `reader`. Returns the end of the longest time, or null.
-  const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where) {
+  /// Calls take() for the times that begin at `reader`. Returns the end of the longest time, or null.
+  template <typename Take>
+  const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;
     for (const std::size_t form : forms) {
       TextReader time = reader;
@@ -256,7 +297,7 @@ class Finder {
       if (!parts.instant()) continue;
       if (IsClock(forms_[form]) && time.Is(':')) continue;  // these digits and colons are an address
       where.time = reader.at;
-      AddPlaces(form, time.at, where);
+      take(form, time.at, parts, where);
       end = std::max(end, time.at);
     }
     return end;
@@ -299,13 +340,14 @@ class Finder {
     return lower.find("start") != lower.npos || lower.find("begin") != lower.npos;
   }
 
-  /// Returns the beginning of the key whose value begins at `time`: of ts=, "ts":, TimeCreated=' or <time>. Returns
-  /// null if there is no key.
+  /// Returns the beginning of the key whose value begins at `time`: of ts=, "ts":, TimeCreated=', <time> or audit(.
+  /// Returns null if there is no key.
   static const char* KeyBefore(const char* time, const char* begin) {
     const auto skip_quote = [&](const char*& at) {
       if (at != begin && (at[-1] == '"' || at[-1] == '\'')) --at;
     };
     const char* at = time;
+    if (std::string_view(begin, static_cast<std::size_t>(time - begin)).ends_with(kAudit)) return time - kAudit.size();
     if (at != begin && at[-1] == '>') {  // <time>2026-11-23T22:10:01Z</time>
       const char* const name = --at;
       while (at != begin && (IsLetterOrDigit(at[-1]) || at[-1] == '_' || at[-1] == ':' || at[-1] == '-')) --at;
@@ -448,15 +490,6 @@ class MemberFinder {
     path_.resize(size);
   }
 
-  /// Returns true if a field of this name can be a number of seconds since 1970.
-  static bool IsTimeName(std::string_view name) {
-    const std::string lower = LowerText(name);
-    for (const std::string_view part : {"time", "date", "stamp", "epoch"}) {
-      if (lower.find(part) != lower.npos) return true;
-    }
-    return lower == "ts" || lower == "t" || lower == "@t" || lower.ends_with("_ts") || lower.ends_with("at");
-  }
-
   void Time(std::string_view name, std::string_view text, bool is_string) {
     constexpr std::size_t kLeast = 10, kMost = 48;
     if (text.size() < kLeast || text.size() > kMost || name.find('\\') != name.npos) return;
@@ -571,6 +604,7 @@ class Learner {
         Refuse(refused);
       }
     }
+    RefuseClocks();
     return log_;
   }
 
@@ -694,15 +728,32 @@ class Learner {
         right_span < wrong_span / kSteps) {
       return true;
     }
-    return format.starts_with("%w%y/%m/%d") && IsOfSpark();
+    return IsOfHadoop(candidate);
   }
 
-  /// Returns true if the lines name parts of Apache Spark.
-  bool IsOfSpark() const {
-    return std::ranges::any_of(sample_.lines, [](std::string_view line) {
-      return line.find("SparkContext") != line.npos || line.find(" spark.") != line.npos ||
-             line.find("SparkEnv") != line.npos || line.find("org.apache.spark") != line.npos;
-    });
+  /// Returns true if the year stands first in the candidate's form, and the lines resemble those of Apache Hadoop or
+  /// Spark. Both write the level and the last parts of the name of a class after the time: "26/11/23 22:10:01 INFO
+  /// mapred.JobClient: text".
+  bool IsOfHadoop(const Candidate& candidate) const {
+    if (!candidate.shape.format.starts_with("%w%y/%m/%d")) return false;
+    std::size_t classes = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      const std::string_view line = sample_.lines[i];
+      for (const std::string_view name : {"SparkContext", "SparkEnv", " spark.", "org.apache.spark"}) {
+        if (line.find(name) != line.npos) return true;
+      }
+      TimeParts parts;
+      const char* const end = candidate.lines[i] ? TakeShape(candidate.shape, line, parts) : nullptr;
+      if (end == nullptr) continue;
+      const std::string_view level = FirstWords(line.substr(static_cast<std::size_t>(end - line.data())), 1);
+      std::string_view name(level.data() + level.size(), line.data() + line.size());
+      name = name.substr(0, name.find(' '));
+      const std::size_t point = name.find('.');
+      const bool capitals = !level.empty() && std::ranges::all_of(level, [](char c) { return c < 'a' || c > 'z'; });
+      classes += capitals && name.ends_with(':') && point != name.npos && point + 2 < name.size() && name[0] >= 'a' &&
+                 name[0] <= 'z' && name[point + 1] >= 'A' && name[point + 1] <= 'Z';
+    }
+    return 2 * classes >= candidate.lines.count();
   }
 
   /// In an input of paragraphs, refuses times that are not in the first line of a paragraph, because they begin no
@@ -797,6 +848,10 @@ class Learner {
       }
       const bool other = strong != nullptr && 2 * strong->lines.count() >= candidate.lines.count();
       if (other && 2 * both >= candidate.lines.count() && 10 * agrees >= 9 * both) continue;
+      if (candidate.names_number()) {
+        candidate.dropped = true;
+        continue;
+      }
       if (candidate.named() || (other && candidate.at_front() && AreOfSameDays(candidate, *strong))) continue;
       candidate.dropped = other || (!candidate.at_front() && 10 * grows < 7 * pairs);
     }
@@ -968,6 +1023,29 @@ class Learner {
     return true;
   }
 
+  /// Returns true if the line looks like text that a program copied into a record: a field of mail or HTTP, such as
+  /// "Received: from a by b; 23 Nov 2026 22:10:01", a quoted line, a value that is set, or a row of ls -l.
+  static bool IsCopied(std::string_view line) {
+    constexpr std::string_view kQuotes[] = {">", ">>", "<", "->", "-->", "+", "++", "|"};
+    const std::string_view first = FirstWords(line, 1), word = first.substr(0, first.find_last_not_of(" \t") + 1);
+    if (std::ranges::find(kQuotes, word) != std::end(kQuotes)) return true;
+    if (line.substr(first.size()).starts_with("= ")) return true;
+    constexpr std::string_view kRights = "drwxsStT-l";
+    if (word.size() >= kRights.size() && word.find_first_not_of("+.@", word.find_first_not_of(kRights)) == word.npos) {
+      return word.find('r') != word.npos;
+    }
+    const std::string_view name = line.substr(0, line.find(": "));
+    if (name.size() == line.size() || name.size() < 3 || IsLevelWord(name)) return false;
+    const auto of_name = [](char c) { return c == '-' || c == ' ' || (IsLetterOrDigit(c) && !IsDigit(c)); };
+    return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
+  }
+  bool AreCopied(const LineSet& lines) const {
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (lines[i] && !IsCopied(sample_.lines[i])) return false;
+    }
+    return true;
+  }
+
   /// Returns true if the only word before the candidate's times is a label, as in "Date: 23 Nov 2026 22:10:01".
   bool IsAfterLabel(const Candidate& candidate, const LineSet& lines) const {
     if (candidate.shape.place != LogShape::kWord || candidate.shape.count != 1) return false;
@@ -994,6 +1072,9 @@ class Learner {
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
     if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
     if (IsQuoted(candidate)) return false;
+    const auto alike = [&] { return IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines); };
+    const bool named = !candidate.name().empty() && !candidate.names_time();
+    if (!given_ && (named || AreCopied(candidate.lines & lines)) && !alike()) return false;
     const auto same_days = [&] {
       const auto first = std::ranges::find(candidates_, log_->shapes[0], &Candidate::shape);
       return first == candidates_.end() || given_ || LacksYear(candidate) || LacksYear(*first) ||
@@ -1005,14 +1086,15 @@ class Learner {
     }
     if (IsComment(candidate.lines & lines) && !IsComment(found_)) return false;
     if (candidate.at_front() || given_) return true;
-    if (IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) || IsFormOfAll(candidate)) return true;
+    if (alike() || IsFormOfAll(candidate)) return true;
+    if (candidate.shape.lead == kAudit && same_days()) return true;
     if (IsCount(forms_[candidate.form])) return false;
     if (IsCommon(candidate) || (AllHaveTimes() && same_days())) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
     // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
     // days.
-    if (2 * found_.count() >= all || kFew * count <= all || count < 2 || IsAfterLabel(candidate, lines)) return false;
-    return same_days();
+    if (2 * found_.count() >= all || kFew * count <= all || count < 2) return false;
+    return !IsAfterLabel(candidate, lines) && same_days();
   }
 
   /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The
@@ -1024,6 +1106,24 @@ class Learner {
     return found == candidates_.end() ? nullptr : &*found;
   }
 
+  /// Announces a further form of times that was found, if it can be a part of the text of other records.
+  void AnnounceOther(const Candidate& candidate) {
+    const LogShape& shape = candidate.shape;
+    const LineSet lines = rest_ & ~found_;
+    if (given_ || groups_ || candidate.names_time()) return;
+    const bool certain = IsCommon(candidate) || IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) ||
+                         IsFormOfAll(candidate);
+    if (certain && candidate.name().empty() && !AreCopied(candidate.lines & lines)) return;
+    constexpr std::string_view kUsualLeads = "[\"*";
+    const bool usual =
+        shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
+    if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
+    if (std::exchange(announced_, true)) return;
+    if (!log_->note.empty()) log_->note += "; ";
+    log_->note += "lines such as " + ShownLine(sample_.lines[(candidate.lines & ~found_)._Find_first()]) +
+                  " have times at another place than most lines and were taken for records";
+  }
+
   void TakeBest() {
     while (const Candidate* best = Best(false)) {
       if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) {
@@ -1031,7 +1131,11 @@ class Learner {
         if (best == nullptr) break;
       }
       log_->shapes.push_back(best->shape);
-      if (std::ranges::find(resolved_, best->form) != resolved_.end()) log_->note = "the times are " + best->shape.name;
+      if (std::ranges::find(resolved_, best->form) != resolved_.end()) {
+        log_->note = "the times are " + best->shape.name +
+                     (IsOfHadoop(*best) ? ", as in logs of Hadoop and Spark" : ", as the values of other lines show");
+      }
+      if (log_->shapes.size() > 1) AnnounceOther(*best);
       found_ |= best->lines;
       front_ |= best->at_front() && !best->named() && !IsCount(forms_[best->form]);
       alone_ |= best->shape.place == LogShape::kLabel || FillsLines(*best);
@@ -1041,8 +1145,10 @@ class Learner {
       log_->shapes.push_back(anywhere->shape);
     }
     JoinWords();
-    // The extended log format of the W3C, as IIS writes it, is in UTC.
-    const bool w3c = std::ranges::any_of(sample_.lines, [](std::string_view line) {
+    // The extended log format of the W3C, as IIS writes it, is in UTC. The firewall of Windows writes local times.
+    const bool local = std::ranges::any_of(
+        sample_.lines, [](std::string_view line) { return line.starts_with("#Time Format: Local"); });
+    const bool w3c = !local && std::ranges::any_of(sample_.lines, [](std::string_view line) {
       return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
     });
     for (LogShape& shape : log_->shapes) {
@@ -1164,6 +1270,30 @@ class Learner {
     return others > 0 && 10 * alike >= 9 * others;
   }
 
+  /// Refuses a log whose lines begin with times of day, as irssi and Pidgin write them. Their dates stand in other
+  /// lines.
+  void RefuseClocks() const {
+    if (given_ || groups_) return;
+    std::size_t clocks = 0, others = 0;
+    std::string_view shown;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      std::string_view line = sample_.lines[i];
+      if (found_[i] || line[0] == '#') continue;
+      ++others;
+      if (line[0] == '[' || line[0] == '(') line.remove_prefix(1);
+      TextReader reader{line.data(), line.data() + line.size()};
+      TimeParts parts;
+      if (!TakeLogTime("%@", reader, parts) || !parts.instant()) continue;
+      if (!reader.done() && !IsBlankChar(*reader.at) && !reader.Is(']') && !reader.Is(')')) continue;
+      if (clocks++ == 0) shown = sample_.lines[i];
+    }
+    if (clocks == 0 || 4 * clocks < 3 * others || clocks < found_.count()) return;
+    throw BadRecord(0, Counted(clocks, "line") + (clocks == 1 ? " begins" : " begin") +
+                           " with a time of day without its date, such as " + ShownLine(shown) +
+                           ", and other lines have dates, such as " + ShownLine(sample_.lines[found_._Find_first()]) +
+                           "; gpusort needs the date in each line: let the program write it");
+  }
+
   /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
   /// or null.
   [[noreturn]] void Refuse(const Candidate* refused) const {
@@ -1197,6 +1327,7 @@ class Learner {
   bool front_ = false;                 ///< dates were found at the front of lines
   bool alone_ = false;                 ///< lines were found that have only a time and perhaps its name
   bool w3c_ = false;                   ///< the input is in the W3C's extended log format, whose comments begin with #
+  bool announced_ = false;             ///< LogTimes::note shows a line of another form
   bool late_ = false;                  ///< a candidate was refused because its lines are not the first of paragraphs
 };
 
@@ -1318,20 +1449,22 @@ void ForEachLine(std::string_view text, Take take) {
   }
 }
 
-/// Learns the times of a log whose records begin with lines that begin with `start`. `pattern` finds the time in a line
-/// of a record. Returns null if fewer than half of the records have a time.
-std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const char* pattern,
+/// Learns the times of a log whose records begin with lines that begin with `start` (see LogTimes::start). `pattern`
+/// finds the time in a line of a record. If the pattern begins with "^ ", lines that begin with a blank have the times.
+/// Returns null if fewer than half of the records have a time.
+std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const std::string& pattern,
                                              std::int64_t latest) {
   try {
     const LogForms allowed{.patterns = {pattern}};
-    const auto log = std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, false), allowed, latest));
+    const auto log =
+        std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, pattern.starts_with("^ ")), allowed, latest));
     log->id = NewLogId();
     log->start = start;
     log->looked = log->matched = 0;
     LogTimeReader reader;
     bool timed = true;
     ForEachLine(front, [&](std::string_view line) {
-      if (line.starts_with(start)) {
+      if (BeginsWithStart(*log, line)) {
         ++log->looked;
         timed = false;
       }
@@ -1343,6 +1476,49 @@ std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string
   } catch (const BadRecord&) {
     return nullptr;
   }
+}
+
+/// Learns the times of a log of a program whose records begin with a fixed text, and have their times in later lines or
+/// after texts of any length. Returns null if `front` is no such log, or if other lines begin with times, too.
+std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::int64_t latest) {
+  static constexpr struct {
+    const char* start;
+    const char* pattern;
+  } kKinds[] = {
+      {"--%-A--", R"(^\[(\d\d/\w{3}/\d{4}:\d.*))"},            // ModSecurity
+      {">>>  [", "^>>>  Section start (.*)"},                  // SetupAPI of Windows
+      {"Event[", R"(^ *Date:? +(\d.*))"},                      // wevtutil
+      {"changeset:  ", R"(^date: +(.*))"},                     // hg log
+      {"revno: ", R"(^timestamp: (.*))"},                      // bzr log
+      {"LABEL:", R"(^Date/Time:\s+(.*))"},                     // errpt -a
+      {"[**] [", R"(^(\d\d/\d\d(?:/\d\d)?-\d\d:\d\d:\d.*))"},  // alerts of Snort
+      {"- cmd: ", "^ +when: (\\d+)"},                          // history of fish
+      {"__CURSOR=", "^__REALTIME_TIMESTAMP=(.*)"},             // journalctl -o export
+      // The line before each commit of svn log. A message can quote the line of a commit, but not also this line.
+      {"------------------------------------------------------------------------", R"(^r\d+ \| [^|]*\| (\d.*))"},
+  };
+  constexpr std::size_t kMostAhead = 20;  // lines before the first record
+  std::size_t ahead = 0, end = 0;
+  while (ahead++ < kMostAhead && end != front.npos) end = front.find('\n', end == 0 ? 0 : end + 1);
+  for (const auto& [start, pattern] : kKinds) {
+    LogTimes kind;
+    kind.start = start;
+    bool begins = false;
+    ForEachLine(front.substr(0, end == front.npos ? end : end + 1),
+                [&](std::string_view line) { begins = begins || BeginsWithStart(kind, line); });
+    if (!begins) continue;
+    const auto log = LearnRecords(front, start, pattern, latest);
+    if (log == nullptr) continue;
+    // Other lines with times may be records of other programs.
+    std::uint64_t others = 0;
+    LogTimeReader reader;
+    ForEachLine(front, [&](std::string_view line) {
+      others += !line.empty() && !IsBlankChar(line[0]) && !BeginsWithStart(*log, line) && !reader.Begins(*log, line) &&
+                HoldsTime(*log, line, LogTime(), true);
+    });
+    if (10 * others <= log->looked) return log;
+  }
+  return nullptr;
 }
 
 /// Learns the form of a log of Configuration Manager or Intune: <![LOG[text]LOG]!><time="..." date="..." ...>. The text
@@ -1406,7 +1582,63 @@ std::shared_ptr<const LogTimes> LearnGitLog(std::string_view front, std::int64_t
   return LearnRecords(front, "commit ", "^(?:Author)?Date: +(.*)", latest);
 }
 
+/// Returns true if the text can be the end of a record's time span, as in "End-Date: ".
+bool IsEndLabel(std::string_view line) {
+  const std::string label = LowerText(line.substr(0, line.find(' ')));
+  return label.find("end") != label.npos || label.find("finish") != label.npos;
+}
+
+/// Returns true if a time of day stands in one of the first words of the line, as in "[22:10:01] text" and "Xyz 23
+/// 22:10:01 text". The date before it may be in an unknown form. At the front the seconds may lack.
+bool HasClockInFront(std::string_view line) {
+  constexpr unsigned kFewWords = 3;
+  for (unsigned word = 0; word <= kFewWords; ++word) {
+    std::string_view text = line.substr(FirstWords(line, word).size());
+    if (text.starts_with('[') || text.starts_with('(')) text.remove_prefix(1);
+    TextReader reader{text.data(), text.data() + text.size()};
+    TimeParts parts;
+    if (TakeLogTime(word == 0 ? "%@" : "%#", reader, parts) && parts.instant() &&
+        (reader.done() || IsBlankChar(*reader.at) || reader.Is(']') || reader.Is(')'))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
+  constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay, kYear = 400 * kDay;
+  constexpr unsigned kFewWords = 2;
+  static const std::vector<TimeForm> forms(KnownForms().begin(), KnownForms().end());
+  static thread_local Finder finder(forms, LogShape::kKnown, true);
+  if (line.starts_with('#') && line.size() > 1 && IsLetterOrDigit(line[1]) && !IsDigit(line[1])) return false;
+  const bool spans = !log.shapes.empty() && log.shapes[0].place == LogShape::kLabel;
+  if (spans && IsEndLabel(line)) return false;
+  const bool indented = !line.empty() && IsBlankChar(line[0]);
+  bool holds = false, dated = false;
+  finder.Walk(line, [&](std::size_t form, const char*, const TimeParts& parts, const Finder::Where& where) {
+    if (holds || IsClock(forms[form]) || (forms[form].refusal != nullptr && forms[form].group == 0)) return;
+    const std::string_view lead(where.word_begin, static_cast<std::size_t>(where.time - where.word_begin));
+    const bool letters = std::ranges::any_of(lead, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); });
+    const bool front = where.word <= (only_front ? 0 : kFewWords) && !letters && lead.find_first_of("\"'") == lead.npos;
+    if (!front && (indented || only_front)) return;
+    if (parts.count && (indented || only_front)) return;
+    const std::optional<Instant> instant = InstantOf(parts, log.latest);
+    if (!instant) return;
+    dated = true;
+    const std::int64_t most = front && !parts.count ? kYear : kMonth;
+    if (record.instant) {
+      constexpr std::int64_t kMeanYear = 31556952;
+      std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
+      if (record.lacks_year || parts.lacks_year()) apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);
+      holds = apart <= most;
+    } else {
+      holds = true;
+    }
+  });
+  return holds || (!dated && !indented && !only_front && HasClockInFront(line));
+}
 
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {
   if (front.starts_with("\xFF\xFE") || front.starts_with("\xFE\xFF") ||
@@ -1418,6 +1650,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
     const std::string_view text = front.substr(front.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
     if (auto log = LearnConfigurationManager(text, allowed.starts, latest)) return log;
     if (auto log = allowed.starts ? LearnGitLog(text, latest) : nullptr) return log;
+    if (auto log = allowed.starts ? LearnKnownRecords(text, latest) : nullptr) return log;
     if (std::shared_ptr<const LogTimes> log = LearnIndented(front, allowed, latest)) return log;
   }
   return Learner(SampleOf(front, false), allowed, latest, false).Learn();

@@ -87,9 +87,7 @@ std::optional<std::string_view> FindLevel(std::string_view text) {
     }
     const auto end = std::find_if_not(at, text.end(), in_word);
     const std::string_view word = text.substr(static_cast<std::size_t>(at - text.begin()), end - at);
-    for (const std::string_view level : kLevelWords) {
-      if (level.size() == word.size() && IsWord(word, level)) return word;
-    }
+    if (IsLevelWord(word)) return word;
     at = end;
   }
   return std::nullopt;
@@ -182,6 +180,11 @@ std::string_view SkipStructuredData(std::string_view rest) {
 }
 
 }  // namespace
+
+bool IsLevelWord(std::string_view word) {
+  return std::ranges::any_of(
+      kLevelWords, [&](std::string_view level) { return level.size() == word.size() && IsWord(word, level); });
+}
 
 LogKeys::Name LogKeys::NameOf(std::string_view name) {
   const auto* const known = std::ranges::find(kFieldNames, name);

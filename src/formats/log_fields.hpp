@@ -17,6 +17,9 @@
 
 namespace gpusort {
 
+/// Returns true if `word` is usual for a level, such as ERROR or warning.
+bool IsLevelWord(std::string_view word);
+
 /// Finds the values of a job's keys in the records of logs. Begin() is called for each record, then Find() for each
 /// key. One thread at a time may use an object.
 ///

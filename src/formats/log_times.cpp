@@ -127,6 +127,15 @@ std::uint64_t NewLogId() {
   return ++last;
 }
 
+bool BeginsWithStart(const LogTimes& times, std::string_view line) {
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  const std::string_view start = times.start, first = start.substr(0, start.find('%'));
+  if (!line.starts_with(first) || first.size() == start.size()) return line.starts_with(first);
+  line.remove_prefix(first.size());
+  const auto end = std::ranges::find_if_not(line, IsLetterOrDigit);
+  return end != line.begin() && std::string_view(end, line.end()).starts_with(start.substr(first.size() + 1));
+}
+
 void SkipColours(TextReader& reader) {
   while (reader.end - reader.at > 2 && reader.at[0] == '\x1b' && reader.at[1] == '[') {
     const char* const end = std::find(reader.at, reader.end, 'm');

@@ -64,8 +64,9 @@ struct LogTimes {
   /// A number that no other LogTimes of this process has or had. A LogTimeReader keeps it, to find out whether the data
   /// that it has prepared are for this log. Never 0.
   std::uint64_t id = NewLogId();
-  /// The text with which the first line of each record begins, such as "commit " in the output of git log. The time of
-  /// such a record stands in a later line. Empty: each line with a time begins a record.
+  /// The text with which the first line of each record begins, such as "commit " in the output of git log. '%' stands
+  /// for letters and digits. The time of such a record stands in this or a later line. Empty: each line with a time
+  /// begins a record.
   std::string start{};
   std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have: seconds since 1970, in local time. If the times have no year, each gets the
@@ -75,6 +76,9 @@ struct LogTimes {
   std::uint64_t matched = 0;  ///< the number of examined lines that have a time
   std::string note;           ///< how the order of day and month was found out; empty: the form of the times shows it
 };
+
+/// Returns true if `line` begins with `times.start`, perhaps after a byte order mark.
+bool BeginsWithStart(const LogTimes& times, std::string_view line);
 
 /// The options that the user gave about the times of logs.
 struct LogForms {
@@ -142,6 +146,12 @@ struct LogTime {
   bool lacks_year = false;  ///< true: the text has no year
   bool lacks_date = false;  ///< true: the text is only a time of day; `instant` is that time on 1970-01-01
 };
+
+/// Returns true if `line`, which begins no record, holds a time, so that it may be a record of its own. A time at the
+/// front of the line must be at most a year away from the time of `record`, and another time at most a month. If the
+/// record has no time, any time counts. If the line begins with a blank, the time must stand near its front. A time of
+/// day without a date counts near the front only. If `only_front` is true, only a date at the front counts.
+bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
 
 /// Finds and reads the times in the lines of logs. One thread at a time may use a reader.
 class LogTimeReader {

@@ -67,25 +67,41 @@ std::string PlaceText(const LogShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
-/// Returns true if the line begins with LogTimes::start.
-bool BeginsWithStart(const LogTimes& times, std::string_view line) {
-  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  return line.starts_with(times.start);
+/// Returns true if the front of the line has a colon between digits, as a clock has.
+bool HasClock(std::string_view line) {
+  constexpr std::size_t kMostSearched = 400;
+  line = line.substr(0, kMostSearched);
+  for (std::size_t at = line.find(':', 1); at != line.npos && at + 1 < line.size(); at = line.find(':', at + 1)) {
+    const std::size_t digits = TextReader{line.data() + at + 1, line.data() + line.size()}.digits();
+    if (IsDigit(line[at - 1]) && (digits == 2 || digits == 6)) return true;
+  }
+  return false;
 }
 
-/// Counts a line of a record that begins neither with a time nor with a blank.
-void NoteUntimed(std::string_view line, const LogTimes& times, KeyTally& tally) {
+/// Counts a line that continues a record. `time` is the time of the record.
+void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, LogTimeReader& reader,
+                 KeyTally& tally) {
+  constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
+  if (line.empty()) return;
   if (!times.start.empty()) {
+    if (IsBlankChar(line[0]) || reader.Begins(times, line)) return;
     if (LookAlikeOf(times, line) == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
     return;
   }
-  constexpr std::size_t kMostShown = 100;
-  if (tally.untimed_lines++ == 0) tally.untimed_line = line.substr(0, kMostShown);
-  constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
-  if (tally.untimed_lines > kMostLooked) return;
-  const LookAlike alike = LookAlikeOf(times, line);
-  if (alike == LookAlike::kImpossible) tally.impossible_lines.Note(line);
-  if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
+  bool few = true;
+  if (!IsBlankChar(line[0])) {
+    constexpr std::size_t kMostShown = 100;
+    if (tally.untimed_lines++ == 0) tally.untimed_line = line.substr(0, kMostShown);
+    few = tally.untimed_lines <= kMostLooked;
+    const LookAlike alike = few ? LookAlikeOf(times, line) : LookAlike::kNone;
+    if (alike == LookAlike::kImpossible) tally.impossible_lines.Note(line);
+    if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
+    if (alike != LookAlike::kNone) return;
+  }
+  // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones are.
+  if (times.shapes.empty() || times.shapes[0].kind == LogShape::kGiven || !times.shapes[0].pattern.empty()) return;
+  if (tally.inner_times.count > kMostLooked || !(HasClock(line) || (few && !IsBlankChar(line[0])))) return;
+  if (HoldsTime(times, line, time, false)) tally.inner_times.Note(line);
 }
 
 }  // namespace
@@ -423,7 +439,9 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         state.log.next = q;
         break;
       }
-      if (!next.empty() && !IsBlankChar(next[0])) NoteUntimed(next, *state.log.times, tally);
+      if (table_.multiline == Multiline::kAuto || (!next.empty() && !IsBlankChar(next[0]))) {
+        NoteUntimed(next, *state.log.times, time, scratch.times, tally);
+      }
     }
     return q;
   };
@@ -436,6 +454,12 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     time = TakeLateTime(records.first(static_cast<std::size_t>(record_end - begin)), state.log, scratch);
   } else {
     CompleteTime(time, state.log, scratch);
+  }
+  if (head && !late && p != end) {
+    for (const Byte* q = begin; q != p; q = AfterLine(q, end)) {
+      const std::string_view before = LineAt(q, end);
+      if (HasClock(before) && HoldsTime(*state.log.times, before, time, true)) tally.inner_times.Note(before);
+    }
   }
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;

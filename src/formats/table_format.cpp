@@ -430,7 +430,10 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
        "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
        "forms with --time");
-  if (!tally.log_note.empty()) lines.push_back(tally.log_note + ", as the values of other lines show");
+  tell(tally.inner_times, "line",
+       "a time stands in {} that did not begin a record, the first is {}; such lines were taken for parts of the "
+       "records before them: --explain shows the times that were found, and --time gives others");
+  if (!tally.log_note.empty()) lines.push_back(tally.log_note);
   tell(tally.parted_rows, "statement",
        "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
        "sorted before and after that place, not across it");

@@ -435,6 +435,7 @@ struct Shape {
 struct Context {
   const LogRules& rules;
   std::int64_t latest = 0;  ///< a local time; times without a year are not after it, unless the rules give the year
+  bool utc = false;         ///< times of IIS at the front of lines, without a zone, are in UTC
 };
 
 /// The time of a line. A time without a zone is a local time, a time without a year is in 1972, and a time without a
@@ -562,7 +563,11 @@ std::optional<Moment> TimeAt(const Shape& shape, std::string_view line, const Co
   }
   at = static_cast<std::size_t>(line.data() - begin);
   if (!Take(line, shape.lead)) return std::nullopt;
-  if (shape.form != nullptr) return TimeOfForm(*shape.form, line, context);
+  if (shape.form != nullptr) {
+    std::optional<Moment> moment = TimeOfForm(*shape.form, line, context);
+    if (moment && context.utc && shape.word == 0 && shape.form == &kForms[0]) moment->lacks_zone = false;
+    return moment;
+  }
   return shape.format == nullptr ? std::nullopt : TimeOfFormat(*shape.format, line, context);
 }
 
@@ -586,25 +591,73 @@ std::uint64_t AfterLine(std::string_view bytes, std::uint64_t offset) {
 constexpr std::size_t kMostLines = 512;
 using Lines = std::bitset<kMostLines>;
 
-/// Returns the lines at the front that do not begin with a blank. If all lines begin with a blank, returns all.
-std::vector<std::string_view> SampleOf(std::string_view bytes) {
-  std::string_view front = bytes.substr(0, std::size_t{64} << 10);
-  if (front.size() < bytes.size() && front.find('\n') != front.npos) front = front.substr(0, front.rfind('\n') + 1);
+std::string_view FrontOf(std::string_view bytes) {
+  const std::string_view front = bytes.substr(0, std::size_t{64} << 10);
+  const bool cut = front.size() < bytes.size() && front.find('\n') != front.npos;
+  return cut ? front.substr(0, front.rfind('\n') + 1) : front;
+}
+
+/// Returns the lines at the front that do not begin with a blank. If all lines begin with a blank, or `all` is true,
+/// returns all.
+std::vector<std::string_view> SampleOf(std::string_view bytes, bool all = false) {
+  const std::string_view front = FrontOf(bytes);
   std::vector<std::string_view> lines, indented;
   for (std::uint64_t at = 0; at < front.size() && lines.size() < kMostLines; at = AfterLine(front, at)) {
     const std::string_view line = LineAtOffset(front, at);
     if (line.empty() || line.find('\0') != line.npos) continue;
-    if (!IsBlank(line[0])) lines.push_back(line);
+    if (all || !IsBlank(line[0])) lines.push_back(line);
     if (IsBlank(line[0]) && indented.size() < kMostLines) indented.push_back(line);
   }
   return lines.empty() ? indented : lines;
 }
 
+/// Returns true if the times of IIS are in UTC: the log names its columns, and does not say that the times are local.
+bool IsUtc(std::string_view bytes) {
+  bool columns = false;
+  const std::string_view front = FrontOf(bytes);
+  for (std::uint64_t at = 0; at < front.size(); at = AfterLine(front, at)) {
+    const std::string_view line = LineAtOffset(front, at);
+    if (line.starts_with("#Time Format: Local")) return false;
+    columns =
+        columns || (line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos);
+  }
+  return columns;
+}
+
+/// Returns true if the line is a field of mail or HTTP, such as "Date: Mon, 23 Nov 2026 22:10:01 GMT". A level before a
+/// time is no such name.
+bool IsField(std::string_view line) {
+  constexpr std::string_view kLevels[] = {"trace", "debug",  "info",  "notice",   "warn",  "warning",
+                                          "error", "severe", "fatal", "critical", "emerg", "alert",
+                                          "panic", "err",    "crit",  "verbose"};
+  const std::string_view name = line.substr(0, line.find(": "));
+  if (name.size() == line.size() || name.size() < 3 || std::ranges::find(kLevels, Lowered(name)) != std::end(kLevels)) {
+    return false;
+  }
+  const auto of_name = [](char c) { return IsLetter(c) || c == '-' || c == ' '; };
+  return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
+}
+
+/// Returns the first word of a line, perhaps after blanks, and sets `end` to the offset of its end.
+std::string_view FirstWord(std::string_view line, std::size_t& end) {
+  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  end = std::min(line.find_first_of(" \t", begin), line.size());
+  return line.substr(begin, end - begin);
+}
+
+/// Returns the line without the blanks before a level such as " INFO" that ends at the byte `margin`. Returns other
+/// lines as they are.
+std::string_view WithoutMargin(std::string_view line, std::size_t margin) {
+  std::size_t end = 0;
+  const std::string_view word = FirstWord(line, end);
+  return margin != 0 && end == margin ? line.substr(end - word.size()) : line;
+}
+
 /// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest. If as
 /// many lines have one shape as another, takes the one whose times are further to the left, unless these times are all
 /// equal. gpusort does the same.
-std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, const Context& context) {
-  const std::vector<std::string_view> lines = SampleOf(bytes);
+std::vector<Shape> LearnShapes(const std::vector<std::string_view>& lines, const LogRules& rules,
+                               const Context& context) {
   std::map<Shape, Lines> found;
   struct Times {
     std::size_t places = 0;  // the sum of the offsets of the times that a shape finds
@@ -653,12 +706,19 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
   if (json != found.end() && !json->first.member.empty() && 50 * json->second.count() >= lines.size()) {
     accept(json->first);
   }
+  const auto are_fields = [&](const Lines& has) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (has[i] && !IsField(lines[i])) return false;
+    }
+    return true;
+  };
   for (;;) {
     const Shape* best = nullptr;
     std::size_t most = 0;
     bool best_epoch = false;
     for (const auto& [shape, has] : found) {
       const std::size_t count = (has & ~covered).count();
+      if (!shapes.empty() && rules.formats.empty() && are_fields(has & ~covered)) continue;
       const bool front = shape.word == 0;
       const bool half = 2 * covered.count() >= lines.size();
       if (shape.member.empty() && !shapes.empty() && !front &&
@@ -688,9 +748,47 @@ std::vector<Shape> LearnShapes(std::string_view bytes, const LogRules& rules, co
   return shapes;
 }
 
+/// Returns the byte at which words such as " INFO" and "ERROR" before the times end, or 0 if such words are not aligned
+/// in this way. Sets `shapes` to the places of the times after these words.
+std::size_t LearnMargin(std::string_view bytes, const LogRules& rules, const Context& context,
+                        std::vector<Shape>& shapes) {
+  const std::vector<std::string_view> lines = SampleOf(bytes, true);
+  std::vector<std::string_view> words;
+  for (const std::string_view line : lines) {
+    words.push_back(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
+  }
+  shapes = LearnShapes(words, rules, context);
+  std::map<std::size_t, std::size_t> ends;
+  std::map<std::size_t, bool> sizes;
+  std::size_t timed = 0, indented = 0, numbers = 0, blanks = 0;
+  bool others = false, first = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool blank = IsBlank(lines[i][0]);
+    blanks += blank;
+    numbers += blank && !words[i].empty() && IsDigit(words[i][words[i][0] == '[' && words[i].size() > 1 ? 1 : 0]);
+    if (!std::ranges::any_of(shapes, [&](const Shape& shape) { return TimeAt(shape, words[i], context).has_value(); }))
+      continue;
+    ++timed;
+    indented += blank;
+    first = first || i == 0;
+    std::size_t end = 0;
+    const std::string_view word = FirstWord(lines[i], end);
+    if (std::ranges::all_of(word, IsLetter)) {
+      ++ends[end];
+      sizes[word.size()] = true;
+    } else {
+      others = others || !blank;
+    }
+  }
+  if (indented == 0 || others || ends.empty() || blanks == lines.size() || 2 * numbers >= blanks) return 0;
+  const auto most = std::ranges::max_element(ends, {}, [](const auto& entry) { return entry.second; });
+  return 4 * most->second >= 3 * timed && (sizes.size() > 1 || first) ? most->first : 0;
+}
+
 /// Returns the records that begin in one piece of a file.
 std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
-                                      const std::vector<Shape>& shapes, const Context& context, std::uint32_t number) {
+                                      const std::vector<Shape>& shapes, std::size_t margin, const Context& context,
+                                      std::uint32_t number) {
   const bool only_json = shapes.size() == 1 && !shapes[0].member.empty();
   std::vector<LogRecord> records;
   std::optional<LogRecord> open;
@@ -711,7 +809,7 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
     const std::string_view line = LineAtOffset(bytes, at);
     std::optional<Moment> moment;
     for (const Shape& shape : shapes) {
-      if (!moment) moment = TimeAt(shape, line, context);
+      if (!moment) moment = TimeAt(shape, WithoutMargin(line, margin), context);
     }
     if (!moment && only_json && line.starts_with('{')) moment = Moment{};
     const LogLines lines = context.rules.lines;
@@ -735,26 +833,62 @@ std::vector<LogRecord> RecordsOfPiece(std::string_view bytes, std::uint64_t begi
   return records;
 }
 
-constexpr std::string_view kCommit = "commit ", kEntry = "<![LOG[";
+constexpr std::string_view kCommit = "commit ", kEntry = "<![LOG[", kAudit = "--", kSnort = "[**] [";
+constexpr std::string_view kRevision = "------------------------------------------------------------------------";
+
+/// The texts with which the records of some programs begin, and the texts before the times in their lines.
+struct LateTime {
+  std::string_view start, before;
+};
+constexpr LateTime kLateTimes[] = {{">>>  [", ">>>  Section start "},
+                                   {"Event[", "  Date:"},
+                                   {"changeset:  ", "date:"},
+                                   {"revno: ", "timestamp:"},
+                                   {"LABEL:", "Date/Time:"},
+                                   {"- cmd: ", "  when:"},
+                                   {kRevision, "r"},
+                                   {kAudit, "["},
+                                   {kSnort, ""},
+                                   {"__CURSOR=", "__REALTIME_TIMESTAMP="}};
+
+/// Returns true if the line begins with `start`: in a log of ModSecurity with "--1a2b3c4d-A--".
+bool BeginsWith(std::string_view start, std::string_view line) {
+  if (!Take(line, start)) return false;
+  return start != kAudit || line.find("-A--") == line.find_first_not_of(
+                                                     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHI"
+                                                     "JKLMNOPQRSTUVWXYZ");
+}
 
 /// Returns the text with which each record of the file begins: kCommit in the output of git log, kEntry in a log of
-/// Configuration Manager. Returns an empty text for other logs, whose records begin with their times.
+/// Configuration Manager, and others. Returns an empty text for other logs, whose records begin with their times.
 std::string_view StartOfRecords(std::string_view bytes, const LogRules& rules) {
   if (!rules.formats.empty() || rules.lines != LogLines::kUntimed) return {};
   Take(bytes, "\xEF\xBB\xBF");
   if (bytes.starts_with(kEntry)) return kEntry;
   const std::string_view line = LineAtOffset(bytes, 0);
-  return line.starts_with(kCommit) && line.find_first_not_of("0123456789abcdef", kCommit.size()) >= 14
-             ? kCommit
-             : std::string_view();
+  if (line.starts_with(kCommit) && line.find_first_not_of("0123456789abcdef", kCommit.size()) >= 14) return kCommit;
+  std::uint64_t at = 0;
+  for (int lines = 0; lines < 20 && at < bytes.size(); ++lines, at = AfterLine(bytes, at)) {
+    for (const LateTime& late : kLateTimes) {
+      if (BeginsWith(late.start, LineAtOffset(bytes, at))) return late.start;
+    }
+  }
+  return {};
 }
 
 /// Returns the time in a line of a record that begins with `start`, or std::nullopt if the line has none.
 std::optional<Moment> TimeInside(std::string_view start, std::string_view line, const Context& context) {
-  if (start == kCommit) {
-    Take(line, "Author");
-    if (!Take(line, "Date:")) return std::nullopt;
+  if (start != kEntry) {
+    const auto late = std::ranges::find(kLateTimes, start, &LateTime::start);
+    if (start == kCommit) Take(line, "Author");
+    if (!Take(line, start == kCommit ? "Date:" : late->before)) return std::nullopt;
+    if (start == kRevision) {  // "12 | user | 2026-11-23 ..."
+      if (line.empty() || !IsDigit(line[0])) return std::nullopt;
+      for (int bars = 0; bars < 2; ++bars) line.remove_prefix(std::min(line.find('|'), line.size() - 1) + 1);
+    }
     SkipBlanks(line);
+    if ((start == kAudit || start == kSnort) && (line.empty() || !IsDigit(line[0]))) return std::nullopt;
+    if (start == "revno: " && TakeName(line, kDays) != 0) SkipBlanks(line);
     for (const Form& form : kForms) {
       std::string_view text = line;
       Stamp stamp;
@@ -787,9 +921,12 @@ std::optional<Moment> TimeInside(std::string_view start, std::string_view line, 
 std::vector<LogRecord> RecordsFrom(std::string_view start, std::string_view bytes, const Context& context,
                                    std::uint32_t number) {
   std::vector<LogRecord> records;
+  bool started = false;  // the lines before the first start belong to the first record
   for (std::uint64_t at = 0; at < bytes.size(); at = AfterLine(bytes, at)) {
     const std::string_view line = LineAtOffset(bytes, at);
-    if (at == 0 || line.starts_with(start)) records.push_back({kNoTime, at, 0, number & 0xFFFFFF});
+    const bool begins = BeginsWith(start, line);
+    if (at == 0 || (begins && started)) records.push_back({kNoTime, at, 0, number & 0xFFFFFF});
+    started = started || begins;
     LogRecord& record = records.back();
     const std::uint64_t size = AfterLine(bytes, at) - record.offset;
     if (size > 0xFFFFFFFFu) throw BadTable("a record has more than 4 GiB");
@@ -941,9 +1078,12 @@ std::uint64_t LogFile::LineAt(std::uint64_t offset) const {
 
 std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t number, unsigned threads) const {
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-  const Context context{rules, changed_ + kDaySeconds + OffsetAt(changed_ + kDaySeconds)};
+  const Context context{rules, changed_ + kDaySeconds + OffsetAt(changed_ + kDaySeconds), IsUtc(bytes_)};
   const std::string_view start = StartOfRecords(bytes_, rules);
-  const std::vector<Shape> shapes = start.empty() ? LearnShapes(bytes_, rules, context) : std::vector<Shape>();
+  std::vector<Shape> shapes;
+  const std::size_t margin =
+      start.empty() && rules.formats.empty() ? LearnMargin(bytes_, rules, context, shapes) : std::size_t{0};
+  if (margin == 0) shapes = start.empty() ? LearnShapes(SampleOf(bytes_), rules, context) : std::vector<Shape>();
   if (start.empty() && shapes.empty() && bytes_.find_first_not_of(" \t\r\n") != bytes_.npos) {
     throw BadTable("too few of the first lines have a time in a form that gpusort_check knows; --time says the form");
   }
@@ -954,7 +1094,7 @@ std::vector<LogRecord> LogFile::Records(const LogRules& rules, std::uint32_t num
   RunOnThreads(threads, [&] {
     for (std::uint64_t piece; start.empty() && (piece = next++) * kPiece < bytes_.size();) {
       const std::uint64_t begin = piece * kPiece, end = std::min(begin + kPiece, bytes_.size());
-      in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, context, number),
+      in_order.Put(piece, RecordsOfPiece(bytes_, begin, end, shapes, margin, context, number),
                    [&](const std::vector<LogRecord>& part) { all.insert(all.end(), part.begin(), part.end()); });
     }
   });

@@ -449,6 +449,13 @@ TEST(LogTimes, KnowsWhereTheLinesAreInUtc) {
   EXPECT_TRUE(lacks_zone("#Start-Date: 2026-11-23 22:10:00\n#Fields: date-local time-local c-ip\n"));
 }
 
+TEST(LogTimes, KnowsThatTheFirewallOfWindowsWritesLocalTimes) {
+  const std::string head = "#Version: 1.5\n#Software: Microsoft Windows Firewall\n",
+                    line = "2026-11-23 22:10:01 ALLOW TCP\n", fields = "#Fields: date time action protocol\n\n";
+  EXPECT_FALSE(LearnLog(head + "#Time Format: Local\n" + fields + line, {}, kNow)->shapes[0].utc);
+  EXPECT_TRUE(LearnLog(head + fields + line, {}, kNow)->shapes[0].utc);
+}
+
 TEST(LogTimes, KnowsALogOfStackTraces) {
   const std::string record = "2026-11-23 22:10:01,5 ERROR x\nTraceback (most recent call last):\n  a\nValueError: x\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(record + record, {}, kNow);
@@ -601,7 +608,8 @@ TEST(LogTimes, RefusesParagraphsWhoseTimesAreInLaterLines) {
   const std::string rule = "[**] [1:1:1] rule [**]\n[Priority: 2]\n", more = "TCP TTL:64\n\n";
   std::string text;
   for (const char* const minute : {"01", "02", "03"}) text += rule + "11/22-10:" + minute + ":02.5 10.0.0.1\n" + more;
-  EXPECT_THROW(LearnLog(text, {}, kNow), Error);
+  EXPECT_EQ(LearnLog(text, {}, kNow)->start, "[**] [") << "the alerts of Snort are known";
+  EXPECT_THROW(LearnLog(text, {.starts = false}, kNow), Error);
 }
 
 TEST(LogTimes, TakesTablesForPartsOfRecords) {
@@ -625,6 +633,98 @@ TEST(LogTimes, TakesTimesInTextForPartsOfRecordsEvenIfMostLinesHaveThem) {
   }
 }
 
+TEST(LogTimes, TakesCopiedTextWithTimesOfTheSameDaysForPartsOfRecords) {
+  const char* const kTexts[] = {
+      "<created>2026-11-23T22:10:01Z</created>",
+      "<id>1795471801</id>",
+      "{\"created\":\"2026-11-23T22:10:01Z\",\"id\":1795471801}",
+      "< Date: Mon, 23 Nov 2026 22:10:01 GMT",
+      "Received: from a by b; Mon, 23 Nov 2026 22:10:01 +0100",
+      "-rw-r--r-- 1 root root 12 2026-11-23 22:10:01 a",
+      "drwxr-xr-x. 1 root root 12 Nov 23 22:10:01 2026 a",
+      "Caused by: x at 2026-11-23 22:10:01",
+      "x = 2026-11-23 22:10:01",
+      "notBefore=Nov 23 22:10:01 2026 GMT",
+      "started=2026-11-23T22:10:01Z",
+      "> 2026-11-23 22:10:01 INFO quoted",
+      "-> Nov 23 22:10:01 host quoted",
+  };
+  const char* const kRecords[] = {"2026-11-23 22:10:%d,5 [7] INFO x", "Nov 23 22:10:%d host x: y",
+                                  "[Mon Nov 23 22:10:%d 2026] x"};
+  for (const char* const record : kRecords) {
+    for (const std::string text : kTexts) {
+      for (const std::size_t lines : {1, 3}) {
+        std::string front;
+        Numbers begins;
+        std::size_t number = 0;
+        for (int i = 0; i < 20; ++i) {
+          char line[80];
+          std::snprintf(line, sizeof(line), record, 10 + i);
+          front += std::string(line) + "\n";
+          begins.push_back(number++);
+          for (std::size_t k = 0; k < (i % 2 == 0 ? lines : 0); ++k, ++number) front += text + "\n";
+        }
+        EXPECT_EQ(Beginnings(front), begins) << front;
+      }
+    }
+  }
+}
+
+TEST(LogTimes, AnnouncesFurtherFormsThatCanBePartsOfRecords) {
+  std::string plain, text;
+  for (int i = 0; i < 20; ++i) {
+    const std::string line = "2026-11-23 22:10:" + std::to_string(10 + i) + " a\n";
+    plain += line + "Nov 23 22:10:" + std::to_string(10 + i) + " host x: y\n";
+    text += line + "(2026-11-23 22:10:01) b\n";
+  }
+  EXPECT_EQ(LearnLog(plain, {}, kNow)->note, "") << "a mixture of logs";
+  const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
+  EXPECT_NE(log->note.find("'(2026-11-23 22:10:01) b' have times at another place"), std::string::npos) << log->note;
+}
+
+TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
+  const std::shared_ptr<const LogTimes> log = LearnLog("2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n", {}, kNow);
+  LogTime near;
+  near.instant.emplace();
+  near.instant->seconds = 1795471801;  // 2026-11-23 22:10:01
+  for (const char* const line : {
+           "host x: 2026-11-22 01:00:00 y",
+           "INFO [11-23|22:10:01.123] y",
+           "  2026-11-23 22:10:01 y",
+           " INFO [main] 2026-11-23 22:10:01 y",
+           "1795471701 y",
+           "4711:M 23 Nov 2026 22:10:01.5 * y",
+           "\x1b[31mNov 23 22:10:01\x1b[0m y",
+           "22:10 <a> y",
+           "[22:10:01] y",
+           "Xyz 23 22:10:01 host y",
+           "2026-01-23 22:10:01,5 y",
+           "=INFO REPORT==== 23-Nov-2026::22:10:01 ===",
+       }) {
+    EXPECT_TRUE(HoldsTime(*log, line, near, false)) << line;
+  }
+  for (const char* const line : {
+           "Caused by: x",
+           "\tat a.b(C.java:123)",
+           "x 2020-01-01 10:00:00 y",
+           "2020-01-01 10:00:00 y",
+           "\tWHERE a < '2026-11-23 22:10:01'",
+           "    \"time\": \"2026-11-23T22:10:01Z\",",
+           "#Date: 2026-11-23 22:10:01",
+           "address 02:42:ac:11:00:02",
+           "id 1500000000",
+           "",
+       }) {
+    EXPECT_FALSE(HoldsTime(*log, line, near, false)) << line;
+  }
+  EXPECT_TRUE(HoldsTime(*log, "x 2020-01-01 10:00:00 y", {}, false)) << "the time of the record is not known";
+  near.lacks_year = true;
+  EXPECT_TRUE(HoldsTime(*log, "x 2020-11-20 10:00:00 y", near, false)) << "the year of the record is not known";
+  EXPECT_FALSE(HoldsTime(*log, "x is made of y 2020-02-20 10:00:00", near, false));
+  EXPECT_TRUE(HoldsTime(*log, "[2026-11-23 22:10:01] y", near, true));
+  EXPECT_FALSE(HoldsTime(*log, "Log file created at: 2026/11/23 22:10:01", near, true));
+}
+
 TEST(LogTimes, KnowsMixturesBehindNamesOfContainers) {
   const std::string web = "web_1  | 10.0.0.1 - - [23/Nov/2026:22:10:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
   const std::string db = "db_1   | 2026-11-23 22:10:02.123 UTC [1] LOG:  x\n";
@@ -638,6 +738,106 @@ TEST(LogTimes, TakesNumbersAndCommentsForPartsOfRecords) {
   EXPECT_EQ(Beginnings(record + record + record), (Numbers{0, 2, 4}));
   EXPECT_EQ(Beginnings("#fields\tts\tuid\n1795471801.5\tC1\n1795471802.5\tC2\n#close\t2026-11-23-22-10-03\n"),
             (Numbers{1, 2}));
+}
+
+TEST(LogTimes, TakesNumbersOfElementsForTimesIfTheirNamesSayThatTheyAreTimes) {
+  const auto log_of = [](const std::string& open, const std::string& close) {
+    std::string text;
+    for (const char* const number : {"1795471801", "1574416800", "1795371803", "1674416800"}) {
+      text += "<order>\n" + open + number + close + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(Beginnings(log_of("<time>", "</time>")), (Numbers{1, 3, 5, 7}));
+  EXPECT_EQ(Beginnings(log_of("ts=", " x")), (Numbers{1, 3, 5, 7}));
+  for (const char* const open : {"<id>", "<customer>", "pid=", "\"userId\":"}) {
+    EXPECT_THROW(Beginnings(log_of(open, "</x>")), Error) << open;
+  }
+}
+
+TEST(LogTimes, KnowsLinesOfAuditdInASyslog) {
+  const std::string cron = "Nov 23 22:10:01 host cron[1]: x\n",
+                    kernel = "Nov 23 22:10:02 host kernel: audit(1795471802.5:3): x\n",
+                    audit = "type=SYSCALL msg=audit(1795471803.25:4): x\n",
+                    node = "node=a type=CWD msg=audit(1795471804.25:4): x\n";
+  EXPECT_EQ(Beginnings(cron + cron + audit + kernel + cron + node), (Numbers{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(LogTimes, RefusesTimesOfDayWhoseDatesAreInOtherLines) {
+  const char* const kTexts[] = {
+      "--- Log opened Mon Nov 23 08:00:00 2026\n08:01 -!- x has joined\n08:02 <x> hi\n",
+      "--- Log opened Mon Nov 23 08:00:00 2026\n08:01:05 <x> hi\n--- Day changed Tue Nov 24 2026\n08:01:05 <x> ho\n",
+      "Conversation with a at Mon Nov 23 22:10:01 2026 on b\n(22:10:05) a: hi\n(22:10:09) b: ho\n",
+      "Session Start: Mon Nov 23 22:10:01 2026\n[22:10] <a> hi\n[22:11] <b> ho\n",
+  };
+  for (const char* const text : kTexts) EXPECT_THROW(Beginnings(text), Error) << text;
+  const std::string record = "2026-11-23 22:10:01 the jobs are\nnext at night\n01:00 backup\nend\n";
+  EXPECT_EQ(Beginnings(record + record), (Numbers{0, 4}));
+}
+
+TEST(LogTimes, KnowsTheOrderOfDatesInLogsOfHadoop) {
+  const std::string job = "26/11/23 22:10:01 INFO mapred.JobClient:  map 0% reduce 0%\n",
+                    file = "26/11/23 22:10:02 WARN hdfs.DFSClient: x\n";
+  const std::shared_ptr<const LogTimes> log = LearnLog(job + file, {}, kNow);
+  EXPECT_EQ(log->shapes[0].name, "year/month/day of two digits");
+  EXPECT_NE(log->note.find("Hadoop"), std::string::npos);
+  EXPECT_THROW(LearnLog("26/11/23 22:10:01 INFO started x\n26/11/23 22:10:02 INFO Server: y\n", {}, kNow), Error);
+}
+
+TEST(LogTimes, KnowsProgramsWhoseRecordsDoNotBeginWithTheirTimes) {
+  struct Known {
+    std::string record;
+    std::string start;
+    std::size_t line;  ///< of the record, with the time
+  };
+  const std::string dashes(72, '-');
+  const Known kKnown[] = {
+      {"--12ab34cd-A--\n[23/Nov/2026:22:10:01 +0100] X1 10.0.0.1 12 10.0.0.2 80\n--12ab34cd-B--\nGET / HTTP/1.1\n"
+       "Date: Mon, 23 Nov 2020 22:10:01 GMT\n\n--12ab34cd-Z--\n\n",
+       "--%-A--", 1},
+      {">>>  [Device Install - x]\n>>>  Section start 2026/11/23 22:10:01.123\n     utl: 2020/01/01 00:00:00\n"
+       "<<<  Section end 2026/11/23 22:10:02.555\n<<<  [Exit status: SUCCESS]\n\n\n",
+       ">>>  [", 1},
+      {"Event[0]:\n  Log Name: System\n  Source: x\n  Date: 2026-11-23T22:10:01.123\n  Event ID: 7\n\n", "Event[", 3},
+      {dashes + "\nr12 | a b | 2026-11-23 22:10:01 +0100 (Mon, 23 Nov 2026) | 2 lines\n\ntext\nr11 | a | back\n",
+       dashes, 1},
+      {"changeset:   12:0a1b2c3d4e5f\nuser:        a\ndate:        Mon Nov 23 22:10:01 2026 +0100\nsummary:     x\n\n",
+       "changeset:  ", 2},
+      {"revno: 12\ncommitter: a\nbranch nick: b\ntimestamp: Mon 2026-11-23 22:10:01 +0100\nmessage:\n  x\n",
+       "revno: ", 3},
+      {"LABEL:          REBOOT_ID\nIDENTIFIER:     2BFA76F6\n\nDate/Time:       Mon Nov 23 22:10:01 CET 2026\n"
+       "Sequence Number: 22\n",
+       "LABEL:", 3},
+      {"[**] [1:1:1] rule [**]\n[Priority: 2] \n11/23-22:10:01.5 10.0.0.1:1 -> 10.0.0.2:2\nTCP TTL:64\n\n", "[**] [",
+       2},
+      {"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1795471801123456\nMESSAGE=2020-01-01 10:00:00\n\n", "__CURSOR=", 1},
+  };
+  for (const Known& known : kKnown) {
+    const std::string three = known.record + known.record + known.record;
+    const std::shared_ptr<const LogTimes> log = LearnLog("head\n\n" + three, {}, kNow);
+    EXPECT_EQ(log->start, known.start);
+    EXPECT_EQ(log->matched, 3u) << known.start;
+    EXPECT_EQ(log->looked, 3u) << known.start;
+    LogTimeReader reader;
+    std::string_view rest = known.record;
+    for (std::size_t number = 0; !rest.empty(); ++number) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(line.size() + 1);
+      EXPECT_EQ(BeginsWithStart(*log, line), number == 0) << line;
+      const LogTime time = reader.Read(*log, line);
+      if (number <= known.line) {
+        EXPECT_EQ(time.instant.has_value(), number == known.line) << line;
+      }
+    }
+    // Records of other programs must not be glued to these.
+    std::string mixed;
+    for (int i = 0; i < 3; ++i) mixed += known.record + "2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n";
+    try {
+      EXPECT_EQ(LearnLog(mixed, {}, kNow)->start, "") << known.start;
+    } catch (const Error&) {
+      // no form was found
+    }
+  }
 }
 
 TEST(LogTimes, KnowsUuidsBeforeSomeTimes) {
