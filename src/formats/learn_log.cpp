@@ -883,7 +883,8 @@ class Learner {
   /// returns the best refused candidate for all lines.
   const Candidate* Best(bool refused) const {
     const Candidate* best = nullptr;
-    const LineSet lines = refused ? rest_ : rest_ & ~found_;
+    LineSet lines = refused ? rest_ : rest_ & ~found_;
+    if (!refused && log_->shapes.empty()) lines &= ~CopiedLines();
     std::size_t most = 0;
     for (const Candidate& candidate : candidates_) {
       if (candidate.refused != refused) continue;
@@ -1038,6 +1039,21 @@ class Learner {
     if (name.size() == line.size() || name.size() < 3 || IsLevelWord(name)) return false;
     const auto of_name = [](char c) { return c == '-' || c == ' ' || (IsLetterOrDigit(c) && !IsDigit(c)); };
     return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
+  }
+  /// Returns the lines that were copied into the text of records, and those whose only times have other names than
+  /// that of a time, as in <created>. At least a third of the lines with times must be other lines, and the first line
+  /// with a time must be one. Otherwise returns no lines.
+  LineSet CopiedLines() const {
+    LineSet timed, named, copied;
+    for (const Candidate& candidate : candidates_) {
+      timed |= candidate.lines;
+      if (candidate.name().empty() || candidate.names_time()) copied |= candidate.lines;
+    }
+    named = timed & ~copied;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i)
+      copied[i] = named[i] || (timed[i] && IsCopied(sample_.lines[i]));
+    const bool first = timed.any() && !copied[timed._Find_first()];
+    return !given_ && !groups_ && first && 3 * (timed & ~copied).count() >= timed.count() ? copied : LineSet();
   }
   bool AreCopied(const LineSet& lines) const {
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
@@ -1608,7 +1624,7 @@ bool HasClockInFront(std::string_view line) {
 }  // namespace
 
 bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
-  constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay, kYear = 400 * kDay;
+  constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay;
   constexpr unsigned kFewWords = 2;
   static const std::vector<TimeForm> forms(KnownForms().begin(), KnownForms().end());
   static thread_local Finder finder(forms, LogShape::kKnown, true);
@@ -1626,13 +1642,12 @@ bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record
     if (parts.count && (indented || only_front)) return;
     const std::optional<Instant> instant = InstantOf(parts, log.latest);
     if (!instant) return;
-    dated = true;
-    const std::int64_t most = front && !parts.count ? kYear : kMonth;
-    if (record.instant) {
+    dated = dated || (front && !parts.count);
+    if (record.instant && (!front || parts.count || indented)) {
       constexpr std::int64_t kMeanYear = 31556952;
       std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
       if (record.lacks_year || parts.lacks_year()) apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);
-      holds = apart <= most;
+      holds = apart <= kMonth;
     } else {
       holds = true;
     }

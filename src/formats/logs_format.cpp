@@ -98,9 +98,15 @@ void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& ti
     if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
     if (alike != LookAlike::kNone) return;
   }
-  // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones are.
   if (times.shapes.empty() || times.shapes[0].kind == LogShape::kGiven || !times.shapes[0].pattern.empty()) return;
-  if (tally.inner_times.count > kMostLooked || !(HasClock(line) || (few && !IsBlankChar(line[0])))) return;
+  if (tally.inner_times.count > kMostLooked) return;
+  // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones with enough
+  // digits for a date and a time are.
+  constexpr std::size_t kMostFront = 100, kDateAndTime = 10;
+  const auto has_digits = [&] {
+    return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDateAndTime;
+  };
+  if (!HasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
   if (HoldsTime(times, line, time, false)) tally.inner_times.Note(line);
 }
 

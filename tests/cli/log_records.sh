@@ -102,7 +102,8 @@ for n in range(3000):
     t = datetime.datetime(2026, 3, 1) + datetime.timedelta(seconds=draw.randrange(10**6))
     more = "".join(draw.choice(["java.lang.X: y\n", "\tat a.b(C.java:1)\n"]) for _ in range(draw.choice([0, 0, 1, 3])))
     level = draw.choice(["INFO", "WARN", "ERROR", "DEBUG"])
-    records.append((f"{t:%Y-%m-%d %H:%M:%S},{n % 1000:03}", f"{level:>5} {t:%Y-%m-%d %H:%M:%S},{n % 1000:03} text {n}\n{more}"))
+    time = f"{t:%Y-%m-%d %H:%M:%S},{n % 1000:03}"
+    records.append((time, f"{level:>5} {time} text {n}\n{more}"))
 for name, ordered in (("log", records), ("want", sorted(records, key=lambda record: record[0]))):
     with open(f"aligned.{name}", "w") as out:
         out.write("".join(text for _, text in ordered))
@@ -111,7 +112,8 @@ expect 0 "$g" "${log[@]}" -o out aligned.log
 same out aligned.want
 expect 0 "$bin/gpusort_check" "${log[@]}" --against aligned.log out
 expect 1 "$bin/gpusort_check" "${log[@]}" aligned.log
-printf '#Version: 1.5\n#Software: Microsoft Windows Firewall\n#Time Format: Local\n#Fields: date time action protocol\n\n' >head
+printf '%s\n' '#Version: 1.5' '#Software: Microsoft Windows Firewall' '#Time Format: Local' \
+  '#Fields: date time action protocol' '' >head
 { cat head; echo '2026-11-23 22:10:01 DROP TCP'; } >firewall.log
 { grep -v Local head; echo '2026-11-23 22:10:01 GET /'; } >iis.log
 echo '2026-11-23T21:30:00Z between' >between.log

@@ -24,7 +24,8 @@ def parts(t, draw):
             "a": DAYS[t.weekday()], "c": f"{t:%H:%M:%S}", "h": f"{t:%H%M%S}",
             "i": f"{t.hour % 12 or 12}:{t:%M:%S} {'AM' if t.hour < 12 else 'PM'}",
             "f": f"{t.microsecond:06}", "ms": f"{t.microsecond // 1000:03}", "s": int(t.timestamp()), "y": f"{t:%y}",
-            "n": draw.randrange(100000), "x": f"{int(t.timestamp()):08x}", "fx": f"{t.microsecond * 1000:08x}"}
+            "n": draw.randrange(100000), "x": f"{int(t.timestamp()):08x}", "fx": f"{t.microsecond * 1000:08x}",
+            "l": draw.choice(["INFO", "WARN", "ERROR", "DEBUG"])}
 
 
 FAMILIES = {
@@ -77,6 +78,8 @@ FAMILIES = {
     "windows": "{Y}-{m}-{d} {c}, Info                  CBS    text {n}",
     "super": "- {s} {Y}.{m}.{d} R02-M1 RAS KERNEL INFO text {n}",
     "nova": "nova-api.log.1.2017-05-16_13:53:08 {Y}-{m}-{d} {c}.{ms} 25746 INFO text {n}",
+    "aligned": "{l:>5} {Y}-{m}-{d} {c},{ms} [main] text {n}",
+    "level": "{l:<5} [main] {Y}-{m}-{d} {c},{ms} text {n}",
     "iis": "{Y}-{m}-{d} {c} W3SVC1 GET /{n} 200",
 }
 MORE = ["\tat org.example.Main.run(Main.java:7)\n", "\n", "Caused by: x.Error: text\n", "  indented\n", "}\n"]
