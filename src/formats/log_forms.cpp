@@ -247,7 +247,8 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
   constexpr unsigned kMostHour = 24, kMostMinute = 59, kMostSecond = 60;
   parts.clock = reader.at;
   if (!TakeIn(reader, 2, 0, kMostHour, parts.hour) || reader.done()) return false;
-  const char separator = *reader.at;
+  const bool letter = *reader.at == 'h';  // OpenVAS writes 22h10.01
+  const char separator = letter ? '.' : *reader.at;
   if (separator != ':' && separator != '.' && separator != '-') return false;
   ++reader.at;
   const std::size_t least = separator == ':' ? 1 : 2;
