@@ -23,13 +23,12 @@ constexpr std::uint64_t kDefaultDirectAlignment = 4096;
 // the call fails.
 constexpr int kMaxStalls = 1000;
 
-// Newer kernels accept O_DIRECT for a tmpfs, without any effect.
-bool IsOnTmpfs(int fd) {
+}  // namespace
+
+bool detail::IsOnTmpfs(int fd) {
   struct statfs fs;
   return ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
-
-}  // namespace
 
 FileFacts FileFacts::From(const struct stat& st) {
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -54,7 +53,8 @@ File::File(SystemCalls& calls, detail::Fd fd, std::string path, std::string dire
 
 // open(O_CREAT | O_DIRECT) would create the file and then fail if the file system does not know O_DIRECT.
 void File::MakeDirect() {
-  direct_ = !IsOnTmpfs(fd_.get()) && calls_.SetDirect(fd_.get()) == 0;
+  // Newer kernels accept O_DIRECT for a tmpfs, without any effect.
+  direct_ = !detail::IsOnTmpfs(fd_.get()) && calls_.SetDirect(fd_.get()) == 0;
   if (!direct_) return;
   alignment_ = kDefaultDirectAlignment;
 #ifdef STATX_DIOALIGN
@@ -157,10 +157,11 @@ void File::Truncate(std::uint64_t size) {
 /// Another process could cut a file that has a name. A copy to its pages would then end by SIGBUS.
 bool File::OnlyInMemory() const {
   struct stat st;
-  return IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
+  return detail::IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
 }
 
 void File::Allocate(std::uint64_t size) {
+  if (size <= page_bytes_) return;  // another thread may hold the lock for some milliseconds
   const std::lock_guard lock(allocating_);
   // Reserves only new pages, because the kernel would look at each page that is there already.
   const std::uint64_t begin = page_bytes_;
@@ -209,8 +210,10 @@ void File::AwaitAllocation(std::uint64_t end) {
   allocated_.wait(lock, done);
 }
 
-void File::AllocateToWrite(std::uint64_t size) {
-  if (size > expected_ && OnlyInMemory()) Allocate(size);
+bool File::AllocateToWrite(std::uint64_t size) {
+  if (!OnlyInMemory()) return false;
+  if (size > expected_) Allocate(size);
+  return true;
 }
 
 bool File::Deallocate(std::uint64_t offset, std::uint64_t bytes) {

@@ -71,9 +71,10 @@ class File {
   void ExpectAllocation(std::uint64_t size);
   /// As Allocate(), but reserves a few bytes at a time, so that other threads can already write the first bytes.
   void AllocateInSteps(std::uint64_t size);
-  /// Calls Allocate if the file is on a tmpfs, where this makes writing faster. Call this before a write, if the final
-  /// size of the file is not known yet. `size` is the size of the file after the write.
-  void AllocateToWrite(std::uint64_t size);
+  /// Calls Allocate if the file is on a tmpfs and has no name; writing is then faster. Otherwise returns false. Call
+  /// this before a write, if the final size of the file is not known yet. `size` is the size of the file after the
+  /// write.
+  bool AllocateToWrite(std::uint64_t size);
   /// Frees the disk space of these bytes. Later reads return zeros. Returns false if the file system cannot free parts
   /// of a file.
   bool Deallocate(std::uint64_t offset, std::uint64_t bytes);

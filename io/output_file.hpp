@@ -54,7 +54,7 @@ class OutputFile {
     if (in_place_.empty()) file_->ExpectAllocation(size);
   }
   void AllocateInSteps(std::uint64_t size) { in_place_.empty() ? file_->AllocateInSteps(size) : Allocate(size); }
-  void AllocateToWrite(std::uint64_t size) { file_->AllocateToWrite(size); }
+  bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
   /// Goes on with the file `name` in the output's folder, which an earlier process has begun, instead of an empty file.

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -161,6 +162,9 @@ void PipeWriter::Prepare() {
   }
   if (S_ISREG(st.st_mode)) {
     kind_ = Kind::kFile;
+    const bool appends = (::fcntl(fd_, F_GETFL) & O_APPEND) != 0;
+    const off_t at = appends ? st.st_size : ::lseek(fd_, 0, SEEK_CUR);
+    file_begin_ = at < 0 ? 0 : static_cast<std::uint64_t>(at);
   } else if (S_ISSOCK(st.st_mode)) {
     kind_ = Kind::kSocket;
   } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
@@ -203,6 +207,19 @@ void PipeWriter::WriteAll(std::span<const std::byte> data) {
       data = data.subspan(static_cast<std::size_t>(put));
     }
   }
+}
+
+bool PipeWriter::in_memory() const { return kind_ == Kind::kFile && detail::IsOnTmpfs(fd_); }
+
+bool PipeWriter::MakePages(std::uint64_t begin, std::uint64_t end) const {
+  return ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(file_begin_ + begin),
+                     static_cast<off_t>(end - begin)) == 0;
+}
+
+std::uint64_t PipeWriter::free_space() const {
+  struct statvfs fs;
+  if (::fstatvfs(fd_, &fs) != 0) return 0;
+  return static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
 }
 
 void PipeWriter::Close() {

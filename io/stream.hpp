@@ -82,6 +82,15 @@ class PipeWriter {
   void WriteAll(std::span<const std::byte> data);
   /// From now on WriteAll also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
+  /// Returns true if the stream is a regular file on a tmpfs, such as a redirected standard output.
+  bool in_memory() const;
+  /// Makes the pages of the bytes [begin, end) of the stream in advance, so that WriteAll takes less time. The size of
+  /// the file stays as it is. Call this only for bytes that will be written: a page that is not used stays until the
+  /// file is cut or removed. Returns false if pages cannot be made. Call this only if in_memory() is true. Another
+  /// thread may call WriteAll at the same time.
+  bool MakePages(std::uint64_t begin, std::uint64_t end) const;
+  /// Returns how many bytes are free in the file system of the stream. Call this only if in_memory() is true.
+  std::uint64_t free_space() const;
   /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
   /// pipe on standard output sees the end only when the process ends.)
   void Close();
@@ -106,6 +115,7 @@ class PipeWriter {
   Kind kind_ = Kind::kBlocking;
   std::uint64_t offset_ = 0;
   PieceSums* sums_ = nullptr;
+  std::uint64_t file_begin_ = 0;  ///< the offset in a regular file at which the stream begins
 };
 
 }  // namespace gpusort

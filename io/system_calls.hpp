@@ -103,6 +103,8 @@ bool SyncDirectory(SystemCalls& calls, int directory);
 std::uint64_t RandomNumber();
 /// Returns the path of an open file descriptor in /proc.
 std::string ProcPath(int fd);
+/// Returns true if an open file is on a tmpfs, a file system that keeps files in memory.
+bool IsOnTmpfs(int fd);
 
 /// Owns an open file descriptor.
 class Fd {

@@ -378,6 +378,7 @@ std::optional<InputRange> Inputs::ReadStream(std::span<std::byte> buffer, std::u
     if (got > 0) {
       const InputRange range{stream_, stream_offset_, got};
       stream_offset_ += got;
+      stream_read_.fetch_add(got, std::memory_order_relaxed);
       CheckOrder(inputs_[stream_], buffer.first(got));
       return range;
     }

@@ -107,6 +107,8 @@ class Inputs {
   /// Returns how many bytes of the input files ReadStream() has read, counted before they are decompressed. Any thread
   /// may call this.
   std::uint64_t stored_bytes_read() const { return stored_read_.load(std::memory_order_relaxed); }
+  /// Returns how many bytes of records ReadStream() has read. Any thread may call this.
+  std::uint64_t stream_bytes_read() const { return stream_read_.load(std::memory_order_relaxed); }
   /// Returns the codecs with which inputs are compressed. Each codec occurs once, and kNone does not occur.
   std::vector<Codec> codecs() const;
   /// Returns the total size in bytes of the records in those inputs that are regular files and not compressed.
@@ -190,7 +192,7 @@ class Inputs {
   bool direct_ = false;
   bool stored_known_ = true;
   std::uint64_t compressed_bytes_ = 0;
-  std::atomic<std::uint64_t> stored_read_{0};
+  std::atomic<std::uint64_t> stored_read_{0}, stream_read_{0};
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;         ///< the number of the input that ReadStream reads now
   std::uint64_t stream_offset_ = 0;  ///< how many bytes of records ReadStream() has read from the current input

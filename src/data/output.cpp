@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "base/log.hpp"
 #include "data/inputs.hpp"
@@ -73,6 +75,37 @@ void MakeKeyed(RecordSpan records, KeyEncoder& encoder, ScanState state, std::ve
 
 }  // namespace
 
+PageMaker::PageMaker(std::function<std::uint64_t()> known,
+                     std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
+                     std::function<std::uint64_t()> free_space) {
+  const auto work = [this, known = std::move(known), make = std::move(make), free_space = std::move(free_space)] {
+    constexpr std::uint64_t kStep = std::uint64_t{32} << 20;
+    constexpr auto kPause = std::chrono::milliseconds(5);
+    try {
+      for (std::uint64_t done = 0; !stop_;) {
+        const bool last = all_known_;
+        const std::uint64_t end = std::min(known(), done + kStep);
+        if (end > done) {
+          if (free_space() < end + kStep || !make(done, end)) return;
+          done = end;
+        } else if (last) {
+          return;
+        } else {
+          std::this_thread::sleep_for(kPause);
+        }
+      }
+    } catch (const Error&) {
+      // Pages only save time. The write will report what is wrong.
+    }
+  };
+  making_ = RunBeside(work);
+}
+
+PageMaker::~PageMaker() {
+  stop_ = true;
+  making_.wait();  // if no thread could be started, this runs `work`, which ends at once
+}
+
 std::optional<FileFacts> Output::overwritten() const {
   if (stream_) return stream_->file();
   return file_ && !file_->in_place().empty() ? std::optional(file_->Facts()) : std::nullopt;
@@ -136,6 +169,19 @@ void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
   if (reserving_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) FinishReserving();
 }
 
+void Output::MakePages(FileSystem& files, const std::function<std::uint64_t()>& known) {
+  if (encoder_ || parts_ || pages_) return;
+  if (file_) {
+    pages_ = std::make_unique<PageMaker>(
+        known, [this](std::uint64_t, std::uint64_t end) { return file_->AllocateToWrite(end); },
+        [this, &files] { return files.FreeSpace(file_->directory()); });
+  } else if (stream_ && stream_->in_memory()) {
+    pages_ = std::make_unique<PageMaker>(
+        known, [this](std::uint64_t begin, std::uint64_t end) { return stream_->MakePages(begin, end); },
+        [this] { return stream_->free_space(); });
+  }
+}
+
 void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
   if (!in_order()) return file_->WriteAt(at, bytes);
   const std::uint64_t end = at + bytes.size();
@@ -149,6 +195,7 @@ void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
 }
 
 std::uint64_t Output::Finish(std::uint64_t bytes) {
+  pages_.reset();
   FinishReserving();
   bytes_ = bytes;
   if (parts_) {

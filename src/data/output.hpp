@@ -2,8 +2,10 @@
 // several files (--split), or a stream. The output may be compressed. Start at Output.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -24,8 +26,26 @@
 
 namespace gpusort {
 
+/// Makes the pages of a file on a tmpfs in advance, on another thread. A write to a page that exists takes less time.
+class PageMaker {
+ public:
+  /// `known` returns how many bytes will be written, as far as this is known now. `make` makes the pages of a range of
+  /// bytes, and returns false or throws if it cannot. `free_space` returns how many bytes are free in the file system.
+  /// The thread stops when less space is free than the pages take, because temp files may need it. The thread calls
+  /// all three functions.
+  PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
+            std::function<std::uint64_t()> free_space);
+  ~PageMaker();
+  /// Says that `known` returns its last result from now on. Any thread may call this.
+  void AllIsKnown() { all_known_ = true; }
+
+ private:
+  std::atomic<bool> stop_{false}, all_known_{false};
+  std::future<void> making_;
+};
+
 /// The output of a job. If a GPU fails, the job tries again, and writes the same output once more from its beginning.
-/// Do not move an Output after Compress() or Reserve() was called.
+/// Do not move an Output after Compress(), Reserve() or MakePages() was called.
 class Output {
  public:
   /// Makes an object that writes nothing, for --explain, which only prints the plan of a job.
@@ -65,6 +85,13 @@ class Output {
   /// is slow, so another thread does it, and Write() waits only for the bytes that it writes. With --split, the file
   /// that lists the parts holds the space.
   void Reserve(FileSystem& files, std::uint64_t bytes);
+  /// If the output is kept in memory (tmpfs), starts to make its pages on another thread while the input is read.
+  /// `known` returns how many bytes will be written, as far as this is known now. Does nothing if the output is
+  /// compressed or divided. Call this once, and AllIsKnown() when the input is read.
+  void MakePages(FileSystem& files, const std::function<std::uint64_t()>& known);
+  void AllIsKnown() {
+    if (pages_) pages_->AllIsKnown();
+  }
   /// Waits until the disk space that Reserve() asks for is reserved.
   void FinishReserving() {
     if (reserving_.valid()) reserving_.get();
@@ -116,6 +143,7 @@ class Output {
   std::unique_ptr<OutputParts> parts_;
   std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
+  std::unique_ptr<PageMaker> pages_;
   Codec codec_ = Codec::kNone;
   EncoderOptions encoder_options_;
   StageClock* clock_ = nullptr;  ///< measures the encoder

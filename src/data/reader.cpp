@@ -42,12 +42,16 @@ InputReader::InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, co
       piece_bytes_(piece_bytes / LeastRecordBytes(layout) * LeastRecordBytes(layout)),
       looks_(looks),
       clock_(clock),
+      stream_blocks_(pipeline, std::max<std::uint64_t>(1, pool.blocks())),
       blocks_(pipeline),
       caches_(caches),
       cache_bytes_(caches.size() / threads),
       ranges_(ranges) {
   if (!inputs.rereadable()) {
+    // A pipe delivers 2 GB/s at most, and two to four threads prepare as much.
+    constexpr unsigned kMostLook = 4;
     pipeline.Start([this] { ReadStreams(); }, 1, "reader");
+    pipeline.Start([this] { LookAtStreams(); }, std::min(threads, kMostLook), "block preparer");
     return;
   }
   std::uint64_t pieces = 0;
@@ -177,13 +181,20 @@ void InputReader::ReadStreams() {
     }
     if (!range) {
       blocks_.Finish(number);
+      stream_blocks_.Finish();
       return;
     }
     block.range = *range;
     block.stored = inputs_.stored_bytes_read() - before;
     block.bytes = block.buffer->span().first(range->bytes);
-    Look(block);
-    blocks_.Push(number, std::move(block));
+    stream_blocks_.Push({number, std::move(block)});
+  }
+}
+
+void InputReader::LookAtStreams() {
+  while (std::optional<std::pair<std::uint64_t, Block>> next = stream_blocks_.Pop()) {
+    Look(next->second);
+    blocks_.Push(next->first, std::move(next->second));
   }
 }
 

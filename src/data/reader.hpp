@@ -79,7 +79,10 @@ class InputReader {
  private:
   void ReadFiles();
   void ReadThroughCache(Block& block, std::span<std::byte> cache) const;
+  /// Reads all bytes of streams. One thread runs this.
   void ReadStreams();
+  /// Prepares the blocks that ReadStreams() has read (see Look). Several threads run this.
+  void LookAtStreams();
   void Look(Block& block) const;
 
   Pipeline& pipeline_;
@@ -89,6 +92,7 @@ class InputReader {
   const std::uint64_t piece_bytes_;
   const Looks looks_;
   StageClock& clock_;
+  BoundedQueue<std::pair<std::uint64_t, Block>> stream_blocks_;  ///< numbered blocks of streams, not prepared yet
   OrderedQueue<Block> blocks_;
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;

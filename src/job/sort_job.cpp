@@ -33,6 +33,11 @@ void BeginRecord(SortContext& context) {
   context.job.recorder = context.record->recorder();
 }
 
+/// Returns true if all records of the input are written, as they are.
+bool WritesAll(const JobSpec& spec) {
+  return !spec.order.debug && !spec.order.unique && spec.order.top == 0 && !HasWindow(spec);
+}
+
 /// Continues the output that an earlier process has begun, if there is one, and reserves disk space for the output.
 void PrepareOutput(SortContext& context) {
   const JobSpec& spec = context.open.spec;
@@ -43,10 +48,20 @@ void PrepareOutput(SortContext& context) {
     EncoderOptions options;
     options.threads = context.sorting.shares.encoder_threads;
     output.Compress(spec.target.codec, options, context.clock);
-  } else if (output.file() != nullptr && context.open.inputs.rereadable() && !spec.order.debug && !spec.order.unique &&
-             spec.order.top == 0 && !HasWindow(spec) && !spec.target.no_space_check) {
+  } else if (output.file() != nullptr && context.open.inputs.rereadable() && WritesAll(spec) &&
+             !spec.target.no_space_check) {
     output.Reserve(context.open.files, context.open.inputs.bytes());
   }
+}
+
+/// Makes the pages of an output in memory while the input is read, unless PrepareOutput() has reserved its space. A job
+/// with temp files does not, because its temp files may need the memory.
+void MakePages(SortContext& context) {
+  const Inputs& inputs = context.open.inputs;
+  const bool reserved = context.output.file() != nullptr && inputs.rereadable();
+  if (reserved || !WritesAll(context.open.spec) || context.job.plan.temp_bytes > 0) return;
+  context.output.MakePages(context.open.files,
+                           [&inputs] { return inputs.rereadable() ? inputs.bytes() : inputs.stream_bytes_read(); });
 }
 
 /// Opens the temp files that the plan needs. Runs of an earlier process or attempt stay in them.
@@ -155,6 +170,7 @@ void StartOver(SortContext& context, const Error& error) {
 
 /// Sets the header and the trailer of the output, which are known when all of the input is read.
 void BeginOutput(SortContext& context) {
+  context.output.AllIsKnown();
   const Target& target = context.open.spec.target;
   context.output.ReleaseForParts();
   if (!target.headless) context.output.SetHeader(context.open.inputs.header());
@@ -228,6 +244,7 @@ SortResult SortJob(SortContext& context) {
         // 3. Plan.
         attempt->Prepare();
         OpenStore(context);
+        MakePages(context);
         // 4. Form runs.
         attempt->FormRuns();
         if (!sorting.merging() && !std::exchange(told, true)) TellKeyValues(sorting);

@@ -26,6 +26,30 @@ seq 1 50000 >a
 seq 50001 100000 >b
 { "$g" --format lines a - & "$g" --format lines b - & wait; } >of_two
 [ "$(LC_ALL=C sort -u of_two | wc -l)" = 100000 ] || fail "two jobs with one standard output lost lines"
+# In memory (tmpfs), pages are made in advance. They change no byte.
+if shm=$(mktemp -d /dev/shm/gpusort-cli-XXXXXX 2>/dev/null); then
+  trap 'chmod -R u+rwx "$work" 2>/dev/null || true; rm -rf "$shm" "$work"' EXIT
+  { printf head; "$g" --memory 4M in.u64 -; printf tail; } >"$shm/around"
+  same want.around "$shm/around"
+  printf head >"$shm/appended"
+  cat in.u64 | "$g" --type u64 --memory 4M - - >>"$shm/appended"
+  head -c 2400004 want.around | cmp - "$shm/appended" || fail "appended records differ in memory"
+  cat in.u64 | "$g" --type u64 --memory 4M - "$shm/named"
+  same want.u64 "$shm/named"
+  { "$g" --format lines a - & "$g" --format lines b - & wait; } >"$shm/of_two"
+  [ "$(LC_ALL=C sort -u "$shm/of_two" | wc -l)" = 100000 ] || fail "two jobs with one standard output lost lines in memory"
+  rm -rf "$shm"
+fi
+# An error of a stream ends the job, also if other threads still prepare what was read before.
+gzip -c in.u64 >whole.gz
+head -c 1000000 whole.gz >cut.u64.gz
+head -c 79999 in.u64 >cut.u64
+for _ in 1 2 3 4 5 6 7 8; do
+  expect 3 taskset -c 0 "$g" --memory 64M --threads 16 cut.u64.gz got.cut
+  expect 3 taskset -c 0 "$g" --memory 8M --threads 16 --type u64 - got.cut < <(cat cut.u64 || :)
+  expect 3 taskset -c 0 "$g" --memory 8M --check --type u64 - < <(cat cut.u64 || :)
+done
+[ ! -e got.cut ] || fail "a damaged stream made an output"
 "$bin/gpusort_gen" --type orders-csv --bytes 3M --seed 5 in.csv
 for options in "-k city" "-k city -u" "-k city --top 100" "-r"; do
   "$g" --memory 8M --format csv $options in.csv want.csv

@@ -113,6 +113,35 @@ class Stream : public ::testing::Test {
 using PipeReaderTest = Stream;
 using PipeWriterTest = Stream;
 
+TEST_F(PipeWriterTest, MakesPagesOfAFileInMemoryInAdvanceAndChangesNoByte) {
+  constexpr std::uint64_t kPages = std::uint64_t{3} << 20;
+  for (const int flags : {0, O_APPEND}) {
+    const detail::Fd fd(::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600));
+    if (!fd.open()) GTEST_SKIP() << "/dev/shm takes no file";
+    const Bytes before = RandomBytes(5001, 1), after = RandomBytes(kPages, 2);
+    ASSERT_EQ(::write(fd.get(), before.data(), before.size()), static_cast<ssize_t>(before.size()));
+    if (flags != 0) ASSERT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);  // appending does not depend on the position
+    PipeWriter writer(fd.get(), "out", cancel_);
+    if (!writer.in_memory()) GTEST_SKIP() << "/dev/shm is no tmpfs";
+    ASSERT_TRUE(writer.MakePages(0, kPages));
+    struct stat st;
+    ASSERT_EQ(::fstat(fd.get(), &st), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(st.st_size), before.size());
+    EXPECT_GE(static_cast<std::uint64_t>(st.st_blocks) * 512, before.size() + kPages);
+    const std::int64_t blocks = st.st_blocks;
+    writer.WriteAll(AsSpan(after));
+    writer.Close();
+    ASSERT_EQ(::fstat(fd.get(), &st), 0);
+    EXPECT_EQ(st.st_blocks, blocks);
+    Bytes all(before.size() + after.size() + 1);
+    ASSERT_EQ(::pread(fd.get(), all.data(), all.size(), 0), static_cast<ssize_t>(all.size() - 1));
+    all.pop_back();
+    Bytes want = before;
+    want.insert(want.end(), after.begin(), after.end());
+    EXPECT_TRUE(all == want);
+  }
+}
+
 TEST(CancelFlag, ThrowsOnceRequested) {
   CancelFlag flag;
   EXPECT_NO_THROW(flag.ThrowIfRequested());
