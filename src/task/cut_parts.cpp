@@ -180,6 +180,10 @@ class Cut {
   struct At {
     std::size_t run, fence;
   };
+  struct Held {
+    std::uint64_t offset, bytes;  ///< the place of a record in the file of its run, and its size
+    std::vector<std::byte> comparable;
+  };
   const Fence& FenceAt(const At& at) const { return runs_.fences(at.run)[at.fence]; }
   std::uint64_t OffsetOf(const At& at) const { return FenceAt(at).offset - runs_.begin(at.run); }
   std::uint64_t NextFence(std::size_t run, std::size_t fence) const {
@@ -228,6 +232,24 @@ class Cut {
     }
   }
 
+  /// Returns the records of each run between `low` and `high`. Keeps them for the next call, because several parts may
+  /// begin in the same range.
+  const std::vector<std::vector<Held>>& RecordsBetween(const Borders& low, const Borders& high) {
+    if (low == low_ && high == high_) return records_;
+    records_.clear();
+    records_.resize(runs_.count());
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      RunFile& file = runs_.file(run);
+      file.ForEach(file.begin() + low[run], file.begin() + high[run],
+                   [&](std::uint64_t offset, TaskOrder::First&& record) {
+                     records_[run].push_back({offset, record.bytes, std::move(record.comparable)});
+                   });
+    }
+    low_ = low;
+    high_ = high;
+    return records_;
+  }
+
   /// Merges the records between `low` and `high` until `target` bytes are before the next record. If `last` has a
   /// value, its record is not in the range, and records of other runs in the range may sort after it.
   Found Divide(std::uint64_t target, const Borders& low, const Borders& high,
@@ -235,22 +257,13 @@ class Cut {
     struct Head {
       std::size_t run = 0, number = 0;
     };
-    struct Held {
-      std::uint64_t offset, bytes;
-      std::vector<std::byte> comparable;
-    };
-    std::vector<std::vector<Held>> records(runs_.count());
+    const std::vector<std::vector<Held>>& records = RecordsBetween(low, high);
     const auto after = [&](const Head& a, const Head& b) {
       const int compared = order_.Compare(records[a.run][a.number].comparable, records[b.run][b.number].comparable);
       return compared != 0 ? compared > 0 : a.run > b.run;
     };
     std::priority_queue<Head, std::vector<Head>, decltype(after)> heads(after);
     for (std::size_t run = 0; run < runs_.count(); ++run) {
-      RunFile& file = runs_.file(run);
-      file.ForEach(file.begin() + low[run], file.begin() + high[run],
-                   [&](std::uint64_t offset, TaskOrder::First&& record) {
-                     records[run].push_back({offset, record.bytes, std::move(record.comparable)});
-                   });
       if (!records[run].empty()) heads.push({run, 0});
     }
     std::uint64_t before = SumOfBytes(low);
@@ -258,10 +271,10 @@ class Cut {
     Found found{last ? PartStart{*last, before} : End(), std::nullopt};
     while (!heads.empty()) {
       const Head head = heads.top();
-      Held& record = records[head.run][head.number];
+      const Held& record = records[head.run][head.number];
       if (last && !IsBefore(record.comparable, record.offset, head.run, *last, false, order_)) break;
       if (before >= target) {
-        found.start = {{head.run, record.offset, std::move(record.comparable)}, before};
+        found.start = {{head.run, record.offset, record.comparable}, before};
         break;
       }
       before += record.bytes;
@@ -288,6 +301,8 @@ class Cut {
   std::vector<std::uint64_t> least_, most_;  ///< for each fence: how many bytes are before it, at least and at most
   std::vector<std::size_t> passed_;          ///< for each run: the number of fences before the last start
   Borders bytes_;
+  Borders low_, high_;  ///< the range of `records_`; empty: no records were read
+  std::vector<std::vector<Held>> records_;
 };
 
 }  // namespace
