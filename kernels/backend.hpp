@@ -163,7 +163,7 @@ using HostRecords = OwnedRecords<HostBuffer>;
 /// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the number of the run. In the list of
 /// pieces that Lane::Merge takes, the run numbers ascend, and the pieces of one run follow each other in the order of
 /// the run.
-struct Piece {
+struct RunPiece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t run = 0;
@@ -195,7 +195,7 @@ class Lane {
   virtual std::unique_ptr<SortedRecords> Sort(BatchSource& source) = 0;
   /// Merges `pieces` stably: of records with equal keys, the record of the earlier piece comes first. Writes the result
   /// to host memory at `out`, which must not overlap any piece. The result has at most ArenaShape::slot_bytes bytes.
-  virtual void Merge(std::span<const Piece> pieces, std::byte* out) = 0;
+  virtual void Merge(std::span<const RunPiece> pieces, std::byte* out) = 0;
   /// Returns how long the GPU worked, in seconds, for all calls of Sort and Merge since the last TakeTimes. On the CPU
   /// all times are 0.
   virtual DeviceTimes TakeTimes() { return {}; }

@@ -52,37 +52,37 @@ std::string WhyNotWhole(const std::string& path) {
 /// Returns the paths where the module may be, in the order of the search. The first path is next to the program, as in
 /// a build folder. The next path is in the bundle or prefix that contains the program. The last path is in the folder
 /// that the build was configured to install the module in.
-std::vector<std::string> Module::Places(int& error) const {
+std::vector<std::string> Module::SearchPaths(int& error) const {
   const char* const named = about_.variable != nullptr ? ::secure_getenv(about_.variable) : nullptr;
   if (named != nullptr && *named != '\0') return {named};
   const std::string file = "/" + about_.file;
-  std::vector<std::string> places;
+  std::vector<std::string> paths;
   char self[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
   if (length < 0) error = errno;
   if (length > 0 && self[0] == '/') {
     std::string folder(self, static_cast<std::size_t>(length));
     folder.erase(folder.rfind('/'));
-    places.push_back(folder + file);
+    paths.push_back(folder + file);
     folder.erase(std::min(folder.rfind('/'), folder.size()));
-    places.push_back(folder + "/lib/gpusort" + file);
+    paths.push_back(folder + "/lib/gpusort" + file);
   }
   const std::string installed = GPUSORT_MODULE_DIR + file;
-  if (std::find(places.begin(), places.end(), installed) == places.end()) places.push_back(installed);
-  return places;
+  if (std::find(paths.begin(), paths.end(), installed) == paths.end()) paths.push_back(installed);
+  return paths;
 }
 
 std::string Module::Find(std::string* why) const {
   int error = 0;
-  const std::vector<std::string> places = Places(error);
-  for (const std::string& path : places) {
+  const std::vector<std::string> paths = SearchPaths(error);
+  for (const std::string& path : paths) {
     if (::access(path.c_str(), F_OK) == 0) return path;
     if (errno != ENOENT && errno != ENOTDIR) error = errno;
   }
   if (why == nullptr) return "";
   *why = "there is no " + about_.name + ": no ";
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    *why += (i == 0 ? "" : i + 1 < places.size() ? ", no " : " and no ") + places[i];
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    *why += (i == 0 ? "" : i + 1 < paths.size() ? ", no " : " and no ") + paths[i];
   }
   if (error != 0) *why += std::string(" (") + std::strerror(error) + ")";
   *why += "; " + about_.advice;

@@ -35,7 +35,7 @@ class Module {
  private:
   /// Returns the paths where the module (the shared library) may be. Sets `error` to the errno if the folder of the
   /// program cannot be found.
-  std::vector<std::string> Places(int& error) const;
+  std::vector<std::string> SearchPaths(int& error) const;
   [[noreturn]] void Fail(const std::string& why) const { throw Error(about_.error, why); }
 
   const Description about_;

@@ -201,7 +201,7 @@ void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& proce
   const std::string& folder = task.names[0];
   const JobSpec& spec = BeginLater(task, folder, folder + "/" + task.command, process);
   std::string lines;
-  for (const std::uint64_t border : PartBorders(spec, parts, *run, folder)) lines += std::to_string(border) + "\n";
+  for (const std::uint64_t border : PartOffsets(spec, parts, *run, folder)) lines += std::to_string(border) + "\n";
   Print(lines);
 }
 

@@ -77,10 +77,10 @@ class CpuLane : public Lane {
                                         result.was_sorted);
   }
 
-  void Merge(std::span<const Piece> pieces, std::byte* out) override {
+  void Merge(std::span<const RunPiece> pieces, std::byte* out) override {
     std::vector<RecordSpan> live;
     std::uint64_t bytes = 0;
-    for (const Piece& piece : pieces) {
+    for (const RunPiece& piece : pieces) {
       if (piece.on_device()) FailInternal("a piece to merge lies on a device");
       if (WholeRecordBytes({piece.data, piece.bytes}, shape_.layout) != piece.bytes) {
         throw WrongResult("a piece to merge ends inside a record");

@@ -56,12 +56,12 @@ std::unique_ptr<SortedRecords> CudaLane::Sort(BatchSource& source) {
                                              result.records, result.was_sorted);
 }
 
-void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
+void CudaLane::Merge(std::span<const RunPiece> pieces, std::byte* out) {
   const std::uint64_t unit = LeastRecordBytes(layout_);
   std::uint64_t bytes = 0;
   std::vector<std::uint64_t> bounds{0};  // in records or, for lines, in bytes; only runs that are not empty
   std::uint32_t run = 0;
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     if (piece.bytes % unit != 0) FailInternal("a piece to merge ends inside a record");
     if (piece.bytes == 0) continue;
     if (bytes > 0 && piece.run != run) bounds.push_back(bytes / unit);
@@ -75,11 +75,11 @@ void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
   if (bounds.size() == 2) return CopyOut(pieces, out);
   const std::vector<std::uint64_t> cuts = MergeOrCut(pieces, bytes, std::move(bounds), out);
   if (cuts.empty()) return;
-  std::vector<Piece> low, high;
+  std::vector<RunPiece> low, high;
   std::uint64_t low_bytes = 0;
   std::size_t number = 0;
   std::uint64_t left = 0;  // how many bytes of this piece's run are still to be taken
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     if (piece.bytes == 0) continue;
     if (number == 0 || piece.run != run) left = cuts[number++];
     run = piece.run;
@@ -94,15 +94,15 @@ void CudaLane::Merge(std::span<const Piece> pieces, std::byte* out) {
 }
 
 /// Copies the pieces of one run to the host.
-void CudaLane::CopyOut(std::span<const Piece> pieces, std::byte* out) {
+void CudaLane::CopyOut(std::span<const RunPiece> pieces, std::byte* out) {
   // Pieces from another GPU go through a slot, so that copies run in both directions and two GPUs use two buses.
-  const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return IsForeign(p); });
+  const bool foreign = std::any_of(pieces.begin(), pieces.end(), [&](const RunPiece& p) { return IsForeign(p); });
   std::optional<std::pair<SlotPool::Slot, SlotPool::Slot>> slots;
   if (foreign) slots.emplace(lane_memory_.arena().TakeTwo());
   const DrainAtExit drain(bus_);
   std::byte* slot = foreign ? slots->first.data() : nullptr;
   download_.Start(bus_);
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     if (IsForeign(piece) && piece.bytes > 0) {
       CopyUp(slot, piece);
       bus_.Copy(out, slot, piece.bytes, cudaMemcpyDeviceToHost);
@@ -122,7 +122,7 @@ void CudaLane::CopyOut(std::span<const Piece> pieces, std::byte* out) {
 /// Merges pieces of two or more runs. Run r has the records (lines: bytes) [bounds[r], bounds[r + 1]). If there are
 /// more lines than fit the memory of a lane, merges nothing and returns how many bytes of each run belong to a first
 /// half. Otherwise returns an empty list.
-std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
+std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const RunPiece> pieces, std::uint64_t bytes,
                                                 std::vector<std::uint64_t> bounds, std::byte* out) {
   const auto [in, spare] = lane_memory_.arena().TakeTwo();
   const DrainAtExit drain(stream_), drain_bus(bus_);
@@ -132,7 +132,7 @@ std::vector<std::uint64_t> CudaLane::MergeOrCut(std::span<const Piece> pieces, s
   // for each copy than for the bytes of a piece.
   PieceTable own;
   bool copied = false;
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     if (piece.bytes == 0) continue;
     if (lane_memory_.arena().device()->Reaches(piece.device)) {
       own.Add(AsBytes(piece.data), static_cast<std::uint64_t>(to - in.data()), piece.bytes);
@@ -170,7 +170,7 @@ void CudaLane::CopyPieces(PieceTable& pieces, std::byte* to) const {
 }
 
 /// Copies a piece to this GPU's memory.
-void CudaLane::CopyUp(std::byte* to, const Piece& piece) const {
+void CudaLane::CopyUp(std::byte* to, const RunPiece& piece) const {
   if (IsForeign(piece)) return bus_.CopyAcross(to, piece.data, piece.device, piece.bytes);
   bus_.Copy(to, piece.data, piece.bytes, cudaMemcpyHostToDevice);
 }

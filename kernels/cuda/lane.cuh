@@ -29,7 +29,7 @@ class CudaLane : public Lane {
  public:
   explicit CudaLane(const std::shared_ptr<Arena>& arena);
   std::unique_ptr<SortedRecords> Sort(BatchSource& source) override;
-  void Merge(std::span<const Piece> pieces, std::byte* out) override;
+  void Merge(std::span<const RunPiece> pieces, std::byte* out) override;
   DeviceTimes TakeTimes() override { return std::exchange(times_, {}); }
   int device() const override { return lane_memory_.arena().device()->ordinal(); }
 
@@ -73,12 +73,12 @@ class CudaLane : public Lane {
     Copied* copied;
   };
 
-  std::vector<std::uint64_t> MergeOrCut(std::span<const Piece> pieces, std::uint64_t bytes,
+  std::vector<std::uint64_t> MergeOrCut(std::span<const RunPiece> pieces, std::uint64_t bytes,
                                         std::vector<std::uint64_t> bounds, std::byte* out);
-  bool IsForeign(const Piece& piece) const { return piece.on_device() && piece.device != device(); }
-  void CopyOut(std::span<const Piece> pieces, std::byte* out);
+  bool IsForeign(const RunPiece& piece) const { return piece.on_device() && piece.device != device(); }
+  void CopyOut(std::span<const RunPiece> pieces, std::byte* out);
   void CopyPieces(PieceTable& pieces, std::byte* to) const;
-  void CopyUp(std::byte* to, const Piece& piece) const;
+  void CopyUp(std::byte* to, const RunPiece& piece) const;
   void GoOnBehind(const Stream& from, const Stream& to) const;
   std::uint64_t Load(BatchSource& source, std::byte* to, std::deque<Flight>& flights);
 

@@ -54,7 +54,7 @@ Line ReadLine(std::vector<std::string> words, std::size_t current) {
       line.names.push_back(argument.text);
     } else if (argument.row != nullptr) {
       const OptionRow& row = *argument.row;
-      const bool formats = (row.marks & (kBinaryOnly | kLinesOnly | kTablesOnly | kSaysFormat)) != 0;
+      const bool formats = (row.traits & (kBinaryOnly | kLinesOnly | kTablesOnly | kSaysFormat)) != 0;
       if (formats) line.format.push_back(LongName(row) + (TakesValue(row) ? "=" + argument.value.value_or("") : ""));
     }
   }
@@ -189,7 +189,7 @@ void AddValues(const OptionRow& row, std::string_view typed, const Line& line, C
   const auto in_number = [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; };
   if (argument == "SIZE" && !typed.empty() && std::all_of(typed.begin(), typed.end(), in_number)) {
     for (const char unit : std::string_view("KMGT")) found.words.push_back({std::string(typed) + unit, ""});
-    if ((row.marks & kShare) != 0) found.words.push_back({std::string(typed) + '%', "of all"});
+    if ((row.traits & kShare) != 0) found.words.push_back({std::string(typed) + '%', "of all"});
   }
 }
 

@@ -26,7 +26,7 @@ std::vector<std::string> WordsOf(const OptionRow& row) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-bool ChangesBytes(const OptionRow& row) { return (row.marks & kAnyAttempt) == 0 || (row.marks & kSameFile) != 0; }
+bool ChangesBytes(const OptionRow& row) { return (row.traits & kAnyAttempt) == 0 || (row.traits & kSameFile) != 0; }
 
 std::string OptionsAsJson() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -37,7 +37,7 @@ std::string OptionsAsJson() {
                       {"letter", std::string(row.letter == 0 ? 0 : 1, row.letter)},
                       {"argument", row.argument},
                       {"words", WordsOf(row)},
-                      {"repeats", (row.marks & kRepeats) != 0},
+                      {"repeats", (row.traits & kRepeats) != 0},
                       {"changes_bytes", ChangesBytes(row)},
                       {"section", section.title},
                       {"help", row.help}});

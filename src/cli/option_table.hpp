@@ -15,7 +15,7 @@ struct Typed;
 enum class Section { kInput, kOrder, kLines, kTables, kCompressed, kResources, kOutput, kReports, kTuning };
 
 /// Properties of an option of the command line, as bits.
-enum OptionMark : unsigned {
+enum OptionTrait : unsigned {
   kRepeats = 1,      ///< the option may be given several times
   kWithCheck = 2,    ///< the option has a meaning with --check
   kBinaryOnly = 4,   ///< the option is only for binary records, and implies them
@@ -37,7 +37,7 @@ struct OptionRow {
   const char* name = "";      ///< the long name without hyphens; empty: the option has only a letter
   char letter = 0;            ///< the short name; 0: the option has only a long name
   const char* argument = "";  ///< the name of the value in help texts; empty: the option is a flag
-  unsigned marks = 0;         ///< bits of OptionMark
+  unsigned traits = 0;        ///< bits of OptionTrait
   /// A function that stores the value of the option in `typed`. If the option is a flag, `value` is the word after its
   /// "=", or "". Otherwise `value` is not empty. Throws Error(kUsage); the message does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;

@@ -50,7 +50,7 @@ void Take(const Argument& argument, Typed& typed) {
     if (argument.value) Named(name, [&] { RequireWord(value, WordsOf(row)); });
   } else {
     if (value.empty()) FailUsage(name + " needs a value: " + name + " " + row.argument);
-    if (!values.empty() && (row.marks & kRepeats) == 0) {
+    if (!values.empty() && (row.traits & kRepeats) == 0) {
       if (values.front() == value) return;
       FailUsage(name + " is given twice: " + InQuotes(values.front()) + " and " + InQuotes(value));
     }
@@ -65,7 +65,7 @@ Typed ReadTyped(std::span<const std::string> words) {
     argument.option ? Take(argument, typed) : typed.names.push_back(argument.text);
   }
   for (const auto& [row, values] : typed.given) {
-    if (row->same_as[0] == '\0' || (row->marks & kRepeats) != 0) continue;
+    if (row->same_as[0] == '\0' || (row->traits & kRepeats) != 0) continue;
     const OptionRow& same = *FindOption(std::string("--") + row->same_as);
     if (typed.given.contains(&same)) {
       FailUsage(LongName(same) + " and " + LongName(*row) + " are the same option, given twice");
@@ -81,7 +81,7 @@ po::options_description Describe(Typed& typed) {
     const auto set = [&row, &typed](const std::vector<std::string>& values) {
       Named(LongName(row), [&] {
         for (const std::string& value : values) {
-          if ((row.marks & kWordsOnly) != 0) RequireWord(value, WordsOf(row));
+          if ((row.traits & kWordsOnly) != 0) RequireWord(value, WordsOf(row));
           row.set(typed, value);
         }
       });
@@ -96,7 +96,7 @@ po::options_description Describe(Typed& typed) {
 void Set(const po::options_description& known, const Typed& typed, bool first) {
   po::parsed_options parsed(&known);
   for (const auto& [row, values] : typed.given) {
-    if (((row->marks & kFirst) != 0) != first) continue;
+    if (((row->traits & kFirst) != 0) != first) continue;
     parsed.options.emplace_back(row->name[0] != '\0' ? row->name : LongName(*row), values);
   }
   po::variables_map values;
@@ -113,7 +113,7 @@ void RefuseForAction(const Typed& typed) {
   }
   if (spec.action != Action::kCheck) return;
   for (const auto& [row, values] : typed.given) {
-    if ((row->marks & kWithCheck) != 0) continue;
+    if ((row->traits & kWithCheck) != 0) continue;
     FailUsage(LongName(*row) + " has no meaning with " + (spec.reports.quiet ? "-C" : "--check"));
   }
 }
@@ -261,7 +261,7 @@ void ResolveBatchSize(const Typed& typed, JobSpec& spec) {
 std::vector<std::pair<std::string, std::string>> FixedOptions(const Typed& typed) {
   std::vector<std::pair<std::string, std::string>> fixed;
   for (const auto& [row, values] : typed.given) {
-    if ((row->marks & kAnyAttempt) != 0) continue;
+    if ((row->traits & kAnyAttempt) != 0) continue;
     std::string all = TakesValue(*row) ? values[0] : "given";
     for (std::size_t i = 1; i < values.size() && TakesValue(*row); ++i) all += ", " + values[i];
     fixed.emplace_back(LongName(*row), all);
@@ -338,7 +338,7 @@ std::vector<std::string> DecidingOptions(std::span<const std::string> words) {
     for (const std::string& value : TakesValue(*row) ? values : std::vector<std::string>()) {
       if (IsObsolescent(value)) FailUsage("give keys with -k: " + KeyText(value));
       // Tasks run in other folders, and must find the same file.
-      const bool file = (row->marks & kSameFile) != 0;
+      const bool file = (row->traits & kSameFile) != 0;
       options.push_back(LongName(*row) + "=" + (file ? std::filesystem::absolute(value).string() : value));
     }
   }

@@ -24,7 +24,7 @@ const char* NameOfFormat(Format format) {
 /// Returns true if the option, which is for records with columns, also has a meaning for the keys of typed lines.
 bool TakenByTypedLines(const Typed& typed, const OptionRow& row, std::optional<Format> format) {
   const bool lines = format ? *format == Format::kLines : TableOfInputs(typed.spec.source) == nullptr;
-  return lines && (row.marks & kTablesOnly) != 0 && HasTextKey(typed) &&
+  return lines && (row.traits & kTablesOnly) != 0 && HasTextKey(typed) &&
          (row.takes == 0 || (row.takes & kTypedLines.takes) != 0);
 }
 
@@ -40,14 +40,14 @@ std::optional<Format> FormatOfOptions(Typed& typed) {
     because = "--format " + typed.format;
   }
   for (const auto& [row, values] : typed.given) {
-    if ((row->marks & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0) continue;
+    if ((row->traits & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0) continue;
     const bool table = format ? *format == Format::kTable : TableOfInputs(source) != nullptr;
-    if ((row->marks & kTablesToo) != 0 && table) continue;
+    if ((row->traits & kTablesToo) != 0 && table) continue;
     if (source.table && row->takes == kTakesFields && (RowOf(*source.table).takes & kTakesFields) != 0) continue;
     if (TakenByTypedLines(typed, *row, format)) continue;
-    const Format means = (row->marks & kLinesOnly) != 0    ? Format::kLines
-                         : (row->marks & kBinaryOnly) != 0 ? Format::kBinary
-                                                           : Format::kTable;
+    const Format means = (row->traits & kLinesOnly) != 0    ? Format::kLines
+                         : (row->traits & kBinaryOnly) != 0 ? Format::kBinary
+                                                            : Format::kTable;
     if (format && *format != means) {
       const bool separator = row->letter == 't' && *format == Format::kTable;
       FailUsage(LongName(*row) + " is for " + NameOfFormat(means) + ", " + because + " is not" +

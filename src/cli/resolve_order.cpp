@@ -118,7 +118,7 @@ void RefuseForTypedLines(const Typed& typed) {
               " and cannot be combined with the typed key " + InQuotes(text_key) + ": " + AsTextKey(text));
   }
   for (const auto& [row, values] : typed.given) {
-    if ((row->marks & kLinesOnly) == 0 || (row->marks & kTablesToo) != 0 || row->takes != 0) continue;
+    if ((row->traits & kLinesOnly) == 0 || (row->traits & kTablesToo) != 0 || row->takes != 0) continue;
     FailUsage(LongName(*row) + " has no meaning with the key " + InQuotes(text_key) +
               ": the type of each key says how it is ordered");
   }

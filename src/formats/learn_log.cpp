@@ -94,7 +94,7 @@ std::string ShownLine(std::string_view line) {
 
 /// A form of times at a place in the line, and the lines of the sample that have a time of the form there.
 struct Candidate {
-  LogShape shape;
+  TimeShape shape;
   std::size_t form = 0;
   LineSet lines;
   std::uint64_t at = 0, size = 0;  ///< sums over the lines: the offset of the time, and its size
@@ -102,7 +102,7 @@ struct Candidate {
 
   /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
   /// lines.
-  bool named() const { return shape.place == LogShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
+  bool named() const { return shape.place == TimeShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
   /// Returns the name before the time: "ts" of ts= and <ts>.
   std::string_view name() const {
     std::string_view name = named() ? shape.lead : std::string_view();
@@ -121,7 +121,7 @@ struct Candidate {
   }
   /// Returns true if only `lead` can stand before the time in a line.
   bool at_front() const {
-    return shape.place != LogShape::kLabel && at == lines.count() * shape.lead.size() &&
+    return shape.place != TimeShape::kLabel && at == lines.count() * shape.lead.size() &&
            shape.lead.find(' ') == shape.lead.npos;
   }
 };
@@ -129,9 +129,9 @@ struct Candidate {
 /// Searches lines for times.
 class Finder {
  public:
-  explicit Finder(const std::vector<TimeForm>& forms, LogShape::Kind kind, bool indented)
+  explicit Finder(const std::vector<TimeForm>& forms, TimeShape::Kind kind, bool indented)
       : forms_(forms), kind_(kind), indented_(indented) {
-    for (std::size_t i = 0; i < forms.size() && kind == LogShape::kKnown; ++i) {
+    for (std::size_t i = 0; i < forms.size() && kind == TimeShape::kKnown; ++i) {
       fronts_.push_back(FrontOf(forms[i].format));
       for (std::size_t run = 0; run < by_run_.size(); ++run) {
         if ((fronts_[i].runs >> run) % 2 != 0) by_run_[run].push_back(i);
@@ -143,7 +143,7 @@ class Finder {
       if (fronts_[i].tai) tai_.push_back(i);
       if (fronts_[i].blank) blanks_.push_back(i);
     }
-    for (std::size_t i = 0; i < forms.size() && kind == LogShape::kGiven; ++i) given_.push_back(i);
+    for (std::size_t i = 0; i < forms.size() && kind == TimeShape::kGiven; ++i) given_.push_back(i);
   }
 
   /// Adds candidates for the times in a line of the sample.
@@ -308,26 +308,26 @@ class Finder {
     const char* const time = where.time;
     const auto text = [&](const char* from) { return std::string_view(from, static_cast<std::size_t>(time - from)); };
     if (const std::string_view label = text(where.begin); IsStartLabel(label)) {
-      Add(LogShape::kLabel, 0, '\0', form, label, end, where);
+      Add(TimeShape::kLabel, 0, '\0', form, label, end, where);
     }
     if (const char* const key = KeyBefore(time, where.word_begin)) {
-      Add(LogShape::kAnywhere, 0, '\0', form, text(key), end, where);
+      Add(TimeShape::kAnywhere, 0, '\0', form, text(key), end, where);
       return;
     }
     if (text(where.word_begin).size() <= kMostLead) {
-      Add(LogShape::kWord, where.word, '\0', form, text(where.word_begin), end, where);
+      Add(TimeShape::kWord, where.word, '\0', form, text(where.word_begin), end, where);
     }
     const char* mark = time;  // the first byte of the punctuation before the time
     while (mark != where.word_begin && !IsLetterOrDigit(mark[-1])) --mark;
     if (mark != time || time == where.word_begin) {
-      Add(LogShape::kAnywhere, 0, '\0', form, text(mark), end, where);
+      Add(TimeShape::kAnywhere, 0, '\0', form, text(mark), end, where);
     }
     for (std::size_t i = 0; i < kSeparators.size(); ++i) {
       if (where.columns[i] == 0 || where.columns[i] > kMostColumns) continue;
       const char* from = where.after[i];
       while (from != time && *from == ' ') ++from;
       if (text(from).size() > 2) continue;
-      Add(LogShape::kColumn, where.columns[i], kSeparators[i], form, text(from), end, where);
+      Add(TimeShape::kColumn, where.columns[i], kSeparators[i], form, text(from), end, where);
     }
   }
 
@@ -369,7 +369,7 @@ class Finder {
     return name;
   }
 
-  void Add(LogShape::Place place, unsigned count, char separator, std::size_t form, std::string_view lead,
+  void Add(TimeShape::Place place, unsigned count, char separator, std::size_t form, std::string_view lead,
            const char* end, const Where& where) {
     Found& found = found_[{place, count, separator, form, lead}];
     if (found.lines[where.line]) return;
@@ -379,12 +379,12 @@ class Finder {
   }
 
   const std::vector<TimeForm>& forms_;
-  const LogShape::Kind kind_;
+  const TimeShape::Kind kind_;
   const bool indented_;
   std::vector<FormFront> fronts_;
   std::array<std::vector<std::size_t>, 20> by_run_;
   std::vector<std::size_t> months_, weekdays_, capitals_, zones_, tai_, blanks_, given_, chosen_;
-  std::map<std::tuple<LogShape::Place, unsigned, char, std::size_t, std::string_view>, Found> found_;
+  std::map<std::tuple<TimeShape::Place, unsigned, char, std::size_t, std::string_view>, Found> found_;
 };
 
 /// Finds the members of JSON Lines that hold times.
@@ -511,7 +511,7 @@ class MemberFinder {
         if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;
         TextReader reader = TextReader::Trimmed(text);
         TimeParts parts;
-        if (!TakeWholeTime(LogShape::kKnown, known.format, reader, parts) || !reader.done() || !parts.instant())
+        if (!TakeWholeTime(TimeShape::kKnown, known.format, reader, parts) || !reader.done() || !parts.instant())
           continue;
         form = &known;
         break;
@@ -577,7 +577,7 @@ class Learner {
     const std::size_t lines = sample_.lines.size();
     if (lines == 0) return log_;  // all lines are blank
     if (!given_ && !groups_) TakeMembers();
-    Finder finder(forms_, given_ ? LogShape::kGiven : LogShape::kKnown, sample_.indented);
+    Finder finder(forms_, given_ ? TimeShape::kGiven : TimeShape::kKnown, sample_.indented);
     for (std::size_t i = 0; i < lines; ++i) {
       if (!found_[i] && !(w3c_ && sample_.lines[i][0] == '#')) finder.Search(i, sample_.lines[i]);
     }
@@ -635,8 +635,8 @@ class Learner {
         }
       }
       if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
-      LogShape shape;
-      shape.kind = LogShape::kJson;
+      TimeShape shape;
+      shape.kind = TimeShape::kJson;
       shape.member = best->path;
       shape.name = "JSON Lines, member " + best->path.substr(1);
       if (best->form != nullptr) {
@@ -652,7 +652,7 @@ class Learner {
   std::int64_t SecondsIn(const Candidate& candidate, std::size_t line) const {
     return SecondsIn(candidate.shape, line);
   }
-  std::int64_t SecondsIn(const LogShape& shape, std::size_t line) const {
+  std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const {
     TimeParts parts;
     if (TakeShape(shape, sample_.lines[line], parts) == nullptr) return 0;
     const std::optional<Instant> instant = InstantOf(parts, log_->latest);
@@ -862,7 +862,7 @@ class Learner {
   /// statement in the lines before it.
   static bool IsQuoted(const Candidate& candidate) {
     const std::string_view lead = candidate.shape.lead;
-    const bool named = candidate.shape.place == LogShape::kAnywhere && std::ranges::any_of(lead, IsLetterOrDigit);
+    const bool named = candidate.shape.place == TimeShape::kAnywhere && std::ranges::any_of(lead, IsLetterOrDigit);
     return lead.ends_with('\'') && !named;
   }
 
@@ -870,12 +870,12 @@ class Learner {
   std::size_t Worth(const Candidate& candidate, const LineSet& lines) const {
     const std::size_t count = (candidate.lines & lines).count();
     if (IsQuoted(candidate)) return count * 20;
-    if (candidate.shape.place == LogShape::kColumn) return count * 97;
-    if (candidate.shape.place == LogShape::kAnywhere && !candidate.named()) {
+    if (candidate.shape.place == TimeShape::kColumn) return count * 97;
+    if (candidate.shape.place == TimeShape::kAnywhere && !candidate.named()) {
       return IsCommon(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
     }
     // Such a record has one line with the time of its start and one line with the time of its end, so it counts twice.
-    if (candidate.shape.place == LogShape::kLabel) return count * 210;
+    if (candidate.shape.place == TimeShape::kLabel) return count * 210;
     return count * 100;
   }
 
@@ -969,11 +969,11 @@ class Learner {
   /// Returns true if the text before the candidate's times resembles the text before the times that were found in the
   /// same form. Such texts are names of threads with different numbers of words.
   bool IsAlikeBefore(const Candidate& candidate, const LineSet& lines) const {
-    if (candidate.shape.place != LogShape::kWord || candidate.shape.count == 0) return false;
+    if (candidate.shape.place != TimeShape::kWord || candidate.shape.count == 0) return false;
     if (std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) return false;
     std::set<std::string> known;
-    for (const LogShape& shape : log_->shapes) {
-      if (shape.place != LogShape::kWord || shape.format != candidate.shape.format) continue;
+    for (const TimeShape& shape : log_->shapes) {
+      if (shape.place != TimeShape::kWord || shape.format != candidate.shape.format) continue;
       for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
         TimeParts parts;
         if (!found_[i] || TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
@@ -991,8 +991,8 @@ class Learner {
   /// Returns true if the only word before the candidate's times is a UUID. FreeSWITCH and others write a UUID in the
   /// lines of a call, and none in other lines.
   bool IsAfterUuid(const Candidate& candidate, const LineSet& lines) const {
-    const LogShape& shape = candidate.shape;
-    if (shape.place != LogShape::kWord || shape.count != 1 || !shape.lead.empty()) return false;
+    const TimeShape& shape = candidate.shape;
+    if (shape.place != TimeShape::kWord || shape.count != 1 || !shape.lead.empty()) return false;
     const auto alike = [](char c, char like) { return like == 'h' ? HexDigit(c) >= 0 : c == like; };
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       if (!candidate.lines[i] || !lines[i]) continue;
@@ -1064,7 +1064,7 @@ class Learner {
 
   /// Returns true if the only word before the candidate's times is a label, as in "Date: 23 Nov 2026 22:10:01".
   bool IsAfterLabel(const Candidate& candidate, const LineSet& lines) const {
-    if (candidate.shape.place != LogShape::kWord || candidate.shape.count != 1) return false;
+    if (candidate.shape.place != TimeShape::kWord || candidate.shape.count != 1) return false;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       if (candidate.lines[i] && lines[i] && !FirstWords(sample_.lines[i], 1).ends_with(": ")) return false;
     }
@@ -1086,7 +1086,7 @@ class Learner {
   bool Joins(const Candidate& candidate, const LineSet& lines) const {
     if (log_->shapes.empty()) return true;
     const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
-    if (kRare * count < all || candidate.shape.place == LogShape::kLabel) return false;
+    if (kRare * count < all || candidate.shape.place == TimeShape::kLabel) return false;
     if (IsQuoted(candidate)) return false;
     const auto alike = [&] { return IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines); };
     const bool named = !candidate.name().empty() && !candidate.names_time();
@@ -1117,14 +1117,14 @@ class Learner {
   /// output of the program can follow it in many lines.
   const Candidate* StartOfOutput() const {
     const auto found = std::ranges::find_if(candidates_, [](const Candidate& candidate) {
-      return candidate.shape.place == LogShape::kLabel && candidate.lines[0] && !candidate.refused;
+      return candidate.shape.place == TimeShape::kLabel && candidate.lines[0] && !candidate.refused;
     });
     return found == candidates_.end() ? nullptr : &*found;
   }
 
   /// Announces a further form of times that was found, if it can be a part of the text of other records.
   void AnnounceOther(const Candidate& candidate) {
-    const LogShape& shape = candidate.shape;
+    const TimeShape& shape = candidate.shape;
     const LineSet lines = rest_ & ~found_;
     if (given_ || groups_ || candidate.names_time()) return;
     const bool certain = IsCommon(candidate) || IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) ||
@@ -1154,8 +1154,8 @@ class Learner {
       if (log_->shapes.size() > 1) AnnounceOther(*best);
       found_ |= best->lines;
       front_ |= best->at_front() && !best->named() && !IsCount(forms_[best->form]);
-      alone_ |= best->shape.place == LogShape::kLabel || FillsLines(*best);
-      if (best->shape.place == LogShape::kLabel) break;
+      alone_ |= best->shape.place == TimeShape::kLabel || FillsLines(*best);
+      if (best->shape.place == TimeShape::kLabel) break;
     }
     if (const Candidate* const anywhere = log_->shapes.size() > 1 ? FrontOfWord() : nullptr) {
       log_->shapes.push_back(anywhere->shape);
@@ -1167,18 +1167,18 @@ class Learner {
     const bool w3c = !local && std::ranges::any_of(sample_.lines, [](std::string_view line) {
       return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
     });
-    for (LogShape& shape : log_->shapes) {
-      shape.utc = w3c && shape.place == LogShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
+    for (TimeShape& shape : log_->shapes) {
+      shape.utc = w3c && shape.place == TimeShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
     }
   }
 
   /// If all shapes have one form, and all lines have it, returns the candidate whose times begin any word.
   const Candidate* FrontOfWord() const {
     for (const Candidate& candidate : candidates_) {
-      const LogShape& shape = candidate.shape;
-      if (shape.place != LogShape::kAnywhere || !shape.lead.empty() || candidate.refused) continue;
+      const TimeShape& shape = candidate.shape;
+      if (shape.place != TimeShape::kAnywhere || !shape.lead.empty() || candidate.refused) continue;
       if (IsCount(forms_[candidate.form]) || !IsFormOfAll(candidate)) continue;
-      const auto same = [&](const LogShape& found) { return found.format == shape.format && found != shape; };
+      const auto same = [&](const TimeShape& found) { return found.format == shape.format && found != shape; };
       if (std::ranges::all_of(log_->shapes, same)) return &candidate;
     }
     return nullptr;
@@ -1187,11 +1187,11 @@ class Learner {
   /// Joins the places of times of one form that come after different numbers of words. All these words must end with
   /// the same punctuation and a blank. The joined place is the place after this punctuation.
   void JoinWords() {
-    std::vector<LogShape>& shapes = log_->shapes;
+    std::vector<TimeShape>& shapes = log_->shapes;
     if (shapes.size() < 2 || given_ || groups_) return;
     std::set<std::string> ends;
-    for (const LogShape& shape : shapes) {
-      if (shape.kind != LogShape::kKnown || shape.place != LogShape::kWord || shape.count == 0) return;
+    for (const TimeShape& shape : shapes) {
+      if (shape.kind != TimeShape::kKnown || shape.place != TimeShape::kWord || shape.count == 0) return;
       if (shape.format != shapes[0].format || !shape.lead.empty()) return;
       for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
         TimeParts parts;
@@ -1203,7 +1203,7 @@ class Learner {
     const std::string& end = *ends.begin();
     if (ends.size() > 1 || end.size() < 2 || IsLetterOrDigit(end[0]) || end[1] != ' ') return;
     shapes.resize(1);
-    shapes[0].place = LogShape::kAnywhere;
+    shapes[0].place = TimeShape::kAnywhere;
     shapes[0].count = 0;
     shapes[0].lead = end;
   }
@@ -1243,13 +1243,13 @@ class Learner {
     constexpr std::size_t kLeast = 3;
     std::size_t pairs = 0, grow = 0;
     std::optional<std::int64_t> before;
-    for (const LogShape& shape : log_->shapes) {
-      if (shape.kind != LogShape::kKnown || shape.format.starts_with("%N")) return false;
-      if (shape.place == LogShape::kAnywhere && shape.lead.size() < 2) return false;
+    for (const TimeShape& shape : log_->shapes) {
+      if (shape.kind != TimeShape::kKnown || shape.format.starts_with("%N")) return false;
+      if (shape.place == TimeShape::kAnywhere && shape.lead.size() < 2) return false;
     }
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       std::int64_t seconds = 0;
-      for (const LogShape& shape : log_->shapes) {
+      for (const TimeShape& shape : log_->shapes) {
         if (seconds == 0 && found_[i]) seconds = SecondsIn(shape, i);
       }
       if (seconds == 0) continue;
@@ -1378,17 +1378,17 @@ std::shared_ptr<const LogTimes> LearnPatterns(const Sample& sample, const LogFor
   LineSet found;
   for (const Matches& matches : all) {
     if ((matches.lines & ~found).none()) continue;
-    std::vector<LogShape> shapes;
+    std::vector<TimeShape> shapes;
     if (matches.named) {
       shapes.resize(1);
       shapes[0].name = "--time-regex";
-      shapes[0].kind = LogShape::kParts;
+      shapes[0].kind = TimeShape::kParts;
     } else {
       const std::shared_ptr<const LogTimes> learnt = Learner(matches.groups, allowed, latest, true).Learn();
       shapes = learnt->shapes;
       log->note = learnt->note;
     }
-    for (LogShape& shape : shapes) {
+    for (TimeShape& shape : shapes) {
       shape.pattern = matches.pattern;
       shape.indented = true;
       log->shapes.push_back(shape);
@@ -1447,7 +1447,7 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
     if (sizes.size() < 2 && !begins(sample.lines[0])) return nullptr;  // indented lines of text
     const auto aligned = std::make_shared<LogTimes>(*log);
     aligned->id = NewLogId();
-    for (LogShape& shape : aligned->shapes) shape.margin = static_cast<unsigned>(most->first);
+    for (TimeShape& shape : aligned->shapes) shape.margin = static_cast<unsigned>(most->first);
     return aligned;
   } catch (const BadRecord&) {
     return nullptr;
@@ -1627,9 +1627,9 @@ bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record
   constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay;
   constexpr unsigned kFewWords = 2;
   static const std::vector<TimeForm> forms(KnownForms().begin(), KnownForms().end());
-  static thread_local Finder finder(forms, LogShape::kKnown, true);
+  static thread_local Finder finder(forms, TimeShape::kKnown, true);
   if (line.starts_with('#') && line.size() > 1 && IsLetterOrDigit(line[1]) && !IsDigit(line[1])) return false;
-  const bool spans = !log.shapes.empty() && log.shapes[0].place == LogShape::kLabel;
+  const bool spans = !log.shapes.empty() && log.shapes[0].place == TimeShape::kLabel;
   if (spans && IsEndLabel(line)) return false;
   const bool indented = !line.empty() && IsBlankChar(line[0]);
   bool holds = false, dated = false;

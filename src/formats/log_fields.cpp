@@ -242,10 +242,10 @@ void LogKeys::ReadLine() {
     const std::size_t close = line_.find("] \"");
     if (close != line_.npos && ReadWeb(close)) return;
   }
-  const LogShape* shape = nullptr;
+  const TimeShape* shape = nullptr;
   std::size_t end = 0;  // the end of the time
-  for (const LogShape& known : log_->shapes) {
-    if (known.kind == LogShape::kJson) {
+  for (const TimeShape& known : log_->shapes) {
+    if (known.kind == TimeShape::kJson) {
       if (line_.starts_with('{')) return ReadJson();
       continue;
     }
@@ -271,7 +271,7 @@ void LogKeys::ReadLine() {
     found_[kLevel] = reader.rest().substr(0, 1);
   } else if (name == "logcat") {
     ReadLogcat(rest);
-  } else if (shape->place == LogShape::kWord && shape->count == 0 && lead.empty()) {
+  } else if (shape->place == TimeShape::kWord && shape->count == 0 && lead.empty()) {
     ReadSyslog(rest, name.starts_with("syslog"));
   }
 }

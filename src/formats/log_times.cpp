@@ -30,7 +30,7 @@ bool TakeText(TextReader& reader, std::string_view text) {
 
 /// Returns the offset of the next `lead` in `text`, from the offset `from` on, or npos. A lead inside a word does not
 /// count.
-std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t from) {
+std::size_t FindLead(const TimeShape& shape, std::string_view text, std::size_t from) {
   const bool word = IsLetterOrDigit(shape.lead[0]);
   if (shape.lead.size() == 1 && !word) return text.find(shape.lead[0], from);
   for (std::size_t at = text.find(shape.lead, from); at != text.npos; at = text.find(shape.lead, at + 1)) {
@@ -42,7 +42,7 @@ std::size_t FindLead(const LogShape& shape, std::string_view text, std::size_t f
 
 /// Looks for the time of a shape whose place is kAnywhere. `reader` is at the beginning of the line. If `later` is
 /// true, skips the first possible place.
-const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& parts, bool later = false) {
+const char* TakeAnywhere(const TimeShape& shape, TextReader reader, TimeParts& parts, bool later = false) {
   if (!shape.lead.empty()) {
     const std::string_view text = reader.rest().substr(0, kMostBefore);
     for (std::size_t at = FindLead(shape, text, 0); at != text.npos; at = FindLead(shape, text, at + 1)) {
@@ -64,14 +64,14 @@ const char* TakeAnywhere(const LogShape& shape, TextReader reader, TimeParts& pa
 
 /// Goes from the beginning of a line to the place of the time, or to the first possible place if the shape has several.
 /// Returns false if the line has no such place.
-bool GoToPlace(const LogShape& shape, TextReader& reader) {
+bool GoToPlace(const TimeShape& shape, TextReader& reader) {
   switch (shape.place) {
-    case LogShape::kWord:
+    case TimeShape::kWord:
       for (unsigned i = 0; i < shape.count; ++i) {
         if (!SkipWord(reader)) return false;
       }
       break;
-    case LogShape::kColumn:
+    case TimeShape::kColumn:
       for (unsigned i = 0; i < shape.count; ++i) {
         const void* const found =
             reader.done() ? nullptr
@@ -81,9 +81,9 @@ bool GoToPlace(const LogShape& shape, TextReader& reader) {
       }
       while (reader.Is(' ')) ++reader.at;
       break;
-    case LogShape::kLabel:
+    case TimeShape::kLabel:
       break;
-    case LogShape::kAnywhere: {
+    case TimeShape::kAnywhere: {
       if (shape.lead.empty()) return true;
       const std::string_view text = reader.rest().substr(0, kMostBefore);
       const std::size_t at = FindLead(shape, text, 0);
@@ -108,7 +108,7 @@ std::string NanosecondsOf(std::string_view member) {
 }
 
 /// Goes to the byte from which the place of a time is counted. Returns false if the line cannot have a time.
-bool GoToFront(const LogShape& shape, TextReader& reader) {
+bool GoToFront(const TimeShape& shape, TextReader& reader) {
   if (!reader.done() && IsBlankChar(*reader.at)) {
     if (!shape.indented) return false;
     const char* const begin = reader.at;
@@ -169,9 +169,9 @@ std::string_view JsonObjectOf(std::string_view line) {
   return object.empty() ? line : object;
 }
 
-bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts) {
+bool TakeWholeTime(TimeShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts) {
   if (reader.done()) return false;
-  if (kind == LogShape::kKnown) {
+  if (kind == TimeShape::kKnown) {
     if (!TakeLogTime(format, reader, parts)) return false;
     if (reader.done()) return true;
     if (IsDigit(*reader.at)) return false;
@@ -190,10 +190,10 @@ bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& rea
   return !(IsWord(word, "am") || IsWord(word, "pm")) || parts.hour_of_half != 0;
 }
 
-const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts) {
+const char* TakeShape(const TimeShape& shape, std::string_view line, TimeParts& parts) {
   TextReader reader{line.data(), line.data() + line.size()};
   if (!GoToFront(shape, reader)) return nullptr;
-  if (shape.place == LogShape::kAnywhere) return TakeAnywhere(shape, reader, parts);
+  if (shape.place == TimeShape::kAnywhere) return TakeAnywhere(shape, reader, parts);
   if (!GoToPlace(shape, reader) || !TakeWholeTime(shape.kind, shape.format, reader, parts)) return nullptr;
   return reader.at;
 }
@@ -213,8 +213,8 @@ LookAlike LookAlikeOf(const LogTimes& log, std::string_view line) {
     at += digits;
   }
   TimeParts parts;
-  for (const LogShape& shape : log.shapes) {
-    if (shape.kind == LogShape::kJson || !shape.pattern.empty()) continue;
+  for (const TimeShape& shape : log.shapes) {
+    if (shape.kind == TimeShape::kJson || !shape.pattern.empty()) continue;
     parts = {};
     if (TakeShape(shape, likely, parts) != nullptr) return LookAlike::kImpossible;
   }
@@ -227,7 +227,7 @@ LookAlike LookAlikeOf(const LogTimes& log, std::string_view line) {
     if (IsClock(form) || IsCount(form)) continue;
     TextReader time = front;
     parts = {};
-    if (TakeWholeTime(LogShape::kKnown, form.format, time, parts) && !parts.count && InstantOf(parts, log.latest)) {
+    if (TakeWholeTime(TimeShape::kKnown, form.format, time, parts) && !parts.count && InstantOf(parts, log.latest)) {
       return LookAlike::kOtherForm;
     }
   }
@@ -294,7 +294,7 @@ std::string SaveLog(const LogTimes& log) {
   }
   Save(log.note, saved);
   Save(log.start, saved);
-  for (const LogShape& shape : log.shapes) {
+  for (const TimeShape& shape : log.shapes) {
     for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead, shape.pattern})
       Save(text, saved);
     for (const unsigned number : {unsigned{shape.kind}, unsigned{shape.place}, shape.count,
@@ -315,11 +315,11 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   log->note = texts.Text();
   log->start = texts.Text();
   while (!texts.done()) {
-    LogShape& shape = log->shapes.emplace_back();
+    TimeShape& shape = log->shapes.emplace_back();
     for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead, &shape.pattern})
       *text = texts.Text();
-    shape.kind = static_cast<LogShape::Kind>(texts.Number(LogShape::kParts));
-    shape.place = static_cast<LogShape::Place>(texts.Number(LogShape::kAnywhere));
+    shape.kind = static_cast<TimeShape::Kind>(texts.Number(TimeShape::kParts));
+    shape.place = static_cast<TimeShape::Place>(texts.Number(TimeShape::kAnywhere));
     shape.count = static_cast<unsigned>(texts.Number());
     shape.separator = static_cast<char>(texts.Number(0xFF));
     shape.indented = texts.Number(1) != 0;
@@ -331,23 +331,23 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
 
 void LogTimeReader::Prepare(const LogTimes& log) {
   quick_.clear();
-  for (const LogShape& shape : log.shapes) {
-    const bool iso = shape.kind == LogShape::kJson && shape.format.empty();
-    const bool given = shape.kind == LogShape::kGiven || shape.kind == LogShape::kParts;
+  for (const TimeShape& shape : log.shapes) {
+    const bool iso = shape.kind == TimeShape::kJson && shape.format.empty();
+    const bool given = shape.kind == TimeShape::kGiven || shape.kind == TimeShape::kParts;
     quick_.emplace_back(iso ? "%Y-%m-%d%^%#%z" : given ? "" : shape.format);
   }
   all_json_ =
-      !log.shapes.empty() && log.shapes.front().kind == LogShape::kJson && log.shapes.back().kind == LogShape::kJson;
+      !log.shapes.empty() && log.shapes.front().kind == TimeShape::kJson && log.shapes.back().kind == TimeShape::kJson;
   prepared_ = log.id;
 }
 
 bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time) {
   if (prepared_ != log.id) Prepare(log);
   for (std::size_t i = 0; i < log.shapes.size(); ++i) {
-    const LogShape& shape = log.shapes[i];
+    const TimeShape& shape = log.shapes[i];
     if (!shape.pattern.empty()) {
       if (FindPattern(log, shape, line, time)) return true;
-    } else if (shape.kind != LogShape::kJson) {
+    } else if (shape.kind != TimeShape::kJson) {
       if (FindAt(log, shape, line, quick_[i], time)) return true;
     } else if (JsonObjectOf(line).starts_with('{')) {
       // In a mixture, a brace may also begin a line that continues another record.
@@ -361,13 +361,13 @@ bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs,
   return false;
 }
 
-bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::string_view line, QuickTime& quick,
+bool LogTimeReader::FindAt(const LogTimes& log, const TimeShape& shape, std::string_view line, QuickTime& quick,
                            LogTime& time) {
   TextReader reader{line.data(), line.data() + line.size()};
   if (!GoToFront(shape, reader)) return false;
   TextReader place = reader;
   if (!GoToPlace(shape, place) || place.done()) return false;
-  const bool anywhere = shape.place == LogShape::kAnywhere;
+  const bool anywhere = shape.place == TimeShape::kAnywhere;
   if (!anywhere && !quick.can_begin(*place.at)) return false;
   if (TakeQuick(shape, place.rest(), quick, time)) return true;
   TimeParts parts;
@@ -379,7 +379,7 @@ bool LogTimeReader::FindAt(const LogTimes& log, const LogShape& shape, std::stri
   return true;
 }
 
-bool LogTimeReader::TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time) {
+bool LogTimeReader::TakeQuick(const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time) {
   QuickTime::Found found;
   if (!quick.Take(text, found)) return false;
   time.east = found.east.value_or(0);
@@ -399,10 +399,10 @@ void LogTimeReader::KeepDate(const char* begin, const TimeParts& parts, QuickTim
   quick.KeepDate(date, date_.midnight, parts.lacks_year());
 }
 
-bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time) {
+bool LogTimeReader::FindPattern(const LogTimes& log, const TimeShape& shape, std::string_view line, LogTime& time) {
   const auto pattern = patterns_.try_emplace(shape.pattern, shape.pattern).first;
   TimeParts parts;
-  if (shape.kind == LogShape::kParts) {
+  if (shape.kind == TimeShape::kParts) {
     if (!pattern->second.Take(line, parts)) return false;
   } else {
     const std::string_view text = pattern->second.Find(line);
@@ -414,8 +414,8 @@ bool LogTimeReader::FindPattern(const LogTimes& log, const LogShape& shape, std:
 bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTime& time) {
   if (parsed_ != log.id) {
     std::vector<JsonPath> paths;
-    for (const LogShape& shape : log.shapes) {
-      if (shape.kind != LogShape::kJson) continue;
+    for (const TimeShape& shape : log.shapes) {
+      if (shape.kind != TimeShape::kJson) continue;
       paths.emplace_back(shape.member);
       if (const std::string rest = NanosecondsOf(shape.member); !rest.empty()) paths.emplace_back(rest);
     }
@@ -430,8 +430,8 @@ bool LogTimeReader::FindMember(const LogTimes& log, std::string_view line, LogTi
   }
   std::size_t member = 0;
   for (std::size_t i = 0; i < log.shapes.size(); ++i) {
-    const LogShape& shape = log.shapes[i];
-    if (shape.kind != LogShape::kJson) continue;
+    const TimeShape& shape = log.shapes[i];
+    if (shape.kind != TimeShape::kJson) continue;
     const std::string_view text = values_[member++].text;
     const std::string_view nanoseconds = NanosecondsOf(shape.member).empty() ? "" : values_[member++].text;
     if (shape.format.empty() ? !TakeIso(text, quick_[i], time) : !TakeMember(log, shape, text, quick_[i], time)) {
@@ -468,18 +468,18 @@ bool LogTimeReader::TakeIso(std::string_view text, QuickTime& quick, LogTime& ti
   return true;
 }
 
-bool LogTimeReader::TakeMember(const LogTimes& log, const LogShape& shape, std::string_view text, QuickTime& quick,
+bool LogTimeReader::TakeMember(const LogTimes& log, const TimeShape& shape, std::string_view text, QuickTime& quick,
                                LogTime& time) {
   TextReader reader = TextReader::Trimmed(text);
   if (TakeQuick(shape, reader.rest(), quick, time)) return true;
   TimeParts parts;
   const char* const begin = reader.at;
-  if (!TakeWholeTime(LogShape::kKnown, shape.format, reader, parts) || !Keep(parts, log, shape, time)) return false;
+  if (!TakeWholeTime(TimeShape::kKnown, shape.format, reader, parts) || !Keep(parts, log, shape, time)) return false;
   KeepDate(begin, parts, quick);
   return true;
 }
 
-bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time) {
+bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const TimeShape& shape, LogTime& time) {
   std::optional<Instant> instant = FindInstant(parts, log.latest);
   if (!instant) return false;
   time.lacks_zone = !instant->zoned && parts.zone.empty() && !shape.utc;

@@ -21,7 +21,7 @@ namespace gpusort {
 
 /// How the times of a log are written (their form), and where in a line they stand. This is all that is needed to find
 /// and read the times.
-struct LogShape {
+struct TimeShape {
   enum Kind : std::uint8_t {
     kKnown,  ///< the form is one of KnownForms(); `format` is for TakeLogTime()
     kGiven,  ///< the user gave the form (--time); `format` is for TakeTime()
@@ -54,7 +54,7 @@ struct LogShape {
   unsigned margin = 0;
   bool utc = false;  ///< true: a time without a zone is in UTC
 
-  friend bool operator==(const LogShape&, const LogShape&) = default;
+  friend bool operator==(const TimeShape&, const TimeShape&) = default;
 };
 
 std::uint64_t NewLogId();
@@ -68,7 +68,7 @@ struct LogTimes {
   /// for letters and digits. The time of such a record stands in this or a later line. Empty: each line with a time
   /// begins a record.
   std::string start{};
-  std::vector<LogShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
+  std::vector<TimeShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have: seconds since 1970, in local time. If the times have no year, each gets the
   /// last year in which it is not after `latest`.
   std::int64_t latest = 0;
@@ -99,7 +99,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
 /// Reads the time of `line`, which must be without its newline, at the place in the line that `shape` gives. Returns
 /// the end of the time in the line, or null if there is no time at that place. Not for shapes of JSON lines and shapes
 /// with a regular expression.
-const char* TakeShape(const LogShape& shape, std::string_view line, TimeParts& parts);
+const char* TakeShape(const TimeShape& shape, std::string_view line, TimeParts& parts);
 
 /// The reason why a line that begins no record looks as if it should: it has something like a time where a time is
 /// expected. A warning at the end of the job tells of such lines.
@@ -121,8 +121,8 @@ std::string_view JsonObjectOf(std::string_view line);
 void SkipColours(TextReader& reader);
 /// Reads a time at the front of `reader`, and moves `reader` to the end of the time. Returns false if there is no time,
 /// or if the time is part of a longer number or word. `kind` is kKnown for a form that gpusort knows, or kGiven for a
-/// form that the user gave (--time). `format` is the LogShape::format of this form.
-bool TakeWholeTime(LogShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
+/// form that the user gave (--time). `format` is the TimeShape::format of this form.
+bool TakeWholeTime(TimeShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
 /// The greatest number of words that may stand before the time of a line. Later words are not searched for a time, so
 /// that long lines do not take long.
 inline constexpr unsigned kMostWords = 16;
@@ -176,11 +176,11 @@ class LogTimeReader {
   /// all lines are JSON. Must be called when the reader goes on to another log.
   void Prepare(const LogTimes& log);
   bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
-  bool FindPattern(const LogTimes& log, const LogShape& shape, std::string_view line, LogTime& time);
-  bool FindAt(const LogTimes& log, const LogShape& shape, std::string_view line, QuickTime& quick, LogTime& time);
+  bool FindPattern(const LogTimes& log, const TimeShape& shape, std::string_view line, LogTime& time);
+  bool FindAt(const LogTimes& log, const TimeShape& shape, std::string_view line, QuickTime& quick, LogTime& time);
   /// Reads the time at the front of `text` with the fast reader `quick`. Returns false if `quick` cannot read it. The
   /// caller must then try a slower function.
-  static bool TakeQuick(const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
+  static bool TakeQuick(const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
   /// Tells the fast reader `quick` the date of a time that was just read as `parts`. Most of the next lines have the
   /// same date, so `quick` can read their times. `begin` is the beginning of the time in the line.
   void KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const;
@@ -189,10 +189,10 @@ class LogTimeReader {
   static bool TakeIso(std::string_view text, QuickTime& quick, LogTime& time);
   /// Reads `text`, the value of a JSON member, as a time in the form that `shape` gives. Returns false if it is no
   /// time.
-  bool TakeMember(const LogTimes& log, const LogShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
+  bool TakeMember(const LogTimes& log, const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
   /// Stores the point in time that `parts` describe in `time`. Returns false if there is no such time, as on February
   /// 30.
-  bool Keep(const TimeParts& parts, const LogTimes& log, const LogShape& shape, LogTime& time);
+  bool Keep(const TimeParts& parts, const LogTimes& log, const TimeShape& shape, LogTime& time);
   void KeepInstant(Instant instant, LogTime& time);
   /// Sets the fraction of a time to a number of nanoseconds of at most nine digits.
   void KeepNanoseconds(std::string_view digits, LogTime& time);

@@ -50,18 +50,18 @@ std::int64_t InYear(std::int64_t local, std::int64_t year) {
 }
 
 /// Returns the place of the time in its line, for people.
-std::string PlaceText(const LogShape& shape) {
+std::string PlaceText(const TimeShape& shape) {
   if (!shape.pattern.empty()) return ", found by " + QuoteWord(shape.pattern);
-  if (shape.kind == LogShape::kJson) return "";
+  if (shape.kind == TimeShape::kJson) return "";
   const std::string after = shape.lead.empty() ? "" : " after " + QuoteWord(shape.lead);
   switch (shape.place) {
-    case LogShape::kWord:
+    case TimeShape::kWord:
       return " in word " + std::to_string(shape.count + 1) + after;
-    case LogShape::kColumn:
+    case TimeShape::kColumn:
       return " in column " + std::to_string(shape.count + 1) + " between " + QuoteWord(std::string{shape.separator}) +
              after;
-    case LogShape::kLabel:
-    case LogShape::kAnywhere:
+    case TimeShape::kLabel:
+    case TimeShape::kAnywhere:
       break;
   }
   return after.empty() ? " in any word" : after;
@@ -98,7 +98,7 @@ void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& ti
     if (alike == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
     if (alike != LookAlike::kNone) return;
   }
-  if (times.shapes.empty() || times.shapes[0].kind == LogShape::kGiven || !times.shapes[0].pattern.empty()) return;
+  if (times.shapes.empty() || times.shapes[0].kind == TimeShape::kGiven || !times.shapes[0].pattern.empty()) return;
   if (tally.inner_times.count > kMostLooked) return;
   // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones with enough
   // digits for a date and a time are.
@@ -158,7 +158,7 @@ ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
   const auto all = std::make_shared<LogTimes>();
   for (const ScanState& front : fronts) {
     if (!front.log.times) continue;
-    for (const LogShape& shape : front.log.times->shapes) {
+    for (const TimeShape& shape : front.log.times->shapes) {
       if (std::ranges::find(all->shapes, shape) == all->shapes.end()) all->shapes.push_back(shape);
     }
     all->latest = std::max(all->latest, front.log.times->latest);
@@ -209,7 +209,7 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   const LogTimes& log = *state.log.times;
   if (log.shapes.empty()) return "no lines";
   std::string text;
-  for (const LogShape& shape : log.shapes) text += (text.empty() ? "" : "; ") + shape.name + PlaceText(shape);
+  for (const TimeShape& shape : log.shapes) text += (text.empty() ? "" : "; ") + shape.name + PlaceText(shape);
   text += "; " + std::to_string(log.matched) + " of " + Counted(log.looked, "line");
   if (!log.note.empty()) text += "; " + log.note;
   LogScratch scratch;
@@ -230,8 +230,8 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   return text;
 }
 
-bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line) const {
-  if (!place.times->start.empty()) return BeginsWithStart(*place.times, line);
+bool LogsFormat::Begins(const LogState& log, LogTimeReader& times, std::string_view line) const {
+  if (!log.times->start.empty()) return BeginsWithStart(*log.times, line);
   switch (table_.multiline) {
     case Multiline::kNone:
       return true;
@@ -240,48 +240,48 @@ bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string
     case Multiline::kAuto:
       break;
   }
-  return times.Begins(*place.times, line);
+  return times.Begins(*log.times, line);
 }
 
-bool LogsFormat::Begins(const LogPlace& place, LogTimeReader& times, std::string_view line, LogTime& time) const {
-  if (!place.times->start.empty()) {
+bool LogsFormat::Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const {
+  if (!log.times->start.empty()) {
     time = {};
-    return BeginsWithStart(*place.times, line);
+    return BeginsWithStart(*log.times, line);
   }
   if (table_.multiline != Multiline::kAuto) {
-    if (!Begins(place, times, line)) return false;
-    time = times.Read(*place.times, line);
+    if (!Begins(log, times, line)) return false;
+    time = times.Read(*log.times, line);
     return true;
   }
-  return times.Take(*place.times, line, time);
+  return times.Take(*log.times, line, time);
 }
 
-std::int64_t LogsFormat::ToUtc(std::int64_t local, LogPlace& place, Zone::Span& span) const {
+std::int64_t LogsFormat::ToUtc(std::int64_t local, LogState& log, Zone::Span& span) const {
   // Some logs go back by some seconds, because a program writes records later than it takes their times.
   constexpr std::int64_t kStepBack = 5 * kMinute;
-  const bool after = std::exchange(place.local, true);
-  const std::int64_t before = std::exchange(place.at, local);
+  const bool after = std::exchange(log.local, true);
+  const std::int64_t before = std::exchange(log.at, local);
   if (!span.has(local)) span = zone_.SpanOf(local);
   if (span.has(local)) {
-    place.second_pass = false;
+    log.second_pass = false;
     return local - span.east;
   }
   const bool late = local < before && !zone_.IsTwice(before);  // the record is from the hour that the log has just left
-  place.second_pass =
-      after && !place.alone && zone_.IsTwice(local) && (place.second_pass || late || local < before - kStepBack);
-  return zone_.ToUtc(local, place.second_pass);
+  log.second_pass =
+      after && !log.alone && zone_.IsTwice(local) && (log.second_pass || late || local < before - kStepBack);
+  return zone_.ToUtc(local, log.second_pass);
 }
 
-void LogsFormat::SetPlace(std::int64_t utc, LogPlace& place, Zone::Span& span) const {
-  place.second_pass = false;
-  place.at = utc + span.east;
-  if (span.has(place.at)) return;
-  place.at = zone_.ToLocal(utc);
-  span = zone_.SpanOf(place.at);
-  place.second_pass = zone_.IsTwice(place.at) && zone_.ToUtc(place.at) != utc;
+void LogsFormat::SetPlace(std::int64_t utc, LogState& log, Zone::Span& span) const {
+  log.second_pass = false;
+  log.at = utc + span.east;
+  if (span.has(log.at)) return;
+  log.at = zone_.ToLocal(utc);
+  span = zone_.SpanOf(log.at);
+  log.second_pass = zone_.IsTwice(log.at) && zone_.ToUtc(log.at) != utc;
 }
 
-bool LogsFormat::SetDate(LogTime& time, LogPlace& place) const {
+bool LogsFormat::SetDate(LogTime& time, LogState& log) const {
   // A record from the last hour of a day or year can come after the first records of the next day or year.
   const bool zoned = !time.lacks_zone;
   const std::int64_t given = time.instant->seconds + (zoned ? time.east : 0);
@@ -290,49 +290,49 @@ bool LogsFormat::SetDate(LogTime& time, LogPlace& place) const {
   std::int64_t local = given;
   if (time.lacks_date) {
     const auto on_day = [&](std::int64_t day) { return given + day * kDay; };
-    if (place.local && here(on_day(place.day)) < place.at - 12 * kHour) ++place.day;
-    local = on_day(place.day);
-    if (place.local && here(local) > place.at && here(local) - kDay >= place.at - kHour) local -= kDay;
+    if (log.local && here(on_day(log.day)) < log.at - 12 * kHour) ++log.day;
+    local = on_day(log.day);
+    if (log.local && here(local) > log.at && here(local) - kDay >= log.at - kHour) local -= kDay;
   }
   if (time.lacks_year) {
     constexpr std::int64_t kMonth = 31 * kDay;
-    if (place.local && here(InYear(given, place.year)) < place.at - kMonth) ++place.year;
-    local = InYear(given, place.year);
-    const std::int64_t earlier = InYear(given, place.year - 1);
-    if (place.local && here(local) > place.at && here(earlier) >= place.at - kHour) local = earlier;
+    if (log.local && here(InYear(given, log.year)) < log.at - kMonth) ++log.year;
+    local = InYear(given, log.year);
+    const std::int64_t earlier = InYear(given, log.year - 1);
+    if (log.local && here(local) > log.at && here(earlier) >= log.at - kHour) local = earlier;
     if (CivilOf(local).day() != CivilOf(given).day()) return false;
   }
   time.instant->seconds = local - (zoned ? time.east : 0);
   return true;
 }
 
-void LogsFormat::CompleteTime(LogTime& time, LogPlace& place, LogScratch& scratch) const {
+void LogsFormat::CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const {
   const bool dated = !time.lacks_date && (!time.lacks_year || table_.year == 0);
-  if (time.instant && !dated && !SetDate(time, place)) time = {};
+  if (time.instant && !dated && !SetDate(time, log)) time = {};
   if (time.instant && !time.lacks_zone) {
-    place.local = time.instant->infinite == 0 && zone_.known();
-    if (place.local) SetPlace(time.instant->seconds, place, scratch.span);
+    log.local = time.instant->infinite == 0 && zone_.known();
+    if (log.local) SetPlace(time.instant->seconds, log, scratch.span);
   } else if (time.instant) {
-    time.instant->seconds = ToUtc(time.instant->seconds, place, scratch.span);
+    time.instant->seconds = ToUtc(time.instant->seconds, log, scratch.span);
   }
   if (table_.multiline == Multiline::kAuto) return;
   if (time.instant) {
-    place.seconds = time.instant->seconds;
-    place.fraction = time.instant->fraction;
-  } else if (place.seconds != LogPlace::kNoTime) {
+    log.seconds = time.instant->seconds;
+    log.fraction = time.instant->fraction;
+  } else if (log.seconds != LogState::kNoTime) {
     time.instant.emplace();
-    time.instant->seconds = place.seconds;
-    time.instant->fraction = place.fraction;
+    time.instant->seconds = log.seconds;
+    time.instant->fraction = log.fraction;
   }
 }
 
-LogTime LogsFormat::TakeLateTime(RecordSpan record, const LogPlace& place, LogScratch& scratch) const {
+LogTime LogsFormat::TakeLateTime(RecordSpan record, const LogState& log, LogScratch& scratch) const {
   const Byte* const end = AsBytes(record.data()) + record.size();
   LogTime time;
   for (const Byte* p = AsBytes(record.data()); p != end; p = AfterLine(p, end)) {
-    if (!scratch.times.Take(*place.times, LineAt(p, end), time)) continue;
-    LogPlace before;
-    before.times = place.times;
+    if (!scratch.times.Take(*log.times, LineAt(p, end), time)) continue;
+    LogState before;
+    before.times = log.times;
     before.alone = true;
     before.year = table_.year;
     before.day = table_.date.value_or(0);
@@ -342,10 +342,10 @@ LogTime LogsFormat::TakeLateTime(RecordSpan record, const LogPlace& place, LogSc
   return {};
 }
 
-void LogsFormat::Walk(const Byte* begin, const Byte* end, LogPlace& place, LogScratch& scratch) const {
+void LogsFormat::Walk(const Byte* begin, const Byte* end, LogState& log, LogScratch& scratch) const {
   for (const Byte* p = begin; p != end; p = AfterLine(p, end)) {
     const std::string_view line = LineAt(p, end);
-    if (Begins(place, scratch.times, line)) TakeTime(line, place, scratch);
+    if (Begins(log, scratch.times, line)) TakeTime(line, log, scratch);
   }
 }
 
@@ -502,14 +502,14 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
 
 void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const {
   if (!scratch.alone) scratch.alone = std::make_unique<LogScratch>();
-  LogPlace place = alone_.log;
+  LogState log = alone_.log;
   const Byte* const begin = AsBytes(record.data());
   const Byte* const end = begin + record.size();
-  const bool late = !place.times->start.empty();
-  bool same = Begins(place, scratch.alone->times, LineAt(begin, end));
+  const bool late = !log.times->start.empty();
+  bool same = Begins(log, scratch.alone->times, LineAt(begin, end));
   if (same) {
     const LogTime alone =
-        late ? TakeLateTime(record, place, *scratch.alone) : TakeTime(LineAt(begin, end), place, *scratch.alone);
+        late ? TakeLateTime(record, log, *scratch.alone) : TakeTime(LineAt(begin, end), log, *scratch.alone);
     same = alone.instant.has_value() == time.instant.has_value();
     if (same && time.instant) {
       same = alone.instant->seconds == time.instant->seconds && alone.instant->fraction == time.instant->fraction &&
@@ -517,7 +517,7 @@ void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch
     }
   }
   for (const Byte* p = AfterLine(begin, end); p != end && same; p = AfterLine(p, end)) {
-    same = !Begins(place, scratch.alone->times, LineAt(p, end));
+    same = !Begins(log, scratch.alone->times, LineAt(p, end));
   }
   if (!same) {
     throw BadRecord(0, "another record or time would be read here without the lines around it, as tasks do: sort it " +

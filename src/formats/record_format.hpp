@@ -16,13 +16,13 @@
 
 namespace gpusort {
 
-struct DumpPlace;
+struct DumpState;
 struct KnownRows;
 struct LogTimes;
 
 /// The state of a log's parser between two records. It has all that earlier records tell about the time of the next
 /// record, such as its year or day.
-struct LogPlace {
+struct LogState {
   std::shared_ptr<const LogTimes> times;  ///< the forms of the times of the input; null before BeginInput()
   bool alone = false;  ///< true: no earlier record is used to complete the time of a record (see RecordFormat::Alone)
   bool local = false;  ///< true: the last record had a time, which is `at`
@@ -46,11 +46,11 @@ struct ScanState {
   unsigned mode = 0;  ///< the meaning of `mode` and `count` differs between the formats
   std::uint64_t count = 0;
   std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
-  std::shared_ptr<const DumpPlace> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
+  std::shared_ptr<const DumpState> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
   /// Only for SQL dumps: `row` is the number of rows so far among those that are sorted together, and `lexer` is the
   /// parser's state inside a row.
   std::uint64_t row = 0, lexer = 0;
-  LogPlace log{};  ///< only for logs
+  LogState log{};  ///< only for logs
 };
 
 /// Thrown for a record that cannot be read. The exception knows only an offset in bytes. The caller catches it and

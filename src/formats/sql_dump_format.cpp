@@ -116,7 +116,7 @@ struct Session {
 };
 
 /// The place of a line in a dump. An object is not changed after the next place is made.
-struct DumpPlace {
+struct DumpState {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
   std::vector<bool> named;                        ///< for each key: the dump has the table
@@ -167,9 +167,9 @@ SqlDialect DialectOfFormat(const std::string& name) {
   return name == "pgdump" ? SqlDialect::kPostgres : SqlDialect::kUnknown;
 }
 
-void SetDialect(SqlDialect dialect, DumpPlace& place) {
-  place.dialect = dialect;
-  place.text.escapes = place.text.escapes_before = dialect == SqlDialect::kMysql;
+void SetDialect(SqlDialect dialect, DumpState& dump) {
+  dump.dialect = dialect;
+  dump.text.escapes = dump.text.escapes_before = dialect == SqlDialect::kMysql;
 }
 
 /// Follows USE and SET search_path, which choose the schema of tables that are named without one, and settings that
@@ -258,8 +258,8 @@ bool IsVolatile(std::string_view line) {
 }
 
 /// Returns all that decides how SkipRows() reads a row: the dialect, and the meaning of a backslash.
-unsigned PackRules(const DumpPlace& place) {
-  return static_cast<unsigned>(place.dialect) << 1 | (place.text.escapes ? 1 : 0);
+unsigned PackRules(const DumpState& dump) {
+  return static_cast<unsigned>(dump.dialect) << 1 | (dump.text.escapes ? 1 : 0);
 }
 
 std::uint64_t Pack(const RowLexer& lexer) {
@@ -315,9 +315,9 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
   refuse(spec.order.unique, "--unique");
   refuse(spec.order.top > 0, "--top");
   for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
-  DumpPlace front;
+  DumpState front;
   SetDialect(DialectOfFormat(table_.name), front);
-  front_ = std::make_unique<const DumpPlace>(std::move(front));
+  front_ = std::make_unique<const DumpState>(std::move(front));
   rules_ = PackRules(*front_);
   const auto make = [](ValueRule rule, auto& list) {
     for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kEnum); ++type) {
@@ -345,13 +345,13 @@ struct SqlDumpFormat::RowScratch : Scratch {
 
 std::unique_ptr<TableFormat::Scratch> SqlDumpFormat::MakeScratch() const { return std::make_unique<RowScratch>(); }
 
-const DumpPlace& SqlDumpFormat::PlaceOf(const ScanState& state) const { return state.dump ? *state.dump : *front_; }
+const DumpState& SqlDumpFormat::StateOf(const ScanState& state) const { return state.dump ? *state.dump : *front_; }
 
-DumpPlace& SqlDumpFormat::Change(ScanState& state) const {
-  auto next = std::make_shared<DumpPlace>(PlaceOf(state));
-  DumpPlace& place = *next;
+DumpState& SqlDumpFormat::Change(ScanState& state) const {
+  auto next = std::make_shared<DumpState>(StateOf(state));
+  DumpState& dump = *next;
   state.dump = std::move(next);
-  return place;
+  return dump;
 }
 
 SqlDumpFormat::Name SqlDumpFormat::ParseName(const ColumnKey& key) const {
@@ -413,10 +413,10 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
 }
 
 bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
-  const DumpPlace& place = PlaceOf(state);
-  if (!place.any && line.starts_with(kSqlByteOrderMark)) line.remove_prefix(kSqlByteOrderMark.size());
-  SqlDialect dialect = place.dialect;
-  SqlText text = place.text;
+  const DumpState& dump = StateOf(state);
+  if (!dump.any && line.starts_with(kSqlByteOrderMark)) line.remove_prefix(kSqlByteOrderMark.size());
+  SqlDialect dialect = dump.dialect;
+  SqlText text = dump.text;
   // A line inside a comment or a string may begin with # in every dialect.
   if (dialect == SqlDialect::kUnknown && (text.in == SqlText::kNothing || !line.starts_with('#'))) {
     dialect = DialectOfLine(line);
@@ -425,10 +425,10 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   const bool postgres = dialect == SqlDialect::kPostgres;
   std::string statement, create;
   bool insert = false;
-  Session session = place.session;
+  Session session = dump.session;
   SqlTarget copy;
   Statement is = Statement::kOther;
-  if (!place.statement.empty()) is = ParseCopy(statement = place.statement + std::string(line), copy);
+  if (!dump.statement.empty()) is = ParseCopy(statement = dump.statement + std::string(line), copy);
   if (is == Statement::kOther && text.in == SqlText::kNothing) {
     const std::string_view bare = line.substr(0, std::min(line.find_last_not_of(kSqlBlanks) + 1, line.size()));
     if (bare == "\\." && postgres && !force_) {
@@ -439,7 +439,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     if (line.starts_with('\\') && postgres) {  // a command of psql, whose quotes have another meaning
       if (line.starts_with("\\connect ") || line.starts_with("\\c ")) {
         // Statements can no longer name the tables of the previous database.
-        DumpPlace& next = Change(state);
+        DumpState& next = Change(state);
         next.tables = nullptr;
         next.enums = nullptr;
         next.filled = nullptr;
@@ -451,12 +451,12 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     if (postgres && (is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
     std::string_view words = line;
     SkipSqlBlanks(words);
-    insert = !place.inserts && text.between() && gpusort::BeginsInsert(words);
+    insert = !dump.inserts && text.between() && gpusort::BeginsInsert(words);
     TakeSetting(line, dialect, text);
     if (!text.open) TakeSession(line, dialect, session);
   }
   if (is == Statement::kCopy) {
-    BeginRows(copy, place.statement + std::string(line), state);
+    BeginRows(copy, dump.statement + std::string(line), state);
     return false;
   }
   if (is == Statement::kUnknownCopy && !force_) {
@@ -466,26 +466,26 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   }
   if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
   const auto describes = [&] { return BeginsCreateTable(line) || BeginsCreateType(line) || BeginsTableChange(line); };
-  if (!place.create.empty() || (text.between() && describes())) create = place.create + std::string(line);
+  if (!dump.create.empty() || (text.between() && describes())) create = dump.create + std::string(line);
   const bool left = TakeSql(line, dialect, text);
   std::shared_ptr<const SqlTable> table;
   std::optional<SqlEnum> type;
   if (!create.empty() && (!text.open || create.size() > kMostTable)) {
     if (!text.open) {
       static const std::vector<SqlEnum> none;
-      table = ParseCreateTable(create, dialect, place.enums ? *place.enums : none);
+      table = ParseCreateTable(create, dialect, dump.enums ? *dump.enums : none);
       type = ParseCreateEnum(create, dialect);
       if (const auto change = ParseTableChange(create, dialect)) {
-        if (const SqlTable* const known = FindTable(change->table, place)) table = Changed(*known, *change);
+        if (const SqlTable* const known = FindTable(change->table, dump)) table = Changed(*known, *change);
       }
     }
     create.clear();
   }
-  if (place.any && dialect == place.dialect && text == place.text && statement == place.statement &&
-      create == place.create && !table && !type && !insert && session == place.session) {
+  if (dump.any && dialect == dump.dialect && text == dump.text && statement == dump.statement &&
+      create == dump.create && !table && !type && !insert && session == dump.session) {
     return left;
   }
-  DumpPlace& next = Change(state);
+  DumpState& next = Change(state);
   next.dialect = dialect;
   next.text = std::move(text);
   next.statement = std::move(statement);
@@ -509,7 +509,7 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   return left;
 }
 
-std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table, const DumpPlace& place) {
+std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table, const DumpState& dump) {
   auto merged = std::make_shared<SqlTable>(table);
   merged->columns.clear();
   merged->parents.clear();
@@ -522,7 +522,7 @@ std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table
     }
   };
   for (const SqlTarget& parent : table.parents) {
-    const SqlTable* const known = FindTable(parent, place);
+    const SqlTable* const known = FindTable(parent, dump);
     merged->complete = merged->complete && known != nullptr && known->complete;
     if (known != nullptr) std::ranges::for_each(known->columns, add);
   }
@@ -530,13 +530,13 @@ std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table
   return merged;
 }
 
-KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) const {
+KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpState& dump) const {
   KeyColumns wanted;
-  place.named.resize(names_.size());
+  dump.named.resize(names_.size());
   const std::string table = target.name();
-  if (place.seen.size() < kMostTables && std::ranges::count(place.seen, table) == 0) place.seen.push_back(table);
+  if (dump.seen.size() < kMostTables && std::ranges::count(dump.seen, table) == 0) dump.seen.push_back(table);
   // An unquoted name of PostgreSQL is in lower case. Names of SQLite, and of columns of MySQL, have no case.
-  const bool postgres = place.dialect == SqlDialect::kPostgres, lite = place.dialect == SqlDialect::kSqlite;
+  const bool postgres = dump.dialect == SqlDialect::kPostgres, lite = dump.dialect == SqlDialect::kSqlite;
   const auto is = [&](const std::string& name, const std::string& in_dump, bool no_case) {
     return name == in_dump || (no_case ? IsSameSqlName(name, in_dump) : postgres && LowerText(name) == in_dump);
   };
@@ -558,13 +558,13 @@ KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpPlace& place) co
                                                      : " has no such column (it has: " + EscapeName(columns) + ")"));
     }
     wanted.Add(static_cast<std::uint64_t>(found - target.columns.begin()), key);
-    place.named[key] = true;
+    dump.named[key] = true;
   }
   return wanted;
 }
 
 void SqlDumpFormat::BeginRows(const SqlTarget& copy, std::string text, ScanState& state) const {
-  DumpPlace& next = Change(state);
+  DumpState& next = Change(state);
   next.text.in = SqlText::kNothing;
   next.text.open = false;
   next.statement.clear();
@@ -582,21 +582,21 @@ void SqlDumpFormat::EndRows(ScanState& state) {
 }
 
 SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState& state) const {
-  const DumpPlace* place = &PlaceOf(state);
+  const DumpState* dump = &StateOf(state);
   Insert insert;
-  if (text.empty() || !place->text.between() || !place->statement.empty()) return insert;
+  if (text.empty() || !dump->text.between() || !dump->statement.empty()) return insert;
   const bool after = state.mode == kAfterInsert;
   const auto set_kind = [&](bool unfinished) {
     insert.is = unfinished ? InsertHead::kUnfinished : InsertHead::kRows;
     return insert;
   };
   // Statements that follow each other directly have no white space and no comment between them.
-  if (!after || !text.starts_with(place->part->head)) {
+  if (!after || !text.starts_with(dump->part->head)) {
     if (Lower(text[0]) != 'i' && Lower(text[0]) != 'r' && !IsSpace(text[0]) && text[0] != '/' && text[0] != '-' &&
         text[0] != '#' && !text.starts_with(kSqlByteOrderMark.substr(0, text.size()))) {
       return insert;
     }
-    const LeadOfStatement lead = SkipLead(text, place->dialect, after);
+    const LeadOfStatement lead = SkipLead(text, dump->dialect, after);
     if (lead.size > kMostHead || (!lead.ended && text.size() > kMostHead)) return insert;
     if (!lead.ended && after) return set_kind(true);
     if (!lead.ended) {  // a comment, or the white space of a line, without its end: no INSERT is on this line
@@ -606,14 +606,14 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     insert.lead = lead.size;
     text.remove_prefix(lead.size);
   }
-  if (after && text.starts_with(place->part->head)) {
+  if (after && text.starts_with(dump->part->head)) {
     // White space after the newline of a head belongs to the row.
-    const std::size_t size = place->part->head.size();
+    const std::size_t size = dump->part->head.size();
     std::size_t row = size;
     while (text[size - 1] == '\n' && row < text.size() && IsSpace(text[row])) ++row;
     bool unfinished = false;
     // Statements with one row and different ends cannot be sorted together with the text between two statements.
-    const RowsPart& part = *place->part;
+    const RowsPart& part = *dump->part;
     const bool parts = insert.lead > 0 && part.decided && !part.several && part.ends_differ;
     if (!parts && (BeginsRow(text.substr(row), unfinished) || unfinished)) {
       insert.size = size;
@@ -622,13 +622,13 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     }
   }
   if (text.empty() || (Lower(text[0]) != 'i' && Lower(text[0]) != 'r')) return insert;
-  InsertHead head = ParseInsertHead(text.substr(0, kMostHead), place->dialect);
+  InsertHead head = ParseInsertHead(text.substr(0, kMostHead), dump->dialect);
   insert.is = head.is == InsertHead::kUnfinished && text.size() >= kMostHead ? InsertHead::kNone : head.is;
   insert.size = head.size;
   insert.target = std::move(head.target);
   insert.replaces = head.replaces;
   if (insert.is != InsertHead::kRows) return insert;
-  if (place->dialect == SqlDialect::kUnknown) {
+  if (dump->dialect == SqlDialect::kUnknown) {
     const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
     if (dialect == SqlDialect::kUnknown) {
       throw BadRecord(0,
@@ -640,25 +640,25 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
   return insert;
 }
 
-const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpPlace& place) {
-  const std::string& schema = target.schema.empty() ? place.session.schema : target.schema;
+const SqlTable* SqlDumpFormat::FindTable(const SqlTarget& target, const DumpState& dump) {
+  const std::string& schema = target.schema.empty() ? dump.session.schema : target.schema;
   for (const bool no_case : {false, true}) {
     const auto is = [&](const std::string& a, const std::string& b) { return no_case ? IsSameSqlName(a, b) : a == b; };
-    for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
+    for (const TableList* list = dump.tables.get(); list != nullptr; list = list->before.get()) {
       const SqlTable& table = *list->table;
       const bool in_schema = schema.empty() || table.schema.empty() || is(table.schema, schema);
       if (in_schema && is(table.table, target.table)) return &table;
     }
-    if (place.dialect == SqlDialect::kPostgres) break;
+    if (dump.dialect == SqlDialect::kPostgres) break;
   }
   return nullptr;
 }
 
-std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpPlace& place) const {
+std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpState& dump) const {
   auto part = std::make_shared<RowsPart>();
   SqlTarget target = given;
-  const SqlTable* const table = FindTable(target, place);
-  if (target.schema.empty()) target.schema = place.session.schema;
+  const SqlTable* const table = FindTable(target, dump);
+  if (target.schema.empty()) target.schema = dump.session.schema;
   if (table != nullptr) target.table = table->table;
   // An INSERT without names of columns gives all columns.
   const bool named = !target.columns.empty() || (table != nullptr && table->complete);
@@ -669,13 +669,13 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   }
   const auto is_name = [&](const std::string& name) {
     return [&](const std::string& other) {
-      return name == other || (place.dialect != SqlDialect::kPostgres && IsSameSqlName(name, other));
+      return name == other || (dump.dialect != SqlDialect::kPostgres && IsSameSqlName(name, other));
     };
   };
   part->table = target.name();
-  part->wanted = FindKeys(target, place);
-  part->again = !AddName(part->table, place.filled);
-  part->refers_to_itself = table != nullptr && table->refers_to_itself && !place.session.unchecked;
+  part->wanted = FindKeys(target, dump);
+  part->again = !AddName(part->table, dump.filled);
+  part->refers_to_itself = table != nullptr && table->refers_to_itself && !dump.session.unchecked;
   std::vector<const SqlTable::Column*> columns(target.columns.size());
   for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
     const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
@@ -731,12 +731,12 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
 void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const {
   if (insert.goes_on) return;
   if (state.mode == kAfterInsert) ++state.count;
-  DumpPlace& place = Change(state);
-  place.any = true;
-  auto part = std::make_shared<RowsPart>(*MakePart(insert.target, place));
+  DumpState& dump = Change(state);
+  dump.any = true;
+  auto part = std::make_shared<RowsPart>(*MakePart(insert.target, dump));
   part->head = text.substr(0, insert.size);
   part->replaces = insert.replaces;
-  place.part = std::move(part);
+  dump.part = std::move(part);
 }
 
 void SqlDumpFormat::RefuseGaps() const {
@@ -748,7 +748,7 @@ void SqlDumpFormat::RefuseGaps() const {
 }
 
 void SqlDumpFormat::SplitPart(ScanState& state) const {
-  const RowsPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *StateOf(state).part;
   if (!part.decided || part.several || !part.ends_differ) return;
   auto next = std::make_shared<RowsPart>(part);
   next->decided = next->ended = next->ends_differ = false;
@@ -758,7 +758,7 @@ void SqlDumpFormat::SplitPart(ScanState& state) const {
 }
 
 void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanState& state) const {
-  const RowsPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *StateOf(state).part;
   if (part.decided && part.several == several) return;
   if (several) RefuseGaps();
   auto next = std::make_shared<RowsPart>(part);
@@ -772,21 +772,21 @@ void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanSta
   next->decided = true;
   next->several = several;
   next->separator = separator;
-  DumpPlace& place = Change(state);
-  place.gaps |= several;
-  place.part = std::move(next);
+  DumpState& dump = Change(state);
+  dump.gaps |= several;
+  dump.part = std::move(next);
 }
 
 void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const {
   state.mode = kAfterInsert;
-  const DumpPlace& place = PlaceOf(state);
-  const RowsPart& part = *place.part;
+  const DumpState& dump = StateOf(state);
+  const RowsPart& part = *dump.part;
   const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
   const bool other = !part.ended || part.tail != after.tail;
   const bool replaces = other && !part.replaces && SaysWhatConflictsDo(after.tail);
   if (part.ended && (!differs || part.ends_differ) && !replaces) return;
   if (part.several && part.ended) {
-    if (ClauseOf(part.tail, place.dialect) == ClauseOf(after.tail, place.dialect)) return;
+    if (ClauseOf(part.tail, dump.dialect) == ClauseOf(after.tail, dump.dialect)) return;
     throw BadRecord(at,
                     "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "
                     "together: write the dump with one row a statement");
@@ -803,38 +803,38 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
 }
 
 std::string SqlDumpFormat::SaveState(const ScanState& state) const {
-  const DumpPlace& place = PlaceOf(state);
+  const DumpState& dump = StateOf(state);
   std::ostringstream out;
   const auto put = [&](const std::string& text) { out << text.size() << ' ' << text << ' '; };
-  out << state.mode << ' ' << state.count << ' ' << state.row << ' ' << unsigned(place.dialect) << ' ';
-  const SqlText& text = place.text;
+  out << state.mode << ' ' << state.count << ' ' << state.row << ' ' << unsigned(dump.dialect) << ' ';
+  const SqlText& text = dump.text;
   out << unsigned{text.in} << ' ' << text.depth << ' ' << text.escapes << ' ' << text.escapes_before << ' ' << text.open
       << ' ' << text.trigger << ' ' << text.brackets << ' ' << text.end << ' ';
   put(text.tag);
   put(text.delimiter);
-  put(place.statement);
-  put(place.create);
-  put(place.session.schema);
-  out << place.session.unchecked << ' ' << place.session.zero_is_value << ' ';
+  put(dump.statement);
+  put(dump.create);
+  put(dump.session.schema);
+  out << dump.session.unchecked << ' ' << dump.session.zero_is_value << ' ';
   const auto put_all = [&](const auto& texts) {
     out << texts.size() << ' ';
     for (const std::string& one : texts) put(one);
   };
   static const std::vector<SqlEnum> none;
-  const std::vector<SqlEnum>& enums = place.enums ? *place.enums : none;
+  const std::vector<SqlEnum>& enums = dump.enums ? *dump.enums : none;
   out << enums.size() << ' ';
   for (const SqlEnum& type : enums) {
     put(type.schema);
     put(type.name);
     put_all(type.labels);
   }
-  out << place.any << ' ' << place.gaps << ' ' << place.inserts << ' ';
+  out << dump.any << ' ' << dump.gaps << ' ' << dump.inserts << ' ';
   for (std::size_t key = 0; key < names_.size(); ++key) {
-    out << (key < place.named.size() && place.named[key]) << ' ';
+    out << (key < dump.named.size() && dump.named[key]) << ' ';
   }
-  put_all(place.seen);
+  put_all(dump.seen);
   std::vector<const SqlTable*> tables;
-  for (const TableList* list = place.tables.get(); list != nullptr; list = list->before.get()) {
+  for (const TableList* list = dump.tables.get(); list != nullptr; list = list->before.get()) {
     tables.push_back(list->table.get());
   }
   out << tables.size() << ' ';
@@ -853,12 +853,12 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     for (const std::vector<std::string>& columns : (*table)->unique) put_all(columns);
     out << (*table)->refers_to_itself << ' ' << (*table)->complete << ' ';
   }
-  put_all(place.filled != nullptr ? *place.filled : std::set<std::string>());
+  put_all(dump.filled != nullptr ? *dump.filled : std::set<std::string>());
   // No one asks for the part after its rows. LoadState() could not make it again: the tables may have changed.
-  const bool has_part = state.mode != kSql && place.part != nullptr;
+  const bool has_part = state.mode != kSql && dump.part != nullptr;
   out << has_part << ' ';
   if (!has_part) return out.str();
-  const RowsPart& part = *place.part;
+  const RowsPart& part = *dump.part;
   put(part.head);
   out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
       << part.ends_differ << ' ' << part.replaces << ' ';
@@ -871,7 +871,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
 ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   ScanState state;
   if (text.empty()) return state;
-  DumpPlace place;
+  DumpState dump;
   std::istringstream in(text);
   const auto number = [&] {
     std::uint64_t value = 0;
@@ -887,22 +887,22 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   state.mode = static_cast<unsigned>(number());
   state.count = number();
   state.row = number();
-  place.dialect = static_cast<SqlDialect>(std::min<std::uint64_t>(number(), 3));
-  place.text.in = static_cast<SqlText::In>(number());
-  place.text.depth = static_cast<unsigned>(number());
-  place.text.escapes = number() != 0;
-  place.text.escapes_before = number() != 0;
-  place.text.open = number() != 0;
-  place.text.trigger = number() != 0;
-  place.text.brackets = static_cast<unsigned>(number());
-  place.text.end = static_cast<unsigned>(number());
-  place.text.tag = name();
-  place.text.delimiter = name();
-  place.statement = name();
-  place.create = name();
-  place.session.schema = name();
-  place.session.unchecked = number() != 0;
-  place.session.zero_is_value = number() != 0;
+  dump.dialect = static_cast<SqlDialect>(std::min<std::uint64_t>(number(), 3));
+  dump.text.in = static_cast<SqlText::In>(number());
+  dump.text.depth = static_cast<unsigned>(number());
+  dump.text.escapes = number() != 0;
+  dump.text.escapes_before = number() != 0;
+  dump.text.open = number() != 0;
+  dump.text.trigger = number() != 0;
+  dump.text.brackets = static_cast<unsigned>(number());
+  dump.text.end = static_cast<unsigned>(number());
+  dump.text.tag = name();
+  dump.text.delimiter = name();
+  dump.statement = name();
+  dump.create = name();
+  dump.session.schema = name();
+  dump.session.unchecked = number() != 0;
+  dump.session.zero_is_value = number() != 0;
   const auto names = [&] {
     std::vector<std::string> all;
     for (std::uint64_t left = number(); left > 0 && in; --left) all.push_back(name());
@@ -915,12 +915,12 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     type.name = name();
     type.labels = names();
   }
-  if (!enums.empty()) place.enums = std::make_shared<const std::vector<SqlEnum>>(std::move(enums));
-  place.any = number() != 0;
-  place.gaps = number() != 0;
-  place.inserts = number() != 0;
-  for (std::size_t key = 0; key < names_.size(); ++key) place.named.push_back(number() != 0);
-  place.seen = names();
+  if (!enums.empty()) dump.enums = std::make_shared<const std::vector<SqlEnum>>(std::move(enums));
+  dump.any = number() != 0;
+  dump.gaps = number() != 0;
+  dump.inserts = number() != 0;
+  for (std::size_t key = 0; key < names_.size(); ++key) dump.named.push_back(number() != 0);
+  dump.seen = names();
   for (std::uint64_t left = number(); left > 0 && in; --left) {
     auto table = std::make_shared<SqlTable>();
     table->schema = name();
@@ -939,22 +939,22 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     for (std::uint64_t keys = number(); keys > 0 && in; --keys) table->unique.push_back(names());
     table->refers_to_itself = number() != 0;
     table->complete = number() != 0;
-    place.tables = std::make_shared<const TableList>(std::move(table), place.tables);
+    dump.tables = std::make_shared<const TableList>(std::move(table), dump.tables);
   }
-  for (const std::string& table : names()) AddName(table, place.filled);
+  for (const std::string& table : names()) AddName(table, dump.filled);
   if (number() != 0) {
     const std::string head = name();
     // The head of an INSERT was followed by a row.
-    const InsertHead parsed = ParseInsertHead(head + "(", place.dialect);
+    const InsertHead parsed = ParseInsertHead(head + "(", dump.dialect);
     SqlTarget copy;
     const bool insert = parsed.is == InsertHead::kRows;
     if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
-      const DumpPlace saved = place;
-      auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, place));
+      const DumpState saved = dump;
+      auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, dump));
       // MakePart() has noted the part as a new one.
-      place.named = saved.named;
-      place.seen = saved.seen;
-      place.filled = saved.filled;
+      dump.named = saved.named;
+      dump.seen = saved.seen;
+      dump.filled = saved.filled;
       part->head = head;
       part->again = number() != 0;
       part->decided = number() != 0;
@@ -966,15 +966,15 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       part->separator = name();
       part->tail = name();
       part->end = name();
-      place.part = std::move(part);
+      dump.part = std::move(part);
     } else {
       in.setstate(std::ios::failbit);
     }
   }
-  if (state.mode != kSql && place.part == nullptr) in.setstate(std::ios::failbit);
+  if (state.mode != kSql && dump.part == nullptr) in.setstate(std::ios::failbit);
   if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
-  if (place.gaps) RefuseGaps();
-  state.dump = std::make_shared<const DumpPlace>(std::move(place));
+  if (dump.gaps) RefuseGaps();
+  state.dump = std::make_shared<const DumpState>(std::move(dump));
   return state;
 }
 
@@ -1007,7 +1007,7 @@ struct SqlDumpFormat::Marks {
   Ends ends{};
   unsigned mode = kSql;
   std::uint64_t count = 0, row = 0;
-  std::shared_ptr<const DumpPlace> dump{};
+  std::shared_ptr<const DumpState> dump{};
 
   void Add(const Byte* end, const ScanState& state) {
     if (end <= origin) return;
@@ -1018,7 +1018,7 @@ struct SqlDumpFormat::Marks {
     if (dump != state.dump) dump = state.dump;
   }
   /// Skips rows as gpusort::SkipRows(), or finds them in `known`.
-  const Byte* SkipRows(const Byte* p, const Byte* end, const DumpPlace& place, std::uint64_t& rows);
+  const Byte* SkipRows(const Byte* p, const Byte* end, const DumpState& dump, std::uint64_t& rows);
   /// Returns `known` if it has rows of a COPY block that begin at `p` or later. Otherwise returns null.
   const KnownRows* KnownCopy(const Byte* p) const {
     const bool usable = known != nullptr && known->copy_begin > 0 && origin + known->copy_begin >= p;
@@ -1028,10 +1028,9 @@ struct SqlDumpFormat::Marks {
   std::uint64_t At(const Byte* p) const { return p > origin ? static_cast<std::uint64_t>(p - origin) : 0; }
 };
 
-const Byte* SqlDumpFormat::Marks::SkipRows(const Byte* p, const Byte* end, const DumpPlace& place,
-                                           std::uint64_t& rows) {
-  const std::string& separator = place.part->separator;
-  if (known != nullptr && known->rules == PackRules(place) && known->separator == separator) {
+const Byte* SqlDumpFormat::Marks::SkipRows(const Byte* p, const Byte* end, const DumpState& dump, std::uint64_t& rows) {
+  const std::string& separator = dump.part->separator;
+  if (known != nullptr && known->rules == PackRules(dump) && known->separator == separator) {
     const std::vector<KnownRows::Run>& runs = known->runs;
     const auto at = static_cast<std::size_t>(p - origin);
     while (next_known < runs.size() && runs[next_known].begin < at) ++next_known;
@@ -1040,7 +1039,7 @@ const Byte* SqlDumpFormat::Marks::SkipRows(const Byte* p, const Byte* end, const
       return origin + runs[next_known].end;
     }
   }
-  return gpusort::SkipRows(p, end, place.dialect, place.text.escapes, separator, ~std::uint64_t{0}, rows);
+  return gpusort::SkipRows(p, end, dump.dialect, dump.text.escapes, separator, ~std::uint64_t{0}, rows);
 }
 
 RecordFormat::Guess SqlDumpFormat::LookAhead(RecordSpan block) const {
@@ -1116,7 +1115,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
       BeginInsert(insert, text.substr(insert.lead), state);
       // A comment or an empty line between two statements has its place among the rows.
       if (insert.lead > 0) DecidePart(true, {}, state);
-      const RowsPart& part = *PlaceOf(state).part;
+      const RowsPart& part = *StateOf(state).part;
       state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
       state.lexer = 0;
       return SkipSpace(head + insert.size, end);
@@ -1145,10 +1144,10 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       }
       case kFirstRow:
       case kLaterRow: {
-        const DumpPlace& place = PlaceOf(state);
+        const DumpState& dump = StateOf(state);
         if (state.lexer == 0) {  // at the beginning of a row
           std::uint64_t rows = 0;
-          const Byte* const stop = SkipRows(p, end, place.dialect, place.text.escapes, {}, 1, rows);
+          const Byte* const stop = SkipRows(p, end, dump.dialect, dump.text.escapes, {}, 1, rows);
           if (rows > 0) {
             state.mode = state.mode == kFirstRow ? kAfterFirstRow : kAfterLaterRow;
             p = stop;
@@ -1157,7 +1156,7 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
         }
         RowLexer lexer = Unpack(state.lexer);
         const Byte* bad = nullptr;
-        const Byte* const next = lexer.Take(p, end, place.dialect, place.text.escapes, bad);
+        const Byte* const next = lexer.Take(p, end, dump.dialect, dump.text.escapes, bad);
         if (bad != nullptr) throw BadRecord(marks.At(bad), kCommentInRow);
         state.lexer = Pack(lexer);
         if (lexer.depth > 0) return end;
@@ -1167,8 +1166,8 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
       }
       case kAfterFirstRow:
       case kAfterLaterRow: {
-        const DumpPlace& place = PlaceOf(state);
-        const AfterRow after = ParseAfterRow(p, end, place.dialect, place.text.escapes);
+        const DumpState& dump = StateOf(state);
+        const AfterRow after = ParseAfterRow(p, end, dump.dialect, dump.text.escapes);
         if (after.is == AfterRow::kUnfinished || !after.sure) {
           if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
           throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
@@ -1189,9 +1188,9 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
         break;
       }
       case kNextRow: {
-        if (marks.ends.first > 0 && !PlaceOf(state).part->separator.empty()) {
+        if (marks.ends.first > 0 && !StateOf(state).part->separator.empty()) {
           std::uint64_t rows = 0;
-          p = marks.SkipRows(p, end, PlaceOf(state), rows);
+          p = marks.SkipRows(p, end, StateOf(state), rows);
           if (rows > 0) {
             state.row += rows;
             marks.Add(p, state);
@@ -1273,7 +1272,7 @@ RecordFormat::Ends SqlDumpFormat::ScanBlock(RecordSpan bytes, ScanState& state, 
   }
   marks.known = known;
   p = ScanText(p, end, end, marks, state);
-  if (const unsigned rules = PackRules(PlaceOf(state)); rules != rules_.load(std::memory_order_relaxed)) {
+  if (const unsigned rules = PackRules(StateOf(state)); rules != rules_.load(std::memory_order_relaxed)) {
     rules_.store(rules, std::memory_order_relaxed);
   }
   if (p != end) state.held.assign(Text(p, end));
@@ -1289,14 +1288,14 @@ RecordFormat::Ends SqlDumpFormat::ScanBlock(RecordSpan bytes, ScanState& state, 
 std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
   if (state.mode != kSql && state.mode != kAfterInsert) {
     const bool insert = state.mode > kAfterInsert;
-    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(PlaceOf(state).part->table) +
+    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(StateOf(state).part->table) +
                                      (insert ? ", in an INSERT" : ""));
   }
   // The last lines may have been kept, because they could have been the beginning of an INSERT.
   ScanState last = state;
   std::string_view rest = Text(AsBytes(open.data()), AsBytes(open.data()) + open.size());
   if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
-    const LeadOfStatement lead = SkipLead(rest, PlaceOf(last).dialect, true);
+    const LeadOfStatement lead = SkipLead(rest, StateOf(last).dialect, true);
     if (lead.ended && gpusort::BeginsInsert(rest.substr(lead.size))) {
       throw BadRecord(open.size(), "the dump ends inside an INSERT");
     }
@@ -1307,48 +1306,48 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
     if (last.mode == kRows) throw BadRecord(open.size(), "the dump ends inside the rows of a table");
     rest.remove_prefix(line.size());
   }
-  const DumpPlace& place = PlaceOf(last);
-  const bool table = BeginsCreateTable(place.create);
-  if (place.text.in != SqlText::kNothing || table || (place.text.open && place.text.brackets > 0)) {
-    throw BadRecord(open.size(), table                                ? "the dump ends inside a CREATE TABLE"
-                                 : place.text.in != SqlText::kNothing ? "the dump ends inside a string, a quoted "
-                                                                        "name or a comment"
-                                                                      : "the dump ends inside brackets");
+  const DumpState& dump = StateOf(last);
+  const bool table = BeginsCreateTable(dump.create);
+  if (dump.text.in != SqlText::kNothing || table || (dump.text.open && dump.text.brackets > 0)) {
+    throw BadRecord(open.size(), table                               ? "the dump ends inside a CREATE TABLE"
+                                 : dump.text.in != SqlText::kNothing ? "the dump ends inside a string, a quoted "
+                                                                       "name or a comment"
+                                                                     : "the dump ends inside brackets");
   }
-  const bool empty = !place.any && open.empty();
-  if (place.seen.empty() && !empty && !force_) {
+  const bool empty = !dump.any && open.empty();
+  if (dump.seen.empty() && !empty && !force_) {
     throw Error(ErrorCode::kBadInput,
                 EscapeName(input_) +
-                    (place.inserts ? ": its INSERT statements have no rows that are known (INSERT INTO TABLE VALUES "
-                                     "(...) at the front of a line), so that nothing would be sorted"
-                                   : ": this has no COPY block and no INSERT with rows, so that nothing would be "
-                                     "sorted: it is no dump of a database, or one without rows (--schema-only, "
-                                     "--no-data)") +
+                    (dump.inserts ? ": its INSERT statements have no rows that are known (INSERT INTO TABLE VALUES "
+                                    "(...) at the front of a line), so that nothing would be sorted"
+                                  : ": this has no COPY block and no INSERT with rows, so that nothing would be "
+                                    "sorted: it is no dump of a database, or one without rows (--schema-only, "
+                                    "--no-data)") +
                     "; --force-format leaves it as it is");
   }
   for (std::size_t key = 0; key < names_.size(); ++key) {
-    if (key < place.named.size() && place.named[key]) continue;
+    if (key < dump.named.size() && dump.named[key]) continue;
     std::string seen;
-    for (const std::string& table : place.seen) seen += (seen.empty() ? "" : ", ") + table;
+    for (const std::string& table : dump.seen) seen += (seen.empty() ? "" : ", ") + table;
     FailKey(table_.keys[key], "the dump has no rows of such a table (" +
                                   (seen.empty() ? "it has no rows" : "it has those of: " + EscapeName(seen)) +
-                                  (place.seen.size() == kMostTables ? ", ..." : "") + ")");
+                                  (dump.seen.size() == kMostTables ? ", ..." : "") + ")");
   }
   return open.size();
 }
 
-const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place,
+const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpState& dump,
                                   bool& depends) const {
   depends = false;
   std::uint64_t rows = 0;
-  const Byte* const simple = SkipRows(p, end, place.dialect, place.text.escapes, {}, 1, rows);
+  const Byte* const simple = SkipRows(p, end, dump.dialect, dump.text.escapes, {}, 1, rows);
   if (rows > 0) return simple;
   RowLexer lexer;
   const Byte* bad = nullptr;
-  const Byte* const stop = lexer.Take(p, end, place.dialect, place.text.escapes, bad);
+  const Byte* const stop = lexer.Take(p, end, dump.dialect, dump.text.escapes, bad);
   if (bad != nullptr) throw BadRecord(static_cast<std::uint64_t>(bad - record), kCommentInRow);
   if (lexer.depth > 0 || stop == p) throw Error(ErrorCode::kInternal, "records that end inside a row");
-  depends = DependsOnRows(Text(p, stop), place.dialect, place.text.escapes);
+  depends = DependsOnRows(Text(p, stop), dump.dialect, dump.text.escapes);
   return stop;
 }
 
@@ -1356,12 +1355,12 @@ const Byte* SqlDumpFormat::RowEnd(const Byte* p, const Byte* end, const Byte* re
 class SqlDumpFormat::InsertColumns {
  public:
   /// `p` is at or before the "(" of the row, and `end` is after the ")".
-  InsertColumns(const Byte* record, const Byte* p, const Byte* end, const DumpPlace& place)
+  InsertColumns(const Byte* record, const Byte* p, const Byte* end, const DumpState& dump)
       : record_(record),
         begin_(p),
         end_(end),
-        dialect_(place.dialect),
-        escapes_(place.text.escapes),
+        dialect_(dump.dialect),
+        escapes_(dump.text.escapes),
         p_(FindByte(p, end, '(') + 1) {}
   bool more() const { return p_ < end_; }
   /// Returns the value of the column. Sets `kind` to the kind of the literal. `order` is the order for its key; null:
@@ -1439,14 +1438,14 @@ class SqlDumpFormat::CopyColumns {
 };
 
 template <typename Columns>
-void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch& scratch, FieldWriter& out,
+void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch& scratch, FieldWriter& out,
                                KeyTally& tally) const {
-  const RowsPart& part = *place.part;
+  const RowsPart& part = *dump.part;
   const bool keyed = !part.wanted.keys.empty();
   const KeyColumns& wanted = keyed ? part.wanted : part.primary;
   const bool all = wanted.keys.empty();
-  const bool lite = place.dialect == SqlDialect::kSqlite;
-  const bool zero_counts = place.dialect == SqlDialect::kMysql && !place.session.zero_is_value;
+  const bool lite = dump.dialect == SqlDialect::kSqlite;
+  const bool zero_counts = dump.dialect == SqlDialect::kMysql && !dump.session.zero_is_value;
   const bool depends = std::exchange(static_cast<RowScratch&>(scratch).depends, false);
   bool renumbered = depends || part.counted == RowsPart::kNotGiven;
   std::vector<Field>& fields = scratch.fields;
@@ -1476,7 +1475,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpPlace& place, Scratch
       std::string buffer;
       const std::string_view value = columns.Read(nullptr, buffer, kind).text;
       // In PostgreSQL a null stays null.
-      const bool null = kind == SqlValue::kNull && place.dialect != SqlDialect::kPostgres;
+      const bool null = kind == SqlValue::kNull && dump.dialect != SqlDialect::kPostgres;
       renumbered |= null || IsWord(value, "default") || (zero_counts && value == "0");
     }
     if (all) {
@@ -1556,7 +1555,7 @@ void SqlDumpFormat::PutLite(const Orders& orders, SqlValue::Is is, const Field& 
 
 /// Writes the key of a gap: its place among the rows, and the text that follows most rows.
 void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const {
-  const RowsPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *StateOf(state).part;
   out.PutCount(state.count);
   GapKey key{};
   key.place = state.row - 1;
@@ -1572,9 +1571,9 @@ void SqlDumpFormat::PutGap(const ScanState& state, Scratch& scratch, FieldWriter
 }
 
 void SqlDumpFormat::TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const {
-  const bool replaced = PlaceOf(state).part->replaces;
+  const bool replaced = StateOf(state).part->replaces;
   EndInsert(after, Text(row_end, after.stop), 0, state);
-  const RowsPart& part = *PlaceOf(state).part;
+  const RowsPart& part = *StateOf(state).part;
   if (part.replaces && !replaced && !part.keeps_winners) tally.replacing_inserts.Note(part.table);
 }
 
@@ -1588,29 +1587,29 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
     return head;
   }
   BeginInsert(insert, Text(head, end), state);
-  if (!insert.goes_on && PlaceOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
-  if (!insert.goes_on && PlaceOf(state).part->refers_to_itself) tally.self_references.Note(PlaceOf(state).part->table);
-  if (insert.replaces && !insert.goes_on && !PlaceOf(state).part->keeps_winners) {
-    tally.replacing_inserts.Note(PlaceOf(state).part->table);
+  if (!insert.goes_on && StateOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
+  if (!insert.goes_on && StateOf(state).part->refers_to_itself) tally.self_references.Note(StateOf(state).part->table);
+  if (insert.replaces && !insert.goes_on && !StateOf(state).part->keeps_winners) {
+    tally.replacing_inserts.Note(StateOf(state).part->table);
   }
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
-  if (const RowsPart& part = *PlaceOf(state).part; part.decided && part.several) {
+  if (const RowsPart& part = *StateOf(state).part; part.decided && part.several) {
     PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;
   }
-  const DumpPlace& place = PlaceOf(state);
+  const DumpState& dump = StateOf(state);
   const Byte* const row = SkipSpace(head_end, end);
-  const Byte* const row_end = RowEnd(row, end, begin, place, static_cast<RowScratch&>(scratch).depends);
-  const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
+  const Byte* const row_end = RowEnd(row, end, begin, dump, static_cast<RowScratch&>(scratch).depends);
+  const AfterRow after = ParseAfterRow(row_end, end, dump.dialect, dump.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   if (after.is == AfterRow::kComma) {
     SplitPart(state);
-    if (PlaceOf(state).part->again && !PlaceOf(state).part->decided && insert.goes_on) {
+    if (StateOf(state).part->again && !StateOf(state).part->decided && insert.goes_on) {
       tally.parted_rows.Note(Text(head, head_end));
     }
-    const bool decided = PlaceOf(state).part->decided;
+    const bool decided = StateOf(state).part->decided;
     if (!decided) out.PutCount(state.count);
     DecidePart(true, Text(row_end, after.stop), state);
     if (decided) PutGap(state, scratch, out);
@@ -1621,8 +1620,8 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   out.PutCount(state.count);
   out.Put(1);
   scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
-  InsertColumns columns(begin, row, row_end, PlaceOf(state));
-  PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
+  InsertColumns columns(begin, row, row_end, StateOf(state));
+  PutRowKeys(columns, StateOf(state), scratch, out, tally);
   ++state.row;
   TakeEnd(after, row_end, state, tally);
   return after.stop;
@@ -1632,30 +1631,30 @@ const Byte* SqlDumpFormat::PutInsertRow(const Byte* begin, const Byte* end, Scan
                                         FieldWriter& out, KeyTally& tally) const {
   const Byte* row_end = begin;
   if (state.mode == kNextRow) {
-    const DumpPlace& place = PlaceOf(state);
+    const DumpState& dump = StateOf(state);
     const Byte* const row = SkipSpace(begin, end);
-    const std::string& separator = place.part->separator;
+    const std::string& separator = dump.part->separator;
     std::uint64_t skipped = 0;
     const Byte* next = row;
     if (!separator.empty()) {
-      next = SkipRows(row, end, place.dialect, place.text.escapes, separator, 1, skipped);
+      next = SkipRows(row, end, dump.dialect, dump.text.escapes, separator, 1, skipped);
     }
     bool& depends = static_cast<RowScratch&>(scratch).depends;
-    row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, place, depends);
+    row_end = skipped > 0 ? next - separator.size() : RowEnd(row, end, begin, dump, depends);
     out.PutCount(state.count);
     out.Put(1);
-    InsertColumns columns(begin, row, row_end, place);
-    PutRowKeys(columns, place, scratch, out, tally);
+    InsertColumns columns(begin, row, row_end, dump);
+    PutRowKeys(columns, dump, scratch, out, tally);
     ++state.row;
     if (skipped > 0) {
       scratch.mark = kRowMark;
       return next;
     }
   }
-  const DumpPlace& place = PlaceOf(state);
-  const AfterRow after = ParseAfterRow(row_end, end, place.dialect, place.text.escapes);
+  const DumpState& dump = StateOf(state);
+  const AfterRow after = ParseAfterRow(row_end, end, dump.dialect, dump.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
-  const bool usual = after.is == AfterRow::kComma && Text(row_end, after.stop) == PlaceOf(state).part->separator;
+  const bool usual = after.is == AfterRow::kComma && Text(row_end, after.stop) == StateOf(state).part->separator;
   if (state.mode == kNextRow) {
     scratch.mark = usual ? kRowMark : kBareRowMark;
     if (!usual) state.mode = kGap;
@@ -1691,21 +1690,21 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   out.PutCount(state.count);
   if (state.mode != kSql) {
     CopyColumns columns(*this, begin, end, scratch.text);
-    PutRowKeys(columns, PlaceOf(state), scratch, out, tally);
+    PutRowKeys(columns, StateOf(state), scratch, out, tally);
     return static_cast<std::uint64_t>(columns.RowEnd() - begin);
   }
   const Byte* const newline = FindByte(begin, end, '\n');
   const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);
   const std::string_view line = text.substr(0, size);
-  const SqlText& place = PlaceOf(state).text;
-  scratch.left_out = strip_ && place.in == SqlText::kNothing && IsVolatile(line);
+  const SqlText& sql = StateOf(state).text;
+  scratch.left_out = strip_ && sql.in == SqlText::kNothing && IsVolatile(line);
   std::string_view words = line;
   SkipSqlBlanks(words);
-  if (place.between() && gpusort::BeginsInsert(words)) {
+  if (sql.between() && gpusort::BeginsInsert(words)) {
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
   if (!ends_rows && TakeLine(line, 0, state)) tally.left_inserts.Note(line.substr(0, line.size() - 1));
-  if (state.mode == kRows && PlaceOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
+  if (state.mode == kRows && StateOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
   return size;
 }
 

@@ -66,18 +66,18 @@ class SqlDumpFormat : public CopyFormat {
   /// Returns the kind of the SQL statement at the beginning of `text`. If it is a COPY statement (kCopy), sets `copy`
   /// to the table and columns that the statement names.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
-  const DumpPlace& PlaceOf(const ScanState& state) const;
+  const DumpState& StateOf(const ScanState& state) const;
   /// Returns the description of the place in the dump that `state` has, so that the caller can change it. It is a copy,
   /// because other states may share the old one. The caller may change it until the next call of a function with
   /// `state`.
-  DumpPlace& Change(ScanState& state) const;
+  DumpState& Change(ScanState& state) const;
   /// Updates `state`, the parser's state, for one line of SQL at offset `at`. Returns true if an INSERT begins in the
   /// middle of the line, after other text. Throws BadRecord if the line completes a COPY statement that cannot be
   /// parsed.
   bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
   /// Finds the columns in the table `target` that the keys of the user name. Throws Error(kUsage) if the table lacks
   /// such a column.
-  KeyColumns FindKeys(const SqlTarget& target, DumpPlace& place) const;
+  KeyColumns FindKeys(const SqlTarget& target, DumpState& dump) const;
   /// Updates `state` for the beginning of the rows of a COPY statement. `text` is the statement, and `copy` its table
   /// and columns.
   void BeginRows(const SqlTarget& copy, std::string text, ScanState& state) const;
@@ -118,11 +118,11 @@ class SqlDumpFormat : public CopyFormat {
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
-  std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpPlace& place) const;
+  std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpState& dump) const;
   /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
-  static const SqlTable* FindTable(const SqlTarget& target, const DumpPlace& place);
+  static const SqlTable* FindTable(const SqlTarget& target, const DumpState& dump);
   /// Returns `table` with the columns of its parents before its own columns.
-  static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpPlace& place);
+  static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump);
 
   /// Implements Scan(). `known` are rows that LookAhead() has skipped in `bytes`, or null.
   Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
@@ -135,7 +135,7 @@ class SqlDumpFormat : public CopyFormat {
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
   /// Returns the end of the row of an INSERT that begins at `p`, in the record that begins at `record`. Sets `depends`
   /// if a value of the row can depend on the rows before it.
-  const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpPlace& place, bool& depends) const;
+  const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpState& dump, bool& depends) const;
   /// Writes the sort key of a value of SQLite, whose columns can mix types: nulls come first, then numbers, texts and
   /// blobs. `orders` has the object that makes keys for each ValueType. If `whole` is true, equal numbers that are
   /// written differently, such as 1 and 1.0, have different keys.
@@ -145,7 +145,7 @@ class SqlDumpFormat : public CopyFormat {
   /// Writes the sort keys of a row. `columns` reads the columns of the row: it is an InsertColumns for a row of INSERT,
   /// and a CopyColumns for a row of COPY.
   template <typename Columns>
-  void PutRowKeys(Columns& columns, const DumpPlace& place, Scratch& scratch, FieldWriter& out, KeyTally& tally) const;
+  void PutRowKeys(Columns& columns, const DumpState& dump, Scratch& scratch, FieldWriter& out, KeyTally& tally) const;
 
   const std::string input_;  ///< the name of the dump, for error messages
   /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: such a statement is an
@@ -155,7 +155,7 @@ class SqlDumpFormat : public CopyFormat {
   const char* const no_gaps_;               ///< the task or option that cannot move gaps, for a message; empty: none
   const bool strip_;                        ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;                 ///< one per key
-  std::unique_ptr<const DumpPlace> front_;  ///< the place at the beginning of a dump
+  std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump
   /// The dialect of the dump and the meaning of a backslash, as far as the dump was scanned: see PackRules. LookAhead()
   /// uses them, and notes in its result which ones it has used.
   mutable std::atomic<unsigned> rules_;

@@ -31,7 +31,7 @@ std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, cons
     // There may not be enough memory for a long line of each input at the same time.
     if (!refused || !facts.merges() || facts.input.plain.fixed()) return std::nullopt;
     next.input.sorted.clear();
-    next.earlier.temp_places = 0;
+    next.earlier.temp_workspaces = 0;
     return Recovery{Recovery::Way::kSort, std::move(next),
                     std::string("merging all inputs at once was refused memory: ") + error.what() +
                         "; sorting them instead, once they are checked"};

@@ -76,7 +76,7 @@ void OpenStore(SortContext& context) {
   context.store.Open(plan, sorting.shares.threads);
   if (!context.store.open()) return;
   if (first) context.survival.FindBlocks(sorting);
-  sorting.facts.earlier.temp_places = plan.temp_places;
+  sorting.facts.earlier.temp_workspaces = plan.temp_workspaces;
   sorting.facts.earlier.block_bytes = plan.block_bytes;
 }
 

@@ -311,7 +311,7 @@ void JobSurvival::Begin(Sorting& sorting) {
   kept.input_bytes = inputs.bytes();
   if (!journal_->resumes()) kept.fingerprint = MakeFingerprint(spec, open_.files, inputs);
   KeptAttempt attempt;
-  attempt.compresses = job.plan.temp_places > 0;
+  attempt.compresses = job.plan.temp_workspaces > 0;
   for (std::uint32_t i = 0; i < inputs.count(); ++i) {
     attempt.ctimes.push_back(static_cast<std::uint64_t>(inputs.facts(i).ctime_ns));
   }

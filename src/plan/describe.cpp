@@ -71,7 +71,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(earlier.compressed);
   GPUSORT_PUT(earlier.block_bytes);
   GPUSORT_PUT(earlier.longest);
-  GPUSORT_PUT(earlier.temp_places);
+  GPUSORT_PUT(earlier.temp_workspaces);
   GPUSORT_PUT(machine.threads);
   GPUSORT_PUT(machine.cores);
   GPUSORT_PUT(machine.free_ram);
@@ -134,7 +134,8 @@ std::string Describe(const Plan& plan) {
   line("tiers", tiers);
   line("block",
        fmt::format("{}, {}", FormatBytes(plan.block_bytes), plan.direct_temp ? "direct" : "buffered") +
-           (plan.temp_places == 0 ? "" : fmt::format(", compressed by {} at once if it pays", plan.temp_places)));
+           (plan.temp_workspaces == 0 ? ""
+                                      : fmt::format(", compressed by {} at once if it pays", plan.temp_workspaces)));
   line("fan-in", fmt::format("{}, {}", plan.fan_in, Counted(plan.levels, "level")));
   line("window",
        fmt::format("{}, {} buffers{}, {} lanes, read-ahead of {} blocks", FormatBytes(plan.window_bytes), plan.windows,

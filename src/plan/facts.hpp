@@ -79,7 +79,7 @@ struct EarlierFacts {
   bool compressed = false;        ///< temp files of an earlier process may be compressed
   std::uint64_t block_bytes = 0;  ///< size of the blocks of these runs; 0: there are no earlier runs
   std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
-  unsigned temp_places = 0;       ///< number of compression buffers that were allocated earlier; 0: none
+  unsigned temp_workspaces = 0;   ///< number of compression buffers that were allocated earlier; 0: none
 
   friend bool operator==(const EarlierFacts&, const EarlierFacts&) = default;
 };

@@ -155,7 +155,7 @@ class Planner {
 
   /// Returns the plan without the results of MergeLevels(). Throws TooLittleMemory and TooLittleGpuMemory.
   Plan Make() {
-    PlanTempPlaces();
+    PlanTempWorkspaces();
     if (plan_.ring.bytes() + Reserve() > shares_.memory) TooSmall();
     if (plan_.gpu) {
       DeviceBatches();
@@ -414,7 +414,7 @@ class Planner {
       throw Error(ErrorCode::kUsage,
                   "--block-size " + FormatBytes(block) + ": no block has more than " + FormatBytes(kMostBlock));
     }
-    if (block > pool / 4 || block > shares_.memory / (2 * (plan_.spill_blocks + plan_.temp_places))) {
+    if (block > pool / 4 || block > shares_.memory / (2 * (plan_.spill_blocks + plan_.temp_workspaces))) {
       throw TooLittleMemory{"blocks of " + FormatBytes(block)};
     }
     // Blocks are small enough that many runs can be merged at once, and that a run has many blocks.
@@ -536,24 +536,25 @@ class Planner {
     return plan_.spill_blocks * (facts_.block_bytes() != 0 ? LeastBlock() : std::max(MinBlock(), most));
   }
 
-  std::uint64_t TempReserve(unsigned places) const {
-    return places * (SpillReserve() / plan_.spill_blocks + shares_.temp_place_bytes);
+  std::uint64_t TempReserve(unsigned workspaces) const {
+    return workspaces * (SpillReserve() / plan_.spill_blocks + shares_.temp_workspace_bytes);
   }
 
   /// Returns the memory that a job takes in both phases.
   std::uint64_t Reserve() const {
     const std::uint64_t pinned = plan_.gpu ? plan_.gpus * kMostPinnedByGpu : 0;
-    return SpillReserve() + TempReserve(plan_.temp_places) + plan_.ring.caches_bytes() + pinned;
+    return SpillReserve() + TempReserve(plan_.temp_workspaces) + plan_.ring.caches_bytes() + pinned;
   }
 
   /// Plans memory for compressing blocks of temp files on each thread, if all of it takes at most a sixteenth of the
   /// memory.
-  void PlanTempPlaces() {
-    if (shares_.temp_place_bytes == 0) return;
-    plan_.temp_places = facts_.earlier.temp_places;
-    if (plan_.temp_places != 0) return;
-    plan_.temp_places = std::max(1u, std::min(shares_.threads, plan_.io_threads));
-    while (plan_.temp_places > 1 && TempReserve(plan_.temp_places) > shares_.memory / 16) --plan_.temp_places;
+  void PlanTempWorkspaces() {
+    if (shares_.temp_workspace_bytes == 0) return;
+    plan_.temp_workspaces = facts_.earlier.temp_workspaces;
+    if (plan_.temp_workspaces != 0) return;
+    plan_.temp_workspaces = std::max(1u, std::min(shares_.threads, plan_.io_threads));
+    while (plan_.temp_workspaces > 1 && TempReserve(plan_.temp_workspaces) > shares_.memory / 16)
+      --plan_.temp_workspaces;
   }
 
   [[noreturn]] void TooSmall() const { TooLittleForRecords(facts_, shares_); }

@@ -32,7 +32,7 @@ bool CompressesTemp(const PlanFacts& facts) {
   return facts.asked.limit >= 64 * kMiB && 2 * facts.input.expected > facts.machine.free_ram;
 }
 
-std::uint64_t TempPlace(const PlanFacts& facts) {
+std::uint64_t TempWorkspace(const PlanFacts& facts) {
   const bool expands = facts.earlier.compressed;
   if (!expands && !CompressesTemp(facts)) return 0;
   // The largest block that the plan may choose: by the option, by the size of a record, or by the memory.
@@ -40,14 +40,14 @@ std::uint64_t TempPlace(const PlanFacts& facts) {
   const std::uint64_t block = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
                                        std::clamp(facts.asked.limit / 32, 64 * kKiB, 4 * kMiB));
   const std::optional<Codec> codec = facts.asked.temp_codec;
-  return TempPlaceBytes(expands && codec == Codec::kNone ? std::nullopt : codec, block);
+  return TempWorkspaceBytes(expands && codec == Codec::kNone ? std::nullopt : codec, block);
 }
 
 MemoryShares ShareAmong(const PlanFacts& facts, unsigned threads) {
   const Asked& asked = facts.asked;
   MemoryShares shares;
   shares.encoder_threads = EncoderThreads(asked, threads);
-  shares.temp_place_bytes = TempPlace(facts);
+  shares.temp_workspace_bytes = TempWorkspace(facts);
   // Inputs are expanded before the output is compressed.
   shares.beside = std::max(HeaderMemory(asked.header, asked.limit), facts.input.header_bytes) +
                   ReportMemory(asked.traces, asked.page, asked.limit) +
@@ -118,7 +118,7 @@ std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit) {
   return page ? planning::kMiB / 16 : 0;
 }
 
-std::uint64_t TempPlaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes) {
+std::uint64_t TempWorkspaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes) {
   // At its fastest level, zst takes 1.3 MiB to compress and 0.2 MiB to expand. lz4 takes 16 KiB.
   switch (codec.value_or(Codec::kZst)) {
     case Codec::kNone:

@@ -39,7 +39,7 @@ struct MemoryShares {
   KeyShape keys;
   unsigned encoder_threads = 1;  ///< number of threads that compress the output
   /// How many bytes of memory it takes to compress one block of a temp file. 0: temp files are not compressed.
-  std::uint64_t temp_place_bytes = 0;
+  std::uint64_t temp_workspace_bytes = 0;
 };
 
 /// Divides the memory limit of a job among its parts, such as codecs, sort keys and buffers. Uses fewer threads than
@@ -55,6 +55,6 @@ std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit);
 
 /// Returns how many bytes of memory it takes to compress a block of `block_bytes` bytes, in addition to the block.
 /// `codec` may be kNone, and has no value if the codec is chosen later.
-std::uint64_t TempPlaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes);
+std::uint64_t TempWorkspaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes);
 
 }  // namespace gpusort

@@ -62,7 +62,7 @@ struct Plan {
   // The following members are about temp files, and about the second phase of a sort: merging runs.
   std::uint64_t block_bytes = 0;   ///< size of a block in temp files, with its header
   std::uint64_t spill_blocks = 0;  ///< number of buffers for writing blocks to temp files
-  unsigned temp_places = 0;        ///< number of blocks that are compressed or expanded at a time; 0: no compression
+  unsigned temp_workspaces = 0;    ///< number of blocks that are compressed or expanded at a time; 0: no compression
   unsigned io_threads = 1;
   std::uint64_t fan_in = 0;  ///< maximum number of runs that one merge reads from blocks
   std::uint32_t levels = 1;

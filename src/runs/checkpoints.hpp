@@ -50,15 +50,15 @@ class Checkpoints {
     {
       const std::lock_guard lock(signal_->mutex);
       const bool due = offset >= next_offset_ || StageClock::SteadyNow() >= next_;
-      if (number == 0 || mark_ || saving_ || !due) return;
+      if (number == 0 || pending_ || saving_ || !due) return;
     }
-    Mark mark{number, epochs_, {}};
-    for (const Cursor& cursor : cursors) mark.taken[cursor.run->id] = cursor.taken;
-    // This call comes before mark_ is set: if it throws, no checkpoint has begun.
+    PendingCheckpoint pending{number, epochs_, {}};
+    for (const Cursor& cursor : cursors) pending.taken[cursor.run->id] = cursor.taken;
+    // This call comes before pending_ is set: if it throws, no checkpoint has begun.
     std::shared_ptr<void> next = NextEpoch();
     {
       const std::lock_guard lock(signal_->mutex);
-      mark_ = std::move(mark);
+      pending_ = std::move(pending);
       next_offset_ = offset + job_.spec.survival.checkpoint_bytes;
     }
     epoch_ = std::move(next);
@@ -80,7 +80,7 @@ class Checkpoints {
   void Accept(Window window) {
     {
       const std::lock_guard lock(signal_->mutex);
-      if (mark_ && window.number >= mark_->number) {
+      if (pending_ && window.number >= pending_->number) {
         if (!held_since_) held_since_ = StageClock::SteadyNow();
         held_.push_back(std::move(window));
         return;
@@ -115,7 +115,7 @@ class Checkpoints {
     bool lost = false;  ///< true: an exception destroyed a window before it was written
   };
   /// A checkpoint that has begun and is not saved yet.
-  struct Mark {
+  struct PendingCheckpoint {
     std::uint64_t number;  ///< the number of the first window that must wait for the checkpoint
     std::uint64_t epochs;  ///< the number of checkpoint intervals (times between checkpoints) before window `number`
     std::map<std::uint64_t, std::uint64_t> taken;
@@ -140,13 +140,13 @@ class Checkpoints {
       {
         std::unique_lock lock(signal_->mutex);
         pipeline_.Wait(lock, signal_->changed,
-                       [&] { return mark_ ? signal_->written >= mark_->epochs && !signal_->lost : ended_; });
-        if (!mark_) return;
+                       [&] { return pending_ ? signal_->written >= pending_->epochs && !signal_->lost : ended_; });
+        if (!pending_) return;
         pipeline_.ThrowIfStopped();
         sink_.Settle();
-        kept = {sink_.bytes(), proof_.front(), std::move(mark_->taken)};
+        kept = {sink_.bytes(), proof_.front(), std::move(pending_->taken)};
         held = std::exchange(held_, {});
-        mark_.reset();
+        pending_.reset();
         if (held_since_) stalled = StageClock::SteadyNow() - *std::exchange(held_since_, std::nullopt);
         saving_ = true;
       }
@@ -178,7 +178,7 @@ class Checkpoints {
   /// holding Signal::mutex: the release locks that mutex.
   std::shared_ptr<void> epoch_;
   // Signal::mutex protects the following members.
-  std::optional<Mark> mark_;
+  std::optional<PendingCheckpoint> pending_;
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;

@@ -98,7 +98,7 @@ struct Cursor {
 
 /// The bytes that are merged into one window (the output that is merged at once): pieces of several runs.
 struct WindowPieces {
-  std::vector<Piece> pieces;
+  std::vector<RunPiece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 

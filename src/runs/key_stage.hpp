@@ -74,7 +74,7 @@ class KeyStage {
 
  private:
   /// A few consecutive records of the input, for which one thread makes the sort keys.
-  struct Piece {
+  struct InputPiece {
     std::uint64_t number = 0;
     RawPiece raw;
     InputReader::Block block;  ///< holds raw.rest
@@ -98,7 +98,7 @@ class KeyStage {
     };
     const auto push = [&](PieceCutter::Cut cut, InputReader::Block block) {
       if (cut.piece) {
-        Piece piece;
+        InputPiece piece;
         piece.number = number++;
         piece.raw = std::move(*cut.piece);
         piece.block = std::move(block);
@@ -139,7 +139,7 @@ class KeyStage {
 
   void MakeKeys() {
     const std::unique_ptr<KeyEncoder> encoder = scheme_.MakeEncoder();
-    while (std::optional<Piece> piece = pieces_.Pop()) {
+    while (std::optional<InputPiece> piece = pieces_.Pop()) {
       Made made;
       {
         const std::lock_guard lock(mutex_);
@@ -297,7 +297,7 @@ class KeyStage {
   BlockPool& pool_;
   BlockPool raw_;
   StageClock& clock_;
-  BoundedQueue<Piece> pieces_;
+  BoundedQueue<InputPiece> pieces_;
   OrderedQueue<InputReader::Block> keyed_;
   std::vector<std::byte> trailer_;
   std::mutex mutex_;

@@ -22,9 +22,9 @@ namespace {
 constexpr std::uint64_t kWindowPage = 4096;
 
 /// Returns the GPU that holds most bytes of `pieces`, or kOnHost if no GPU holds any.
-int DeviceOfMost(const std::vector<Piece>& pieces) {
+int DeviceOfMost(const std::vector<RunPiece>& pieces) {
   std::map<int, std::uint64_t> bytes;
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     if (piece.on_device()) bytes[piece.device] += piece.bytes;
   }
   const auto most =
@@ -194,7 +194,7 @@ class WindowMerge {
               {"merge window", window.number, job_.plan.gpu ? TraceTrack::kGpu : TraceTrack::kNone});
     if (window.own.data() != nullptr) {
       std::byte* to = window.data;
-      for (const Piece& piece : task.from.pieces) {
+      for (const RunPiece& piece : task.from.pieces) {
         // Memory on a GPU does not grow.
         if (piece.on_device()) throw WrongResult("a run on the GPU has a longer line than was read");
         to = std::copy_n(piece.data, piece.bytes, to);

@@ -66,7 +66,7 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
   }
   spill_ = std::make_unique<SpillStore>(files_, directories, plan.block_bytes, plan.direct_temp, check,
                                         keeps() ? std::optional(journal_->spill()) : std::nullopt);
-  codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_places, TempCodecAsked(spec_), threads,
+  codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_workspaces, TempCodecAsked(spec_), threads,
                                        &program_);
 }
 

@@ -37,22 +37,22 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 /// Compresses and expands blocks of temp files. Any thread may call any member at any time.
 class TempCodec {
  public:
-  /// Blocks have `block_bytes` bytes. At most `places` blocks are compressed or expanded at the same time; with 0, no
-  /// block is compressed. `asked` is the codec that the user wants. If it is std::nullopt, a codec is chosen from time
-  /// to time, by the speed of earlier writes. If it is kProgram, `program` must not be null; if the program cannot be
-  /// started, blocks are stored uncompressed.
-  TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned places, std::optional<Codec> asked,
+  /// Blocks have `block_bytes` bytes. At most `workspaces` blocks are compressed or expanded at the same time; with 0,
+  /// no block is compressed. `asked` is the codec that the user wants. If it is std::nullopt, a codec is chosen from
+  /// time to time, by the speed of earlier writes. If it is kProgram, `program` must not be null; if the program cannot
+  /// be started, blocks are stored uncompressed.
+  TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned workspaces, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
         block_bytes_(block_bytes),
-        place_bytes_(TempPlaceBytes(asked, block_bytes)),
-        places_(places),
+        codec_bytes_(TempWorkspaceBytes(asked, block_bytes)),
+        most_workspaces_(workspaces),
         asked_(asked),
         threads_(threads),
         program_(program),
-        codec_(places == 0 ? Codec::kNone : asked.value_or(Codec::kNone)),
+        codec_(workspaces == 0 ? Codec::kNone : asked.value_or(Codec::kNone)),
         next_choice_bytes_(kFirstChoiceBytes) {
-    free_.reserve(places);
+    free_.reserve(workspaces);
   }
 
   /// Compresses a block and writes it to the temp files `store`, as SpillStore::Write does. A block that does not
@@ -60,18 +60,18 @@ class TempCodec {
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes) {
     const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
-    if (!asked_ && places_ > 0) Choose(payload);
+    if (!asked_ && most_workspaces_ > 0) Choose(payload);
     const auto write = [&](std::span<std::byte> from, std::uint64_t bytes, Codec codec) {
       const Busy busy(clock_, Resource::kDiskWrite, bytes);
       return store.Write(run, number, from, bytes, codec);
     };
     // A block in a temp file takes whole pages of 4 KiB, so compression is of use only if it saves a page.
     if (const Codec codec = codec_; codec != Codec::kNone && payload_bytes > kSpillAlignment) {
-      const auto place = Borrow();
-      const std::span<std::byte> room = place->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
+      const auto workspace = Borrow();
+      const std::span<std::byte> room = workspace->block().subspan(kSpillHeaderBytes, payload_bytes - kSpillAlignment);
       const std::uint64_t bytes =
-          codec == Codec::kProgram ? program_->Compress(payload, room) : place->For(codec).Compress(payload, room);
-      if (bytes > 0) return write(place->block(), bytes, codec);
+          codec == Codec::kProgram ? program_->Compress(payload, room) : workspace->For(codec).Compress(payload, room);
+      if (bytes > 0) return write(workspace->block(), bytes, codec);
       if (codec == Codec::kProgram && !program_->usable()) codec_ = Codec::kNone;
     }
     return write(block, payload_bytes, Codec::kNone);
@@ -85,14 +85,14 @@ class TempCodec {
     if (extent.codec == Codec::kNone) {
       got = store.Read(extent, run, number, block);
     } else {
-      const auto place = Borrow();
-      const std::uint64_t bytes = store.Read(extent, run, number, place->block());
-      const std::span<const std::byte> stored = place->block().subspan(kSpillHeaderBytes, bytes);
+      const auto workspace = Borrow();
+      const std::uint64_t bytes = store.Read(extent, run, number, workspace->block());
+      const std::span<const std::byte> stored = workspace->block().subspan(kSpillHeaderBytes, bytes);
       const std::span<std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
       if (extent.codec == Codec::kProgram) {
         program_->Decompress(stored, payload);
       } else {
-        place->For(extent.codec).Decompress(stored, payload);
+        workspace->For(extent.codec).Decompress(stored, payload);
       }
     }
     if (got != payload_bytes) {
@@ -106,7 +106,7 @@ class TempCodec {
   /// Returns how many bytes of memory compression has allocated so far.
   std::uint64_t taken_bytes() {
     const std::lock_guard lock(mutex_);
-    return made_ * (block_bytes_ + place_bytes_);
+    return made_ * (block_bytes_ + codec_bytes_);
   }
 
  private:
@@ -114,14 +114,14 @@ class TempCodec {
   /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
-  struct Place {
-    Place(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
+  struct Workspace {
+    Workspace(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
         : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {
       memory.Reserve(beside);
     }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() { memory.Release(beside); }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    ~Workspace() { memory.Release(beside); }
 
     BlockCodec& For(Codec codec) {
       std::unique_ptr<BlockCodec>& made = codecs[codec];
@@ -136,29 +136,30 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// Gives a Place (memory for compressing one block) back to the TempCodec that has lent it, instead of deleting it.
+  /// Gives a Workspace (memory for compressing one block) back to the TempCodec that has lent it, instead of deleting
+  /// it.
   struct Return {
     TempCodec* owner;
-    void operator()(Place* place) const {
+    void operator()(Workspace* workspace) const {
       const std::lock_guard lock(owner->mutex_);
-      owner->free_.emplace_back(place);
+      owner->free_.emplace_back(workspace);
       owner->returned_.notify_one();
     }
   };
 
   /// Returns memory in which one block can be compressed. Waits until some is free. The wait always ends, because
   /// threads that have such memory wait only for the disk.
-  std::unique_ptr<Place, Return> Borrow() {
+  std::unique_ptr<Workspace, Return> Borrow() {
     std::unique_lock lock(mutex_);
-    returned_.wait(lock, [&] { return !free_.empty() || made_ < places_; });
+    returned_.wait(lock, [&] { return !free_.empty() || made_ < most_workspaces_; });
     if (free_.empty()) {
-      auto made = std::make_unique<Place>(memory_, block_bytes_, place_bytes_);
+      auto made = std::make_unique<Workspace>(memory_, block_bytes_, codec_bytes_);
       ++made_;
       return {made.release(), {this}};
     }
-    std::unique_ptr<Place> place = std::move(free_.back());
+    std::unique_ptr<Workspace> workspace = std::move(free_.back());
     free_.pop_back();
-    return {place.release(), {this}};
+    return {workspace.release(), {this}};
   }
 
   void Choose(std::span<const std::byte> sample) {
@@ -180,8 +181,8 @@ class TempCodec {
   }
 
   HostMemory& memory_;
-  const std::uint64_t block_bytes_, place_bytes_;
-  const unsigned places_;
+  const std::uint64_t block_bytes_, codec_bytes_;
+  const unsigned most_workspaces_;
   const std::optional<Codec> asked_;
   const unsigned threads_;
   ProgramCodec* const program_;
@@ -192,7 +193,7 @@ class TempCodec {
   std::mutex mutex_;
   std::condition_variable returned_;
   unsigned made_ = 0;
-  std::vector<std::unique_ptr<Place>> free_;
+  std::vector<std::unique_ptr<Workspace>> free_;
 };
 
 }  // namespace gpusort

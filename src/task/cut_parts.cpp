@@ -344,7 +344,7 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
           " parts");
 }
 
-std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
+std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder) {
   OpenCut open(spec, folder, parts);
   const TaskCut& cut = open.cut;

@@ -52,7 +52,7 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
 
 /// Returns the offsets at which the parts of the output begin in the file of run number `run`. The last element is the
 /// end of the records.
-std::vector<std::uint64_t> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
+std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder);
 
 /// Copies of the records of one part of the output, for a machine that does not have the sorted runs. `folder` contains

@@ -140,15 +140,15 @@ PhaseTimes StageClock::current() const {
 }
 
 void Busy::AddSlice() const noexcept {
-  clock_.trace()->Add({.name = mark_.name != nullptr ? mark_.name : ResourceName(resource_),
+  clock_.trace()->Add({.name = label_.name != nullptr ? label_.name : ResourceName(resource_),
                        .begin = begin_,
                        .end = StageClock::SteadyNow(),
                        .bytes = bytes_,
-                       .number = mark_.number,
+                       .number = label_.number,
                        .upload = static_cast<float>(device_.upload),
                        .kernels = static_cast<float>(device_.kernels),
                        .download = static_cast<float>(device_.download),
-                       .track = mark_.track != TraceTrack::kNone ? mark_.track : kResourceTracks[resource_]});
+                       .track = label_.track != TraceTrack::kNone ? label_.track : kResourceTracks[resource_]});
 }
 
 }  // namespace gpusort

@@ -107,12 +107,12 @@ class StageClock {
   PerResource<Use> uses_{};
 };
 
-/// While this object exists, the calling thread counts as using `resource`. `mark` is the name of this use in a trace
+/// While this object exists, the calling thread counts as using `resource`. `label` is the name of this use in a trace
 /// (--trace).
 class Busy {
  public:
-  Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const Mark& mark = {})
-      : clock_(clock), resource_(resource), bytes_(bytes), mark_(mark) {
+  Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const SliceLabel& label = {})
+      : clock_(clock), resource_(resource), bytes_(bytes), label_(label) {
     clock_.Enter(resource_);
     if (clock_.trace() != nullptr) begin_ = StageClock::SteadyNow();
   }
@@ -137,7 +137,7 @@ class Busy {
   StageClock& clock_;
   const Resource resource_;
   std::uint64_t bytes_;
-  const Mark mark_;
+  const SliceLabel label_;
   Nanoseconds begin_{0};
   DeviceTimes device_;
 };

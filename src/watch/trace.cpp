@@ -193,7 +193,7 @@ void Trace::PutSlice(unsigned process, unsigned row, const TraceSlice& slice) {
   PutTime("\",\"ts\":", slice.begin - zero_);
   PutTime(",\"dur\":", slice.end - slice.begin);
   PutNumber(",\"args\":{\"bytes\":", slice.bytes);
-  if (slice.number != Mark::kNoNumber) PutNumber(",\"number\":", slice.number);
+  if (slice.number != SliceLabel::kNoNumber) PutNumber(",\"number\":", slice.number);
   if (slice.upload + slice.kernels + slice.download > 0) {
     text_ += fmt::format(R"(,"upload_ms":{:.3f},"kernels_ms":{:.3f},"download_ms":{:.3f})", 1e3F * slice.upload,
                          1e3F * slice.kernels, 1e3F * slice.download);

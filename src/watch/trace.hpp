@@ -32,7 +32,7 @@ enum class TraceTrack : std::uint8_t { kNone, kInput, kTemp, kOutput, kBus, kCod
 inline constexpr std::size_t kTraceTracks = 7;
 
 /// The name and the number that a trace shows for the use of a resource, such as "merge window" and 12.
-struct Mark {
+struct SliceLabel {
   static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
   const char* name = nullptr;  ///< a literal, or null: the trace shows the name of the resource
   std::uint64_t number = kNoNumber;
@@ -43,7 +43,7 @@ struct Mark {
 struct TraceSlice {
   const char* name = nullptr;  ///< a string that lives as long as the trace
   Nanoseconds begin{0}, end{0};
-  std::uint64_t bytes = 0, number = Mark::kNoNumber;
+  std::uint64_t bytes = 0, number = SliceLabel::kNoNumber;
   float upload = 0, kernels = 0, download = 0;  ///< the seconds that a GPU spent on transfers and kernels
   TraceTrack track = TraceTrack::kNone;
 };

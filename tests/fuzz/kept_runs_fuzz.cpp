@@ -47,7 +47,7 @@ struct Store {
     Plan plan;
     plan.spills = true;
     plan.block_bytes = kBlock;
-    plan.temp_places = 1;
+    plan.temp_workspaces = 1;
     spec.dialect.strict = false;
     store = std::make_unique<RunStore>(spec, files, memory, cancel, std::vector<std::string>{}, nullptr, &journal);
     store->Open(plan, 1);

@@ -100,7 +100,7 @@ void SortMergeAndSearch(bool reach) {
   Group group(3, 1, 4, reach);
   std::vector<std::unique_ptr<Lane>> lanes;
   std::vector<std::unique_ptr<SortedRecords>> runs;
-  std::vector<Piece> pieces;
+  std::vector<RunPiece> pieces;
   Bytes all;
   for (std::uint32_t i = 0; i < 3; ++i) {
     const Bytes batch = MakeRecords(group.layout, 500 + 100 * i, Keys::kTwoValues, i + 1);
@@ -113,7 +113,7 @@ void SortMergeAndSearch(bool reach) {
   }
   std::uint64_t bytes = 0;
   Bytes expected;
-  for (const Piece& piece : pieces) {
+  for (const RunPiece& piece : pieces) {
     const Bytes own(reinterpret_cast<const std::uint8_t*>(piece.data),
                     reinterpret_cast<const std::uint8_t*>(piece.data) + piece.bytes);
     expected.insert(expected.end(), own.begin(), own.end());

@@ -178,14 +178,14 @@ class FakeGpu : public Backend {
       if (wrong) plan_.FlipOneBit({const_cast<std::byte*>(records->data()), records->bytes()});
       return std::make_unique<FakeRecords>(plan_, device(), std::move(records), plan_.Call(device()));
     }
-    void Merge(std::span<const Piece> pieces, std::byte* out) override {
+    void Merge(std::span<const RunPiece> pieces, std::byte* out) override {
       const bool wrong = plan_.Call(device());
-      std::vector<Piece> on_host(pieces.begin(), pieces.end());
+      std::vector<RunPiece> on_host(pieces.begin(), pieces.end());
       std::uint64_t bytes = 0;
       {
         const std::lock_guard lock(plan_.mutex);
         ++plan_.merged[device()];
-        for (Piece& piece : on_host) {
+        for (RunPiece& piece : on_host) {
           if (piece.on_device() && piece.device != device()) {
             ++plan_.crossed;
           }

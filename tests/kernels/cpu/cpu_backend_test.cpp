@@ -111,7 +111,7 @@ void CheckMerge(const RecordLayout& layout, const Bytes& input, std::uint32_t ru
   std::mt19937_64 random(seed);
   const std::uint64_t records = input.size() / layout.stride;
   std::vector<Bytes> storage;
-  std::vector<Piece> pieces;
+  std::vector<RunPiece> pieces;
   std::uint64_t at = 0;
   for (std::uint32_t run = 0; run < runs; ++run) {
     const std::uint64_t left = records - at;
@@ -359,7 +359,7 @@ TEST(CpuLane, RefusesBatchesAndPiecesThatBreakTheContract) {
   EXPECT_EQ(sort(100), ErrorCode{});
   const Bytes data(110, 1);
   Bytes out(110);
-  const auto merge = [&](Piece piece) {
+  const auto merge = [&](RunPiece piece) {
     piece.data = reinterpret_cast<const std::byte*>(data.data());
     return CodeOf([&] { lane->Merge({&piece, 1}, reinterpret_cast<std::byte*>(out.data())); });
   };
@@ -580,7 +580,7 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
         ASSERT_EQ(sorted->was_sorted(), input == expected) << static_cast<int>(kind);
 
         std::vector<Bytes> runs;
-        std::vector<Piece> pieces;
+        std::vector<RunPiece> pieces;
         for (std::uint64_t begin = 0; begin < input.size();) {
           const std::uint64_t want = 1 + seed * 7919 % (2 * input.size() / 6 + 1);
           const auto rest = all.subspan(begin);

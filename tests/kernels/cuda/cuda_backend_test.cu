@@ -322,7 +322,8 @@ TEST(CudaBackend, ReadsManyAtOnce) {
       }
       device.backend->Read(reads);
       for (std::size_t i = 0; i < count; ++i) {
-        ASSERT_TRUE(std::equal(parts[i].begin(), parts[i].end(), expected.begin() + offsets[i])) << i << " of " << count;
+        ASSERT_TRUE(std::equal(parts[i].begin(), parts[i].end(), expected.begin() + offsets[i]))
+            << i << " of " << count;
       }
     }
   }
@@ -337,7 +338,7 @@ TEST(CudaMerge, TakesPiecesFromAnyByteOn) {
     Device device(Shape(layout, bytes, 6));
     const std::unique_ptr<Lane> lane = device.backend->OpenLane();
     std::vector<std::unique_ptr<SortedRecords>> runs;
-    std::vector<Piece> pieces;
+    std::vector<RunPiece> pieces;
     Bytes input;
     for (std::uint32_t r = 0; r < 3; ++r) {
       const Bytes part = MakeRecords(layout, bytes / 3, Keys::kRandom, random());
@@ -454,7 +455,7 @@ TEST(CudaMerge, EqualsStableSortOfTheRuns) {
           for (std::uint32_t r = 1; r < runs; ++r) cuts.push_back(random() % (count + 1));
           std::sort(cuts.begin(), cuts.end());
           std::vector<std::unique_ptr<SortedRecords>> on_device;
-          std::vector<Piece> pieces;
+          std::vector<RunPiece> pieces;
           std::vector<Bytes> on_host(runs);
           for (std::uint32_t r = 0; r < runs; ++r) {
             const Bytes part(input.begin() + cuts[r] * layout.stride, input.begin() + cuts[r + 1] * layout.stride);
@@ -499,7 +500,7 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
     group->MakeArena(Shape(layout, gpus * count * layout.stride, 4 * each, each), memory);
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<std::unique_ptr<SortedRecords>> runs;
-    std::vector<Piece> pieces;
+    std::vector<RunPiece> pieces;
     Bytes input;
     for (std::uint32_t r = 0; r < each; ++r) {
       const Bytes part = MakeRecords(layout, count, Keys::kTwoValues, r);
@@ -526,7 +527,8 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
     const RecordSpan cut = RecordSpan(AsStdBytes(expected.data()), expected.size())
                                .subspan(expected.size() / layout.stride / 2 * layout.stride, layout.stride);
     std::vector<SearchRange> ranges;
-    for (std::uint32_t r = 0; r < each; ++r) ranges.push_back({runs[r]->data(), runs[r]->bytes(), true, runs[r]->device()});
+    for (std::uint32_t r = 0; r < each; ++r)
+      ranges.push_back({runs[r]->data(), runs[r]->bytes(), true, runs[r]->device()});
     std::uint64_t before = 0;
     for (const std::uint64_t bytes : group->BytesBefore(ranges, cut)) before += bytes;
     Bytes firsts(each * layout.stride);
@@ -542,7 +544,8 @@ TEST(CudaGroup, MergesAndSearchesInTheMemoryOfAllGpus) {
     }
     std::uint64_t counted = 0;
     for (std::size_t at = 0; at < expected.size(); at += layout.stride) {
-      counted += CompareRecords({AsStdBytes(expected.data()) + at, layout.stride}, cut, layout) <= 0 ? layout.stride : 0;
+      counted +=
+          CompareRecords({AsStdBytes(expected.data()) + at, layout.stride}, cut, layout) <= 0 ? layout.stride : 0;
     }
     EXPECT_EQ(before, counted);
   }
@@ -558,7 +561,7 @@ TEST(CudaMerge, TakesMoreRunsThanOnePassHolds) {
     for (const std::size_t run_records : {1, 2, 3}) {
       const Bytes input = MakeRecords(layout, count, Keys::kRandom, run_records);
       Bytes runs;
-      std::vector<Piece> pieces;
+      std::vector<RunPiece> pieces;
       for (std::size_t at = 0; at < count; at += run_records) {
         const std::size_t end = std::min(count, at + run_records);
         const Bytes run = StableSorted(Bytes(input.begin() + at * stride, input.begin() + end * stride), layout);
@@ -582,7 +585,7 @@ TEST(CudaMerge, RefusesMoreThanASlotAndTakesNothing) {
   const std::unique_ptr<Lane> lane = device.backend->OpenLane();
   const Bytes input(88);
   Bytes output(88, 0xCC);
-  const std::vector<Piece> pieces{{AsStdBytes(input.data()), 48, 0}, {AsStdBytes(input.data()), 40, 1}};
+  const std::vector<RunPiece> pieces{{AsStdBytes(input.data()), 48, 0}, {AsStdBytes(input.data()), 40, 1}};
   EXPECT_THROW(lane->Merge(pieces, reinterpret_cast<std::byte*>(output.data())), Error);
   lane->Merge({}, reinterpret_cast<std::byte*>(output.data()));
   EXPECT_EQ(output, Bytes(88, 0xCC));
@@ -636,8 +639,8 @@ TEST(CudaLanes, WorkAtOnce) {
         const Bytes run_a = ReadAll(*SortBytes(*lane, first, 60000));
         const Bytes run_b = ReadAll(*SortBytes(*lane, second, 60000));
         Bytes merged(both.size());
-        lane->Merge(std::vector<Piece>{{AsStdBytes(run_a.data()), run_a.size(), 0},
-                                       {AsStdBytes(run_b.data()), run_b.size(), 1}},
+        lane->Merge(std::vector<RunPiece>{{AsStdBytes(run_a.data()), run_a.size(), 0},
+                                          {AsStdBytes(run_b.data()), run_b.size(), 1}},
                     reinterpret_cast<std::byte*>(merged.data()));
         EXPECT_TRUE(merged == StableSorted(both, layout));
       }
@@ -737,8 +740,7 @@ void UseEverything(const RecordLayout& layout, const Bytes& input, const Bytes& 
   const std::byte* const last = AsStdBytes(expected.data() + expected.size() - layout.stride);
   EXPECT_EQ(backend->BytesBefore(range, {last, layout.stride}).at(0), sorted->bytes());
   const std::uint64_t half = sorted->records() / 2 * layout.stride;
-  lane->Merge(std::vector<Piece>{{sorted->data(), half, 0, 0}, {sorted->data() + half, half, 1, 0}},
-              output.data());
+  lane->Merge(std::vector<RunPiece>{{sorted->data(), half, 0, 0}, {sorted->data() + half, half, 1, 0}}, output.data());
   EXPECT_EQ(std::memcmp(output.data(), expected.data(), 2 * half), 0);
 }
 

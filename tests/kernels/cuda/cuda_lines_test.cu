@@ -85,7 +85,7 @@ class CudaLines : public ::testing::Test {
 
   /// Merges the runs, one piece for each, and returns the result.
   static std::string Merged(Lane& lane, const std::vector<std::string>& runs) {
-    std::vector<Piece> pieces;
+    std::vector<RunPiece> pieces;
     std::size_t size = 0;
     for (const std::string& run : runs) {
       const auto bytes = std::as_bytes(std::span(run));
@@ -223,7 +223,7 @@ TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
       run = Join(Sorted(lines, order.view()));
       all += run;
     }
-    std::vector<Piece> pieces;
+    std::vector<RunPiece> pieces;
     for (const std::string& run : runs) {
       const auto bytes = std::as_bytes(std::span(run));
       // Two pieces for each run, as at the border of blocks.

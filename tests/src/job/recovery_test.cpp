@@ -28,7 +28,7 @@ PlanFacts Facts(Where where, What what, How how) {
   facts.machine.gpu = where == Where::kGpu;
   facts.machine.device_memory = facts.machine.gpu ? std::uint64_t{1} << 30 : 0;
   if (how == How::kMerge) facts.input.sorted = {1000, 1000};
-  facts.earlier.temp_places = 3;
+  facts.earlier.temp_workspaces = 3;
   return facts;
 }
 
@@ -104,7 +104,7 @@ TEST(Recover, MakesThePlanSmallerGoesOnWithTheCpuSortsOrGivesUp) {
     EXPECT_EQ(recovery->facts.machine.gpu, c.way == Way::kSmaller);
     EXPECT_EQ(recovery->facts.earlier.spilled, !sorts);
     EXPECT_EQ(recovery->facts.input.sorted, sorts ? std::vector<std::uint64_t>{} : facts.input.sorted);
-    EXPECT_EQ(recovery->facts.earlier.temp_places, sorts ? 0u : 3u);
+    EXPECT_EQ(recovery->facts.earlier.temp_workspaces, sorts ? 0u : 3u);
     EXPECT_EQ(recovery->facts.machine.device_memory,
               c.way == Way::kSmaller ? facts.machine.device_memory / 2 : facts.machine.device_memory);
   }

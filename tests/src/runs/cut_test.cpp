@@ -88,7 +88,7 @@ class Merging {
     std::uint64_t bytes = 0;
     std::uint32_t run = 0;
     Bytes records;
-    for (const Piece& piece : window.pieces) {
+    for (const RunPiece& piece : window.pieces) {
       EXPECT_GE(piece.run, run) << "pieces come in the order of runs";
       run = piece.run;
       EXPECT_EQ(piece.on_device(), runs_[run].on_device());

@@ -376,7 +376,7 @@ class KeptRuns : public ::testing::Test {
       Plan plan;
       plan.spills = true;
       plan.block_bytes = kBlock;
-      plan.temp_places = 1;
+      plan.temp_workspaces = 1;
       store = std::make_unique<RunStore>(test.spec_, test.files_, test.memory_, test.cancel_,
                                          std::vector<std::string>{}, nullptr, &journal);
       store->Open(plan, 1);

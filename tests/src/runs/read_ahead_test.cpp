@@ -57,7 +57,7 @@ struct Merge {
         throw;
       }
       Bytes records;
-      for (const Piece& piece : window.pieces) Append(records, {piece.data, piece.bytes});
+      for (const RunPiece& piece : window.pieces) Append(records, {piece.data, piece.bytes});
       Append(output, View(StableSortedRecords(View(records), on_.spec.order.layout)));
     }
     if (left_ > 0) read_ahead.Stop();

@@ -48,7 +48,7 @@ TEST(RunStore, GivesABlockBackAsItWas) {
   Plan plan;
   plan.spills = true;
   plan.block_bytes = kBlock;
-  plan.temp_places = 1;
+  plan.temp_workspaces = 1;
   for (const Codec codec : {Codec::kNone, Codec::kZst}) {
     const TempFolder folder;
     FileSystem files;

@@ -115,7 +115,7 @@ TEST(TempCodec, CountsWhatItTakes) {
     TempCodec codec(on.memory, kBlock, 1, Codec::kZst, 2);
     EXPECT_EQ(on.memory.used(), before);
     codec.Write(on.store, 1, 1, on.bytes, kPayload);
-    EXPECT_EQ(on.memory.used(), before + kBlock + TempPlaceBytes(Codec::kZst, kBlock));
+    EXPECT_EQ(on.memory.used(), before + kBlock + TempWorkspaceBytes(Codec::kZst, kBlock));
     EXPECT_EQ(on.memory.used(), before + codec.taken_bytes());
   }
   EXPECT_EQ(on.memory.used(), before);
