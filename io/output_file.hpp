@@ -57,10 +57,10 @@ class OutputFile {
   bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Goes on with the file `name` in the output's folder, which an earlier process has begun, instead of an empty file.
-  /// Creates the file if it is missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns
-  /// false. From then on the destructor does not remove the bytes at the front of the file that Keep has secured.
-  /// Throws Error(kUsage) if `name` is not a file of this user. Call this first, and only if in_place() is empty.
+  /// Continues the file `name` in the output's folder, which an earlier process has begun. Creates the file if it is
+  /// missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. From then on the
+  /// destructor leaves the bytes at the front of the file that Keep has secured. Throws Error(kUsage) if `name` is not
+  /// a file of this user. Call this before all other functions, and only if in_place() is empty.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
   /// of an earlier process, the destructor then leaves these bytes there.

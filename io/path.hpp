@@ -9,9 +9,9 @@
 namespace gpusort {
 
 /// Returns true if another user could have put the file or link at `path` there as a trap. That is the case if all
-/// users may write to the folder, and neither this user nor the owner of the folder owns the entry. Does not follow
-/// links. A regular file counts only in a sticky folder such as /tmp: in other folders, another user could replace any
-/// file.
+/// users may write to the folder, and the file or link belongs neither to this user nor to the owner of the folder.
+/// Does not follow links. A regular file counts only in a sticky folder such as /tmp: in other folders, another user
+/// could replace any file.
 bool PlantedByOther(const std::string& path);
 /// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through
 /// links. Returns std::nullopt for any other path.

@@ -33,9 +33,9 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of one piece (the bytes of one call of Add), for the end of the file: of the pieces of at most 4 KiB, the
-  /// one with the largest offset. Direct I/O may have padded the end of the file. Cover() then computes the checksum of
-  /// this piece again, without the padding.
+  /// A copy of the last short piece: of the pieces (bytes of one call of Add each) of at most 4 KiB, the one with the
+  /// largest offset. Direct I/O may have padded the end of the file with zeros. Cover() therefore computes the checksum
+  /// of this piece again, without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -74,9 +74,9 @@ class SpillStore {
   /// blocks use the space. Call this once for each result of Write, when no Read of the block is running.
   void Free(const SpillExtent& extent);
 
-  /// For files of an earlier process (see NamedSpill): first, one thread must call Claim for each block to keep, and
-  /// then FreeUnclaimed. Claim keeps the block at `extent`. Claim throws Error(kIntegrity) if the block is outside its
-  /// file or was claimed before.
+  /// Claim and FreeUnclaimed are for files of an earlier process (see NamedSpill). One thread must call Claim for each
+  /// block to keep, and then FreeUnclaimed once, which frees all other blocks. Claim throws Error(kIntegrity) if the
+  /// block at `extent` is outside its file or was claimed before.
   void Claim(const SpillExtent& extent);
   void FreeUnclaimed();
   /// Returns once all written blocks are on the disk and the files have their names. After an error every later call

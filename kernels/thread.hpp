@@ -80,8 +80,8 @@ inline std::future<void> RunBeside(const std::function<void()>& body) {
   return std::async(std::launch::async | std::launch::deferred, body);  // a copy of body, which may run later
 }
 
-/// Runs `work` in the calling thread and in up to `threads` - 1 others. Returns when all are done. Throws what one of
-/// them throws.
+/// Runs `work` in the calling thread and in up to `threads` - 1 other threads. Returns when all calls of `work` have
+/// returned. If some of them throw, throws one of their exceptions.
 inline void RunTogether(std::uint64_t threads, const std::function<void()>& work) {
   std::vector<std::future<void>> others;
   while (others.size() + 1 < threads) others.push_back(RunBeside(work));

@@ -67,8 +67,8 @@ class BlockCoder {
   virtual std::uint64_t Decompress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
 
-/// The bytes with which a member of a compressed file (a part that can be expanded by itself) begins. A skippable frame
-/// of zst and lz4 counts as a member that expands to nothing.
+/// The bytes with which a member of a compressed file (a part that can be expanded by itself) begins. The skippable
+/// frames of zst and lz4, which hold no data, count as members that expand to nothing.
 struct Magic {
   std::string_view bytes;
   unsigned char first_mask = 0xff;  ///< the bits of the first byte that must match
@@ -108,7 +108,8 @@ template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);
 }
-/// The function CodecModule::decoder_memory for a codec that always needs kBytes bytes, whatever the limit is.
+/// A function for CodecModule::decoder_memory. For a codec that always needs kBytes bytes to expand a file, whatever
+/// the memory limit is.
 template <std::uint64_t kBytes>
 DecoderMemory AlwaysTakes(std::uint64_t) {
   return {kBytes, kBytes};
@@ -131,8 +132,8 @@ const CodecModule& LoadCodec(Codec codec);
 }  // namespace detail
 }  // namespace gpusort
 
-/// The functions that the shared libraries of the codecs export, one each. Such a function returns the table of the
-/// codec's functions. If it is linked into the program, LoadCodec calls it and loads no library.
+/// The functions that the shared libraries of the codecs export, one in each library. Each returns the table of its
+/// codec's functions. If such a function is linked into the program, LoadCodec calls the function and loads no library.
 extern "C" {
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_gz();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bz2();

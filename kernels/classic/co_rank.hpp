@@ -75,7 +75,7 @@ GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, I
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
     // Threads with a higher `lane` compare later items. If t of the compared items are among the first k merged items,
-    // they are therefore the items of the first t threads.
+    // these are therefore the items of the first t threads.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);

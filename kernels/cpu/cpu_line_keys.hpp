@@ -174,8 +174,9 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first key field of a keyed line (encoded keys, then the record's own bytes). The field is the whole
-  /// encoded key here, because the key after the field can only be compared by the host and has no encoding.
+  /// Returns the part of `line` that is its encoded key. Here a line is a keyed line: encoded key fields, and then the
+  /// record's own bytes. The encoded key is the first field alone, because the field after it can only be compared by
+  /// the host.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());

@@ -116,17 +116,18 @@ class LineRefiner {
     bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A key that only the host can compare (`host`), and an order by the keys after it (`rest`). If lines are equal in
-  /// the keys before `host`, and HostOrder::Settled says that `host` adds nothing, `rest` sorts them.
+  /// A step for lines with a key that only the host can compare, `host`. If the lines of a group are equal in all keys
+  /// before `host`, and HostOrder::Settled says that `host` cannot order them either, they are sorted by the keys after
+  /// `host`, in the order `rest`.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
   };
-  /// The largest group (lines that are equal so far) that is sorted by comparing whole lines. For three or more lines,
-  /// encoding the key of each line once is faster.
+  /// A group (lines that are equal so far) of at most this many lines is sorted by comparing whole lines. For three or
+  /// more lines, encoding the key of each line once is faster.
   static constexpr std::uint64_t kPair = 2;
-  /// The largest group (lines that are equal so far) that is sorted by std::sort. Starting vqsort takes longer than
-  /// sorting so few.
+  /// A group (lines that are equal so far) of at most this many lines is sorted by std::sort. Starting vqsort takes
+  /// longer than sorting so few lines.
   static constexpr std::uint64_t kFew = 24;
 
   template <typename F>
@@ -225,9 +226,10 @@ class LineRefiner {
     }
   }
 
-  /// Takes a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all bytes before
-  /// group.next. Either their order is final, or the group is stored for another round of comparisons. If `ended` is
-  /// true, the keys have no further bytes.
+  /// Decides how to go on with a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all
+  /// bytes before group.next. If `ended` is true, the keys have no further bytes, and Settle() completes the order. A
+  /// group of two lines is sorted by comparing the lines. Any larger group is stored in groups_ for another round of
+  /// comparisons.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {

@@ -18,8 +18,9 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A small part of the output (a tile) is merged from parts of sorted runs (segments). If a tile has at least this many
-/// segments, sorting all its numbers is faster than merging the segments (data/bench/NOTES.md).
+/// The number of segments from which on a tile is sorted and not merged. A tile is a small part of the output, which is
+/// made from segments (parts of sorted runs). With many segments, sorting all numbers of the tile is faster than
+/// merging (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSegmentsToSort = sizeof(U) == 8 ? 48 : 9;
 

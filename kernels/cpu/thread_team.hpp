@@ -18,9 +18,9 @@ namespace gpusort::detail {
 
 class ThreadTeam {
  public:
-  /// At most `threads` threads, including callers, are inside Run at the same time. The first Run starts the threads of
-  /// the team, and the destructor ends them. If the system limits the number of threads, the team therefore gets its
-  /// threads before later stages of the job start theirs.
+  /// `threads` is the maximum number of threads, including callers, that are inside Run at the same time. The first Run
+  /// starts the threads of the team, and the destructor ends them. A job calls Run before its later stages start
+  /// threads of their own. If the system limits the number of threads, the team therefore gets its threads first.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;

@@ -139,8 +139,8 @@ class Arena : public SlotPool {
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The working memory of one lane (a worker of the backend) in the arena, the GPU memory of the backend. Owns the
-/// number of the lane.
+/// The working memory of one lane (a worker of the backend), a part of the arena (the backend's GPU memory). The
+/// constructor takes a free lane number from the arena, and the destructor gives the number back.
 class LaneMemory {
  public:
   explicit LaneMemory(const std::shared_ptr<Arena>& arena) : arena_(*arena), number_(arena) {}

@@ -1,5 +1,5 @@
-// Defines the functions of KeySorts, whose kernels compile slowly. Each source file that includes this header must
-// explicitly instantiate KeySorts for one pair of key type and order.
+// Defines the sort and merge functions that key_sorts.cuh declares (KeySorts). They contain kernels that compile
+// slowly. Only the source files that instantiate KeySorts include this header, each for one pair of key type and order.
 #pragma once
 
 #include "kernels/cuda/key_sorts.cuh"

@@ -57,8 +57,8 @@ inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Returns the result of KeyDifference for keys that must be encoded (as bytes that sort as the keys do) before they
-/// can be compared. Encodes and compares twelve bytes at a time.
+/// Returns the result of KeyDifference for lines whose keys are not simply ranges of their bytes. Encodes both keys (as
+/// bytes that sort as the keys do), and compares them twelve bytes at a time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -155,8 +155,8 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line in a round of the sort. Each round compares a few more key bytes. `place` is the line's place in the order so
-/// far. `group` is the place of the first of the lines that are still equal to this line.
+/// A line in a round of the sort. Each round compares a few more key bytes. `place` is the index of the line in the
+/// order so far. `group` is the index of the first of the lines that are still equal to this line.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
@@ -299,11 +299,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after one round of the sort (a comparison of more key bytes). Also stores in `heads`
-/// where groups of lines that are still equal begin. heads[j] belongs to line j of the round, in sorted order. heads[j]
-/// is the place of the line if it differs from the line before it, otherwise 0. The maximum of heads[0..j] is therefore
-/// the place where the group of line j begins. `active` lists the lines that take part in the round; null means all
-/// lines.
+/// Stores the order of the lines after one round of the sort (a comparison of more key bytes). Also sets heads[j] for
+/// line j of the round, in sorted order: to the place of the line if it differs from the line before it, otherwise to
+/// 0. The maximum of heads[0..j] is therefore the place where the group of lines that are equal to line j begins.
+/// `active` lists the lines that take part in the round; null means all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -316,12 +315,14 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Prepares the next round of the sort (a comparison of more key bytes) for each group of lines that are equal so far.
-/// Sets skips[group] to the number of leading bytes that are equal in all keys of the group. If the lines are equal,
-/// leaves kNoDifference there. groups[j] is line j's group: the place of its first line. `active` lists the lines of
-/// the round that has just ended; null means all lines. The first bytes of the keys of a group are known to be equal.
-/// If `active` is null, these are `known` bytes. Otherwise they are known_skips[g] + 8 bytes, where g is the group of
-/// these lines before the round. The round has compared eight bytes of each line, from byte known_skips[g] on.
+/// Prepares the next round of the sort (a comparison of more key bytes). For each group of lines that are equal so far,
+/// sets skips[group] to the number of leading bytes that are equal in all keys of the group, or leaves kNoDifference
+/// there if the lines are equal. groups[j] is the group of line j: the place of its first line. `active` lists the
+/// lines of the round that has just ended; null means all lines.
+///
+/// The comparison begins after bytes that are known to be equal. If `active` is null, these are the first `known`
+/// bytes. Otherwise they are the first known_skips[g] + 8 bytes, where g is the group of the line before the round,
+/// because the round has compared eight bytes from byte known_skips[g] on.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -342,8 +343,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true for a line that needs another round of the sort, by more key bytes: not all lines of its group
-/// (lines that are equal in all key bytes so far) are equal.
+/// Returns true for a line that needs another round of the sort. Its group, the lines that are equal to it in all key
+/// bytes compared so far, then has lines with different keys.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;

@@ -247,7 +247,8 @@ struct BoundsChunk {
   std::uint64_t bounds[kCount];
 };
 
-/// This kernel is a template so that several source files of a program may include this header.
+/// Stores `count` bounds from `chunk`, a kernel parameter, to device memory at `out`. The kernel is a template so that
+/// several source files of a program may include this header.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();

@@ -56,8 +56,8 @@ struct PlacedFirst {
   }
 };
 
-/// The input lists of a merge pass: one list that contains all runs (OneList), or one list for each of two runs
-/// (ListPair).
+/// The input of a merge pass whose runs are all in one list. The pass can also merge two runs that are two separate
+/// lists (ListPair).
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -447,8 +447,9 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles: each thread block merges one part of the output.
 
-/// Returns true if most threads of a warp will begin to read in the same bank of shared memory as one of the next two
-/// threads. Their reads then wait for each other. This happens for one random input in eight.
+/// Returns true if shared memory would serve the threads of a warp slowly: at least 20 threads begin to read in the
+/// same bank as one of the next two threads, and must wait for each other. `begin` is the index at which this thread
+/// begins to read. This happens for one random input in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case

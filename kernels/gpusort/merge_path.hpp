@@ -297,10 +297,9 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. The tile's kWays
-/// segments (its parts of the kWays runs) are merged pairwise, level by level. No thread works for two pairs, so the
-/// last thread of each pair may have fewer than `items` items to write. A tile is therefore smaller than threads *
-/// items by the items of kWays / 2 - 1 threads.
+/// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. Each thread
+/// writes up to `items` items, but on each level of pairwise merging it works for one pair only. The last thread of
+/// each pair may therefore have fewer items. In the worst case, the items of kWays / 2 - 1 threads are missing.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
@@ -392,7 +391,7 @@ struct UniformRuns {
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     const std::uint64_t end = bound(2 * p);
     if (end < 2 * p * run_items) {
-      // Pair p - 1 is shorter than the others, so it is the last pair, and p is the number of pairs.
+      // Here p is the number of pairs, and the last pair, p - 1, is shorter than the others.
       const std::uint64_t begin = bound(2 * p - 2);
       return (p - 1) * TilesOfPair(tile_items) + (end - begin + tile_items - 1) / tile_items;
     }
@@ -464,9 +463,9 @@ struct TwoLists {
 };
 
 /// One round of merging sorted runs. Each group of kWays (a power of two) neighbouring runs becomes one run; the last
-/// group may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile spans two
-/// groups. To number the tiles, a group counts as a pair of two longer runs, as if each half of the group had been
-/// merged already. RunsT therefore only has to number the tiles of pairs.
+/// group may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile contains
+/// items of two groups. RunsT numbers the tiles of pairs of runs. To number the tiles of a group, the first and the
+/// second half of its runs count as a pair of two longer runs.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;

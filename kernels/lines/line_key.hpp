@@ -28,9 +28,9 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the keys before this key decide alone where `line` comes, because equal bytes in them mean equal
-  /// values. If that is so for two lines whose earlier keys are equal, the lines count as equal, and Compare is not
-  /// called.
+  /// Returns true if the keys before this key already decide the order of `line`: a line that has the same bytes in
+  /// those keys also has an equal value in this key. If Settled returns true for two lines whose earlier keys are
+  /// equal, the lines count as equal, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:

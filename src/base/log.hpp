@@ -50,8 +50,8 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if the system refused memory.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints a warning of --debug to standard error, at every log level. In the text format, the line begins with
-/// "gpusort: ".
+/// Prints a warning that the user has asked for by --debug to standard error, at every log level. In the text format,
+/// the line begins with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);

@@ -17,7 +17,7 @@ class GnuUsageError : public Error {
  public:
   GnuUsageError(const std::string& message, bool try_help, int exit_code = 2)
       : Error(ErrorCode::kUsage, message), try_help_(try_help), exit_code_(exit_code) {}
-  /// Returns true if the line "Try 'sort --help' for more information." must follow the message.
+  /// Returns true if the line "Try 'sort --help' for more information." must follow the error message.
   bool try_help() const { return try_help_; }
   int exit_code() const { return exit_code_; }
 

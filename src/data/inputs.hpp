@@ -136,7 +136,7 @@ class Inputs {
   /// Returns true if the job does not read an input from its first record on, because it sorts a range of a larger
   /// file.
   bool in_middle(std::uint32_t input) const { return inputs_[input].begin > inputs_[input].header; }
-  /// Returns true if the job reads a range of an input that ends after a record and before the end of the file.
+  /// Returns true if the job reads only a range of an input, and that range ends before the end of the file.
   bool ends_inside(std::uint32_t input) const { return inputs_[input].ends_inside; }
   /// Returns true if the input that ReadStream() reads now is compressed.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }

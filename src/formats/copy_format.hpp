@@ -30,7 +30,7 @@ class CopyFormat : public TableFormat {
                         KeyTally& tally) const override;
 
   /// The state of the parser that searches for the ends of records. kStart is the state at the beginning of a record.
-  /// If fields may be quoted, kStart is also the state at the beginning of any other field.
+  /// If fields may be quoted, kStart is also the state at the beginning of every field.
   enum Mode : unsigned {
     kStart,
     kPlain,

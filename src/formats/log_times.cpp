@@ -487,12 +487,12 @@ bool LogTimeReader::Keep(const TimeParts& parts, const LogTimes& log, const Time
   time.lacks_year = parts.lacks_year();
   time.lacks_date = parts.lacks_date();
   if (!parts.zone.empty()) {
-    auto place = places_.find(parts.zone);
-    if (place == places_.end()) {
+    auto found = zones_.find(parts.zone);
+    if (found == zones_.end()) {
       const std::string name(parts.zone);
-      place = places_.emplace(std::piecewise_construct, std::tuple(name), std::tuple(name)).first;
+      found = zones_.emplace(std::piecewise_construct, std::tuple(name), std::tuple(name)).first;
     }
-    auto& [zone, span] = place->second;
+    auto& [zone, span] = found->second;
     if (!span.has(instant->seconds)) span = zone.SpanOf(instant->seconds);
     instant->seconds = span.has(instant->seconds) ? instant->seconds - span.east : zone.ToUtc(instant->seconds);
   }

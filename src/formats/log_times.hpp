@@ -49,8 +49,8 @@ struct TimeShape {
   /// `place` says where the time is. Without an expression, this piece is the whole line.
   std::string pattern;
   bool indented = false;  ///< true: lines with a time may begin with a blank
-  /// If not 0, a line that begins with a blank has a time only if its first word ends at this byte. Programs that write
-  /// levels such as " INFO" and "ERROR" align the words in this way.
+  /// Used for lines that begin with a blank. If not 0, such a line has a time only if its first word ends at this byte
+  /// of the line. Programs that align levels such as " INFO" and "ERROR" write such lines.
   unsigned margin = 0;
   bool utc = false;  ///< true: a time without a zone is in UTC
 
@@ -198,13 +198,13 @@ class LogTimeReader {
   void KeepNanoseconds(std::string_view digits, LogTime& time);
   std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
-  /// A time zone that some line of the log names, with data that make the conversion of times fast.
-  struct Place {
-    explicit Place(const std::string& name) : zone(name) {}
+  /// A time zone that some line of the log names, with data that make the conversion of times in this zone fast.
+  struct NamedZone {
+    explicit NamedZone(const std::string& name) : zone(name) {}
     const Zone zone;
     Zone::Span span;  ///< the range around the last time in this zone, in which the distance to UTC is the same
   };
-  std::map<std::string, Place, std::less<>> places_;
+  std::map<std::string, NamedZone, std::less<>> zones_;
   std::map<std::string, TimePattern> patterns_;
   std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log for whose JSON members `parser_` was made; 0: none
   std::optional<JsonRecords> parser_;

@@ -272,7 +272,7 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogState& log, Zone::Span& sp
   return zone_.ToUtc(local, log.second_pass);
 }
 
-void LogsFormat::SetPlace(std::int64_t utc, LogState& log, Zone::Span& span) const {
+void LogsFormat::SetLocalTime(std::int64_t utc, LogState& log, Zone::Span& span) const {
   log.second_pass = false;
   log.at = utc + span.east;
   if (span.has(log.at)) return;
@@ -311,7 +311,7 @@ void LogsFormat::CompleteTime(LogTime& time, LogState& log, LogScratch& scratch)
   if (time.instant && !dated && !SetDate(time, log)) time = {};
   if (time.instant && !time.lacks_zone) {
     log.local = time.instant->infinite == 0 && zone_.known();
-    if (log.local) SetPlace(time.instant->seconds, log, scratch.span);
+    if (log.local) SetLocalTime(time.instant->seconds, log, scratch.span);
   } else if (time.instant) {
     time.instant->seconds = ToUtc(time.instant->seconds, log, scratch.span);
   }

@@ -74,13 +74,13 @@ class LogsFormat : public TableFormat {
   /// line of the input that has a time.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const;
   /// Returns the time of `record`, which need not stand in the first line of the record, as in the output of git log
-  /// (see LogTimes::start). `place` says how times are written. The records before `record` are not used.
+  /// (see LogTimes::start). `log` says how times are written. The records before `record` are not used.
   LogTime TakeLateTime(RecordSpan record, const LogState& log, LogScratch& scratch) const;
   /// Returns true if `line`, the beginning of a line that is not read to its end yet, is long enough to tell whether
   /// the line begins a record.
   bool IsEnough(std::string_view line) const;
   /// Returns the time of a record that begins with `line`. If the text lacks the year, the day or the time zone, takes
-  /// them from the records before and from the options. `place` is the parser's state before the record, and is
+  /// them from the records before and from the options. `log` is the parser's state before the record, and is
   /// replaced by the state after it.
   LogTime TakeTime(std::string_view line, LogState& log, LogScratch& scratch) const {
     LogTime time = scratch.times.Read(*log.times, line);
@@ -88,20 +88,20 @@ class LogsFormat : public TableFormat {
     return time;
   }
   /// Completes `time`, which was read from the first line of a record. If the text lacks the year, the day or the time
-  /// zone, takes them from the records before and from the options. `place` is the parser's state before the record,
+  /// zone, takes them from the records before and from the options. `log` is the parser's state before the record,
   /// and is replaced by the state after it.
   void CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const;
-  /// Completes a time without a date (with --date), or a time without a year (with --year). `place` has the day and
+  /// Completes a time without a date (with --date), or a time without a year (with --year). `log` has the day and
   /// year of the last record; both are updated. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogState& log) const;
-  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `place`, the parser's state. The
+  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `log`, the parser's state. The
   /// next records are compared with this time, for example to find out their year. `span` is the range that the last
   /// call has found, in which the distance to UTC is the same. Most times are in this range.
-  void SetPlace(std::int64_t utc, LogState& log, Zone::Span& span) const;
-  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `place`, the parser's state, as the
-  /// time of the last record. `span` is the range that the last call has found, as for SetPlace().
+  void SetLocalTime(std::int64_t utc, LogState& log, Zone::Span& span) const;
+  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `log`, the parser's state, as the
+  /// time of the last record. `span` is the range that the last call has found, as for SetLocalTime().
   std::int64_t ToUtc(std::int64_t local, LogState& log, Zone::Span& span) const;
-  /// Reads the time of each record that begins in [begin, end), so that `place` becomes the parser's state at `end`.
+  /// Reads the time of each record that begins in [begin, end), so that `log` becomes the parser's state at `end`.
   /// `begin` must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogState& log, LogScratch& scratch) const;
 

@@ -67,9 +67,9 @@ class SqlDumpFormat : public CopyFormat {
   /// to the table and columns that the statement names.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
   const DumpState& StateOf(const ScanState& state) const;
-  /// Returns the description of the place in the dump that `state` has, so that the caller can change it. It is a copy,
-  /// because other states may share the old one. The caller may change it until the next call of a function with
-  /// `state`.
+  /// Gives `state` a new DumpState, a copy of the old one, and returns the copy, so that the caller can change it.
+  /// Other states may share the old DumpState, which therefore never changes. The caller may use the result until the
+  /// next call of a function with `state`.
   DumpState& Change(ScanState& state) const;
   /// Updates `state`, the parser's state, for one line of SQL at offset `at`. Returns true if an INSERT begins in the
   /// middle of the line, after other text. Throws BadRecord if the line completes a COPY statement that cannot be
@@ -93,7 +93,7 @@ class SqlDumpFormat : public CopyFormat {
     SqlTarget target;
   };
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
-  /// INSERT. Throws BadRecord if nothing before has shown from which database the dump is.
+  /// INSERT. Throws BadRecord if no earlier text shows which database system has written the dump.
   Insert FindInsert(std::string_view text, ScanState& state) const;
   /// Updates `state` for `insert`, a statement with rows at the beginning of `text`. Its rows are either sorted
   /// together with those of the statement before, or begin a new part of the dump. DecidePart() decides later whether
@@ -101,8 +101,9 @@ class SqlDumpFormat : public CopyFormat {
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
-  /// Begins a new part of the dump if the statements of the part so far have one row each and end in different ways.
-  /// Rows could then not move between these statements and statements with several rows.
+  /// Begins a new part of the dump (rows that are sorted together) if the INSERT statements of the part so far have one
+  /// row each, but different clauses after the row, such as ON CONFLICT. Rows could then not move between these
+  /// statements and statements with several rows.
   void SplitPart(ScanState& state) const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. From the first statement with
   /// several rows on, each row is a record. Must be called when the first row of a statement was read. `several` is
@@ -110,18 +111,19 @@ class SqlDumpFormat : public CopyFormat {
   /// SplitPart() must have been called.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, with the semicolon and
-  /// the newline. Throws BadRecord at offset `at` if this statement and the one before have several rows, but end in
-  /// different ways, so that their rows cannot be mixed.
+  /// the newline. Throws BadRecord at offset `at` if this statement and the one before have several rows, but different
+  /// clauses after the last row. Their rows cannot be mixed then.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
-  /// Calls EndInsert(), and counts the table if the statement is the first of its part that says what happens to a row
-  /// whose key exists. `row_end` is the end of the last row.
+  /// Calls EndInsert() for a statement whose last row ends at `row_end`. The statement may be the first of its part
+  /// that says what happens to a row whose key exists already (ON CONFLICT). Then also counts the table in `tally`.
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpState& dump) const;
   /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
   static const SqlTable* FindTable(const SqlTarget& target, const DumpState& dump);
-  /// Returns `table` with the columns of its parents before its own columns.
+  /// Returns `table` with the columns that it inherits from other tables (PostgreSQL's INHERITS) before its own
+  /// columns.
   static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump);
 
   /// Implements Scan(). `known` are rows that LookAhead() has skipped in `bytes`, or null.
@@ -162,8 +164,8 @@ class SqlDumpFormat : public CopyFormat {
   /// For each ValueType: the object that makes the keys of columns that have this type by CREATE TABLE. Null: no column
   /// has this type.
   Orders of_type_;
-  /// For each key that the user gave without a type: one object for each ValueType. It makes the keys of columns that
-  /// have this type by CREATE TABLE, with the options of the key, such as desc.
+  /// For each key that the user gave without a type: one object for each ValueType. An object makes the keys of columns
+  /// that have its type by CREATE TABLE, and obeys the other options of the key, such as desc.
   std::vector<Orders> of_key_;
 };
 

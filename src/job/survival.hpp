@@ -49,8 +49,8 @@ class JobSurvival {
   /// Error(kIntegrity) if a block is missing.
   void FindBlocks(Sorting& sorting);
   /// Stores all sorted runs on the disk, so that a later process does not need the input any more. Call this in each
-  /// attempt when all runs are made. Runs with sort keys cannot be stored one by one before that, because it is not
-  /// known which part of the input each contains.
+  /// attempt when all runs are made. Runs with sort keys cannot be stored earlier, because it is not known until then
+  /// which part of the input each run contains.
   void KeepRuns(Sorting& sorting);
   /// Forgets the stored runs after a wrong result. Otherwise the same command would merge them again and fail again.
   void GiveUpRuns(const Sorting& sorting);

@@ -176,11 +176,14 @@ class Cutter {
     RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
   };
 
-  /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs whose
-  /// offsets are known. One sample becomes the cut, the end of the window, and each run gives its records before the
-  /// cut. Before the search for the cut in a run, it is only known that the cut lies between two neighbouring samples.
-  /// The window is therefore planned as if each run gave all bytes up to the second of them. Returns the size in bytes.
-  /// Returns 0 if no window of at most `limit` bytes is found in this way, for example because records are very long.
+  /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs with known
+  /// offsets. One sample becomes the cut, the end of the window, and each run gives its records before the cut. Returns
+  /// the size of the window in bytes. Returns 0 if no window of at most `limit` bytes is found in this way, for example
+  /// because records are very long.
+  ///
+  /// The exact place of the cut in a run is found last. Before that, it is only known that the cut lies between two
+  /// neighbouring samples of the run. The window is therefore planned as if each run gave all bytes up to the second of
+  /// them.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -189,8 +192,8 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // The distance in bytes between two samples of a run. A window may get one such distance less than planned from
-    // each run, and the plan ends at most one such distance before `limit`. All of these together are a quarter of
+    // `step` is the distance in bytes between two samples of a run. A window may get up to one `step` less than planned
+    // from each run, and the plan ends at most one `step` before `limit`. All of these together are a quarter of
     // `limit`, so a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
     // Samples are records that are read to find where to cut the runs, one for each `step` bytes of a run. At most a
@@ -248,8 +251,9 @@ class Cutter {
   /// Returns the first sample (a record with a known offset) of a run that does not come before the cut, the end of the
   /// window.
   const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
-  /// Returns true if the head of run `a` (its first sample that does not come before the cut) sorts after the head of
-  /// run `b`. The end of a run comes after all records.
+  /// Compares the heads of two runs: the first sample of a run (a record with a known offset) that does not come before
+  /// the cut. Returns true if the head of run `a` sorts after the head of run `b`. The end of a run comes after all
+  /// records.
   bool IsAfter(std::size_t a, std::size_t b) const {
     const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
     const bool ends_a = sample_a.record.empty(), ends_b = sample_b.record.empty();
@@ -442,9 +446,9 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. (An offer is the records of one
-  /// run that may belong to the next window, the records that are merged at once.) Separate calls would together take
-  /// as long as merging the window.
+  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. An offer is the records of one run
+  /// that may belong to the next window, the records that are merged at once. Separate calls for all runs would take
+  /// about as long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -456,8 +460,8 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// An offer is the next records of a run that it could give to the next window of the output. Shortens an offer to
-  /// whole records, and sets `offer.last`. Does nothing if the offer reaches the end of the run.
+  /// Shortens an offer to whole records, and sets `offer.last` to the last of them. (An offer is the next records of a
+  /// run that it could give to the next window of the output.) Does nothing if the offer reaches the end of the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;

@@ -33,8 +33,9 @@ struct StrippedRecords {
   /// Neighbouring records of the same kind, such as rows.
   struct Run {
     enum Is : std::uint8_t { kOther, kGaps, kRows, kStatements } is = kOther;
-    /// Only for kStatements: whether the records have the mark kOddPart. Every second part of a dump has it, so that
-    /// neighbouring parts differ.
+    /// Only for kStatements: true if the records have the bit kOddPart in the byte of flags before their sort keys.
+    /// Statements of neighbouring parts of the dump (ranges that are sorted separately) differ in this bit, so that the
+    /// border between the parts can be seen.
     bool odd = false;
     std::uint64_t count = 0;  ///< the number of gaps, rows or statements
     std::uint32_t begin = 0;  ///< the offset of the first row or statement in the bytes
@@ -80,11 +81,12 @@ class GapFiller {
   /// Begins to read the rows of the current part of the dump. Its gaps (texts between rows), which come first, are
   /// known then.
   void BeginRows();
-  /// Used for a part of the dump that begins with INSERT statements of one row each, before longer statements. Sorting
+  /// Adds the changes to one row or one statement with a single row, the bytes [begin, end), to `edits`. Used for a
+  /// part of the dump that begins with INSERT statements of one row each, before statements with several rows. Sorting
   /// may move a row of a longer statement to the place of such a short statement. The row then gets the text of a
-  /// statement around it ("INSERT INTO ... VALUES" and ";"). A short statement at the place of a row loses this text.
-  /// Adds these changes to one row or statement, the bytes [begin, end), to `edits`. Also adds and removes separators,
-  /// and inserts gaps. `bare` is true for a row without a separator after it.
+  /// statement around it ("INSERT INTO ... VALUES" and ";"). A short statement that moves to the place of a row loses
+  /// this text. Also adds and removes separators, and inserts gaps. `bare` is true for a row without a separator after
+  /// it.
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
@@ -98,13 +100,14 @@ class GapFiller {
   // The following members describe the current part of the dump, such as the rows of one table.
   bool reading_ = false;  ///< true: a row of the part was read
   const std::string* separator_ = nullptr;
-  /// Whether the records of the part have the mark kOddPart. Every second part of a dump has it, so that neighbouring
-  /// parts differ.
+  /// True if the records of the current part (a range that is sorted separately) have the bit kOddPart in the byte of
+  /// flags before their sort keys. Neighbouring parts differ in this bit, so that the border between them can be seen.
   bool odd_ = false;
   std::uint64_t singles_ = 0;          ///< the number of statements with one row, which come first in the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
-  /// The gaps in compact form: for each gap the distance to the gap before, in rows, and the number of its text.
+  /// The gaps in compact form. For each gap: the number of rows since the gap before it, and the index of its text in
+  /// `texts_`.
   std::string encoded_;
   std::size_t read_ = 0;       ///< how many bytes of `encoded_` were read
   std::uint64_t last_at_ = 0;  ///< the last gap in `encoded_` comes after the row with this number

@@ -30,11 +30,11 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Used by --debug, otherwise null: appends to the string the text that is written to the output instead of the
-  /// record. Any thread may call this function.
+  /// Used by --debug, otherwise null: a function that appends to the string the text that the output gets instead of
+  /// the record. Any thread may call this function.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// Used by --split, otherwise not set: a layout in which two records with equal keys compare as equal (see
-  /// Ordered::groups).
+  /// Used by --split, otherwise not set: a layout in which two neighbouring records compare as equal if and only if
+  /// their keys are equal (see Ordered::groups).
   RecordLayout groups{};
   /// Receives the events that --trace and --report show. Null: neither option is given.
   Recorder* recorder = nullptr;

@@ -68,7 +68,7 @@ class PieceCutter {
   PieceCutter(const Inputs& inputs, std::uint64_t max_record)
       : inputs_(inputs), format_(inputs.format()), max_record_(max_record) {}
 
-  /// The result of Take() or End().
+  /// The records that Take() or End() has found, and the error that has stopped the search, if there is one.
   struct Cut {
     std::optional<RawPiece> piece;
     /// The reason why the input cannot be read any further, and the offset of the wrong record. The caller must throw

@@ -114,6 +114,8 @@ class TempCodec {
   /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
+  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs,
+  /// which counts as `beside` bytes.
   struct Workspace {
     Workspace(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
         : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {

@@ -35,7 +35,8 @@ struct KeyOptions {
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
 };
 
-/// All letters but b, which means two members, and what each sets. In the order of KeyOptions::letters().
+/// The letters of sort keys, and for each letter the member of KeyOptions that the letter sets. The order is that of
+/// KeyOptions::letters(). The letter b is not here, because it can set two members.
 inline constexpr std::pair<char, bool KeyOptions::*> kKeyLetters[] = {{'d', &KeyOptions::dictionary_order},
                                                                       {'f', &KeyOptions::fold_case},
                                                                       {'g', &KeyOptions::general},

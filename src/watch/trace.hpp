@@ -1,10 +1,10 @@
 // Writes the file of --trace: what each thread did and when, as Chrome's trace events, for ui.perfetto.dev and
-// chrome://tracing. Other code does not call Trace. Each time when a thread has used a resource, Busy (clock.hpp) adds
-// a slice: the begin and the end of this use, which the viewer shows as a bar. Pipeline names the threads. Each thread
-// has a separate ring buffer for slices. Adding a slice allocates no memory, and takes no lock while this buffer has
-// room. The thread of a Recorder writes the slices to the file while the job runs. The file is a JSON array with one
-// event on each line. If the job is killed, the file lacks its last moments and the end of the array, but Perfetto
-// opens it. Start at Trace.
+// chrome://tracing. Other code does not call Trace directly. When a thread has used a resource, an object Busy
+// (clock.hpp) adds a slice: the begin and the end of this use, which the viewer shows as a bar. Pipeline names the
+// threads. Each thread has a separate ring buffer for slices. Adding a slice allocates no memory, and takes no lock
+// while this buffer has room. The thread of a Recorder writes the slices to the file while the job runs. The file is a
+// JSON array with one event on each line. If the job is killed, the file lacks its last moments and the end of the
+// array, but Perfetto opens it. Start at Trace.
 #pragma once
 
 #include <atomic>
