@@ -51,7 +51,8 @@ File::File(SystemCalls& calls, detail::Fd fd, std::string path, std::string dire
   if (direct) MakeDirect();
 }
 
-// open(O_CREAT | O_DIRECT) would create the file and then fail if the file system does not know O_DIRECT.
+// Turns O_DIRECT on for the open file. Opening it with O_CREAT and O_DIRECT would create the file and then fail if the
+// file system does not know O_DIRECT.
 void File::MakeDirect() {
   // Newer kernels accept O_DIRECT for a tmpfs, without any effect.
   direct_ = !detail::IsOnTmpfs(fd_.get()) && calls_.SetDirect(fd_.get()) == 0;
@@ -66,7 +67,8 @@ void File::MakeDirect() {
 #endif
 }
 
-/// Earlier direct writes are complete, so buffered writes of other bytes do not disturb them.
+/// Turns O_DIRECT off. All direct writes are complete when this is called, so buffered writes of other bytes do not
+/// disturb them.
 void File::MakeBuffered() {
   if (!direct_) return;
   const int flags = ::fcntl(fd_.get(), F_GETFL);
@@ -154,7 +156,8 @@ void File::Truncate(std::uint64_t size) {
   if (Uninterrupted([&] { return calls_.Truncate(fd_.get(), size); }) != 0) Fail("truncate", size, 0, errno);
 }
 
-/// Another process could cut a file that has a name. A copy to its pages would then end by SIGBUS.
+/// Returns true if the file is in memory (tmpfs) and has no name. Another process could truncate a file that has a
+/// name. A copy to its mapped pages would then end by SIGBUS.
 bool File::OnlyInMemory() const {
   struct stat st;
   return detail::IsOnTmpfs(fd_.get()) && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
@@ -239,7 +242,7 @@ FileFacts File::Facts() const {
 std::unique_ptr<File> FileSystem::OpenInput(const std::string& path, bool direct) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) detail::FailOpen("input ", path, errno);
-  // The open of a FIFO would wait for a writer.
+  // Finds the kind of the file by stat before open, because the open of a FIFO would wait for a writer.
   if (S_ISDIR(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is a directory");
   if (!S_ISREG(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is not a regular file");
   detail::Fd fd(detail::OpenPath(*calls_, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY, 0));

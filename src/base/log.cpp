@@ -162,13 +162,14 @@ class LogFileSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<bool> said_{false};
 };
 
-/// Never destroyed, so that threads and destructors can log until the process ends.
-struct LogState {
+/// The loggers of this process. The object is never destroyed, so that threads and destructors can log until the
+/// process ends.
+struct Loggers {
   std::shared_ptr<ErrorScreen> screen = std::make_shared<ErrorScreen>();
   std::unique_ptr<spdlog::logger> logger;
   std::shared_ptr<LogFileSink> log_file;  ///< null if there is none
 
-  LogState() { Open("warn", "", LogFormat::kText); }
+  Loggers() { Open("warn", "", LogFormat::kText); }
 
   void Open(const std::string& level_name, const std::string& file, LogFormat format) {
     const auto pattern = [format](const char* text) {
@@ -196,8 +197,8 @@ struct LogState {
   }
 };
 
-LogState& State() {
-  static LogState* const state = new LogState;
+Loggers& State() {
+  static Loggers* const state = new Loggers;
   return *state;
 }
 

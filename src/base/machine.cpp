@@ -68,7 +68,8 @@ std::uint64_t LeastLimit(std::initializer_list<__rlimit_resource> kinds) {
   return least;
 }
 
-/// RLIMIT_DATA counts all memory that is mapped writable.
+/// Returns the limit on the addresses of this process in bytes, or 0. RLIMIT_DATA counts as such a limit, because it
+/// applies to all memory that is mapped writable.
 std::uint64_t AddressLimit() { return LeastLimit({RLIMIT_AS, RLIMIT_DATA}); }
 
 /// Returns the count in an environment variable, or 0 if there is none. Slurm's memory of 0 means all of the node's.

@@ -84,7 +84,7 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
   return names;
 }
 
-/// The 16 bytes that -R mixes into its hashes.
+/// Reads the 16 bytes that -R mixes into its hashes from the file `source`.
 void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
   if (source.empty()) {
     if (::getrandom(salt, 16, 0) != 16) FailSort(std::string("getrandom: ") + std::strerror(errno));
@@ -276,7 +276,8 @@ LineOrder MakeOrder(const GnuOptions& typed, const std::vector<KeyDef>& keys) {
   return order;
 }
 
-/// GNU sort merges many inputs through temporary files, and reports an error if it cannot make one.
+/// Makes and removes a temporary file, as GNU sort does when it merges many inputs, so that an unusable folder is the
+/// same error here.
 void CheckTempFolder(const GnuOptions& typed, const JobSpec& spec) {
   const bool in_levels = typed.inputs.size() > (typed.batch_size != 0 ? typed.batch_size : kUsualBatch);
   if (typed.action == GnuOptions::Action::kMerge && in_levels) FileSystem().OpenTemp(spec.limits.temp_dirs[0], false);

@@ -100,7 +100,7 @@ enum class NumberFault { kInvalid, kSuffix, kTooLarge };
 std::uint64_t ParseMemory(const std::string& text, const std::string& option) {
   GnuNumber number = ParseNumber(text);
   if (!number.digits) {
-    // GNU sort reads a single letter as one of that unit.
+    // GNU sort reads a unit without a number as one of that unit: -S K means 1K.
     if (number.suffix.empty() || std::strchr("EgGkKmMPQRtTYZ", number.suffix[0]) == nullptr) {
       FailNumber(NumberFault::kInvalid, option, text);
     }

@@ -61,7 +61,8 @@ void SetTempCodec(Typed& to, Text text) {
                                                                   {"zstd", Codec::kZst}});
 }
 
-/// Sets the compression program of temp files. If gpusort has a codec of the same name, the codec is used instead.
+/// Sets the program that compresses temp files. If gpusort has a codec of the same name, such as zstd, the codec is
+/// used instead of the program.
 void SetTempProgram(Typed& to, Text program) {
   to.temp_program_given = true;
   static constexpr std::string_view kBuiltIn[] = {"gzip", "bzip2", "xz", "zstd", "lz4"};

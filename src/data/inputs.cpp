@@ -18,7 +18,7 @@
 namespace gpusort {
 namespace {
 
-/// The window or dictionary of a decoder takes at most 1/4 of the memory.
+/// A decoder's window or dictionary takes at most a kDecoderShare-th of the memory.
 constexpr std::uint64_t kDecoderShare = 4;
 
 /// Returns how many inputs may stay open: half of the files that the process may open. Raises that limit first.

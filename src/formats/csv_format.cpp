@@ -81,7 +81,7 @@ class CsvMarks {
   }
   std::uint64_t delimiters() const { return delimiters_; }
   std::uint64_t newlines() const { return newlines_; }
-  /// A bit mask of the bytes that follow directly after a closing quote but do not end the field.
+  /// Returns a bit mask of the bytes that follow directly after a closing quote but do not end the field.
   std::uint64_t after_quotes() const { return after_quotes_; }
 
  private:

@@ -252,7 +252,7 @@ bool TakeCurrency(TextReader& reader) {
   return size > 0;
 }
 
-/// Removes a currency sign or a percent sign from the end of the text.
+/// Removes a currency sign or a percent sign from the end of the text. Does nothing if there is none.
 bool TakeUnitBehind(TextReader& reader) {
   const std::string_view text = reader.rest();
   if (text.ends_with('%')) {

@@ -92,7 +92,7 @@ std::optional<std::int64_t> DaysOf(const Civil& civil) {
 
 bool AllZeros(std::string_view digits) { return digits.find_first_not_of('0') == std::string_view::npos; }
 
-/// Seconds since midnight.
+/// Returns the number of seconds since midnight, or std::nullopt if there is no such time of day.
 std::optional<std::int64_t> SecondsOf(const Clock& clock) {
   if (clock.hour > 24 || clock.minute > 59 || clock.second > 60) return std::nullopt;
   if (clock.hour == 24 && (clock.minute > 0 || clock.second > 0 || !AllZeros(clock.fraction))) return std::nullopt;

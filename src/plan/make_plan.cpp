@@ -21,7 +21,8 @@ constexpr std::uint64_t kMostBlock = 2048 * kMiB;
 constexpr std::uint64_t kMaxBatch = 256 * kMiB;
 constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << 32) - 1;
 constexpr std::uint32_t kLanesOfGpu = 2;
-/// How many bytes a block in a temp file takes at most in addition to its records.
+/// The largest number of bytes that a block in a temp file takes in addition to its records: its header, and the rest
+/// of its last page.
 constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
 /// The sizes of buffers for a piece of the input on its way to a GPU. A batch is a whole number of such pieces. If a
 /// piece belonged to two batches, its checksum would be computed in two parts. A piece of lines is still in the cache
@@ -105,13 +106,15 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
     if (cache >= kReadCache / 4 && stride <= cache / 16) ring.cache_bytes = cache;
   }
   if (gpu && rereadable && !facts.input.direct && !shares.layout.keyed()) {
-    // Every GPU has a bus, and a disk is slower than one bus. A lane keeps a few blocks until they are copied.
+    // Several GPUs read from several places of the input at once, because each GPU has a bus of its own. If the input
+    // comes from a disk, the disk is slower than one bus, so one place is enough. Each place needs some blocks, because
+    // a lane keeps blocks until they are copied to the GPU.
     constexpr std::uint64_t kLeastBlocks = 8;
     const std::uint64_t most = std::min(facts.machine.gpus, ring.threads);
     ring.parts = static_cast<unsigned>(std::clamp<std::uint64_t>(ring.blocks / kLeastBlocks, 1, most));
     ring.blocks -= ring.blocks % ring.parts;
   }
-  // --check also keeps the line before the current one.
+  // With --check, the line before the current one is kept in memory, too.
   if (facts.asked.checks && !fixed && ring.bytes() + 2 * ring.max_record > memory) TooLittleForRecords(facts, shares);
   const std::uint64_t piece_bytes = ring.piece_bytes;
   if (const std::uint64_t batch = facts.asked.batch_bytes; batch != 0) {

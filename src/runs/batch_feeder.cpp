@@ -92,8 +92,8 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
   return batch;
 }
 
-/// A run must be one interval of the input. A batch that skipped the records of another run would put equal keys into
-/// the wrong order.
+/// Returns true if `next` follows the records of this batch in the input without a gap. A run must be one interval of
+/// the input. A batch that skipped the records of another run would put equal keys into the wrong order.
 bool BatchFeeder::Batch::Continues(const InputRange& next) const {
   const InputRange& last = ranges_.back();
   if (next.input == last.input) return next.offset == last.offset + last.bytes;

@@ -36,7 +36,7 @@ bool IsPassing(int error) { return error == EAGAIN || error == ENOMEM || error =
 struct Pipe {
   detail::Fd read, write;
 
-  /// Returns an error number.
+  /// Opens the pipe. Returns 0, or the errno if the system refuses it.
   int Open() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -87,7 +87,7 @@ class ProgramCodec::Process {
     Ended();
   }
 
-  /// Returns an error number.
+  /// Starts the process. Returns 0, or the errno if the system refuses it.
   int Spawn(bool decompress) {
     Pipe in, out;
     int error = in.Open();

@@ -58,7 +58,8 @@ class TaskRuns {
     return *open_[run];
   }
   const std::vector<Fence>& fences(std::size_t run) const { return fences_[run]; }
-  /// The size of the records of a run, and the offsets in the file at which they begin and end.
+  /// bytes() returns the size of the records of a run; begin() and end() return the offsets in the file at which the
+  /// records begin and end.
   std::uint64_t bytes(std::size_t run) const { return end(run) - begin(run); }
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }

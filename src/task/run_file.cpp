@@ -16,7 +16,8 @@
 namespace gpusort {
 namespace {
 
-/// How many bytes are read at a time: to find where a record begins, and to read all records.
+/// kLook is the number of bytes that are read to find where a record begins. kPiece is the number of bytes that are
+/// read at a time when all records are read.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 10, kPiece = std::uint64_t{1} << 20;
 
 std::unique_ptr<File> OpenOwn(FileSystem& files, const std::string& path) {

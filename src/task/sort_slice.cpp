@@ -51,7 +51,8 @@ const std::string& MakeFolder(const std::string& path) {
 /// Divides the bytes of all inputs into equal slices, and finds the records that begin in each slice.
 class Slices {
  public:
-  /// `open`, `order` and `folder` must outlive this object. `count` is the number of slices, fewer than 2^20.
+  /// `open`, `order` and `folder` must outlive this object. `count` is the number of slices, which must be less than
+  /// 2^20.
   Slices(const OpenJob& open, const TaskOrder& order, JobFolder& folder, std::uint64_t count)
       : spec_(open.spec),
         files_(open.files),
