@@ -69,7 +69,8 @@ class File {
   /// Announces that another thread will call AllocateInSteps(size). If the file is on a tmpfs, WriteAt() waits from now
   /// on until the bytes that it writes are reserved.
   void ExpectAllocation(std::uint64_t size);
-  /// As Allocate(), but reserves a few bytes at a time, so that other threads can already write the first bytes.
+  /// Reserves disk space as Allocate() does, but a few bytes at a time, so that other threads can already write the
+  /// first bytes.
   void AllocateInSteps(std::uint64_t size);
   /// Calls Allocate if the file is on a tmpfs and has no name; writing is then faster. Otherwise returns false. Call
   /// this before a write, if the final size of the file is not known yet. `size` is the size of the file after the

@@ -49,7 +49,8 @@ class OutputFile {
   /// Reserves disk space as File::Allocate does. If the output is written into an existing file (see in_place()), only
   /// checks that the free space is enough. Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
-  /// See File::ExpectAllocation and File::AllocateInSteps.
+  /// Announces that another thread will call AllocateInSteps(size), so that writes wait for disk space that is not
+  /// reserved yet (see File). Does nothing if the output is written into an existing file.
   void ExpectAllocation(std::uint64_t size) {
     if (in_place_.empty()) file_->ExpectAllocation(size);
   }

@@ -15,8 +15,7 @@ namespace gpusort {
 /// headers. The program compares `version` before it reads anything else, so `version` must stay the first member.
 struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release and a checksum of the shared headers
-  /// Does the work of OpenCudaBackend: opens GPU `device`. `handler` is the handler that was given to OnStuckDriver, or
-  /// null.
+  /// Opens GPU `device` for OpenCudaBackend. `handler` is the handler that was given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
   int (*count)(std::chrono::seconds timeout);  ///< does the work of CountGpus
   bool (*a_gpu_hangs)();                       ///< does the work of AGpuHangs

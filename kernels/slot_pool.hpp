@@ -116,7 +116,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   std::vector<std::uint32_t> free_, free_lanes_;
 };
 
-/// Sorted records in a slot, the buffer of the pool into which they were sorted.
+/// Sorted records, together with the slot (the buffer of the pool) that holds them.
 using SortedSlot = OwnedRecords<SlotPool::Slot>;
 
 /// The part of Backend that the CPU and the CUDA backend share. `Arena` is the class of the backend's memory and must

@@ -120,8 +120,8 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns a view of the items in the buffer that are not merged yet. With kSingle the buffer is empty before each
-  /// load, so the items begin at its start, and a pointer is enough.
+  /// Returns a view of the items in the buffer that are not merged yet. With kSingle these items begin at the start of
+  /// the buffer, so a pointer is enough. Otherwise the buffer is a ring.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {

@@ -17,10 +17,10 @@ namespace gpusort::detail {
 /// (sort_long_keys.cu).
 template <typename Key, typename LessT>
 struct KeySorts {
-  /// Sorts `n` keys by gpusort::SortKeys.
+  /// Sorts `n` keys. Calls gpusort::SortKeys, whose comment describes the parameters.
   static cudaError_t Sort(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                           const LessT& less, cudaStream_t stream);
-  /// Merges sorted runs of keys by gpusort::MergeRuns.
+  /// Merges sorted runs of keys. Calls gpusort::MergeRuns, whose comment describes the parameters.
   static cudaError_t Merge(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                            const std::uint64_t* bounds, std::uint32_t runs, const LessT& less, cudaStream_t stream);
 };

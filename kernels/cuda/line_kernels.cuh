@@ -106,9 +106,9 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Returns the result of KeyDifference (the number of equal leading bytes) for two encoded keys (bytes that sort as the
-/// lines do) that end in the texts `a` and `b`. These texts are unchanged bytes of the lines. The encoded keys have
-/// `front` equal bytes before the texts. The first `from` bytes of the encoded keys are known to be equal.
+/// Compares two encoded keys (bytes that sort as the lines do). Each of them ends with unchanged bytes of its line, `a`
+/// or `b`. Before these, both keys have the same `front` bytes. Returns the number of equal leading bytes, or one of
+/// the special results of KeyDifference. The first `from` bytes are known to be equal.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -126,10 +126,12 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return CapPosition(front + at);
 }
 
-/// Compares the encoded keys (bytes that sort as lines do) of lines `a` and `b`, whose first `from` bytes must be
-/// equal. Returns a number of leading bytes that are equal. The eight bytes after these differ, unless the comparison
-/// gave up. It gives up at byte 2^31 (see CapPosition) or, if keys must be encoded to be compared, after kFarEncoded
-/// bytes. Returns kNoDifference or kHiddenDifference if all bytes of the encoded keys are equal.
+/// Compares the encoded keys of lines `a` and `b` (bytes that sort as the lines do). The first `from` bytes of the keys
+/// must be equal. Returns the number of equal bytes from which the sort goes on: the keys differ within the next eight
+/// bytes. If all bytes of both keys are equal, returns kNoDifference or kHiddenDifference.
+///
+/// A long comparison is given up at byte 2^31 (see CapPosition), or after kFarEncoded bytes if the keys must be encoded
+/// to be compared. The result is then a number of equal bytes, and the next eight bytes may be equal, too.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);

@@ -72,8 +72,8 @@ class JsonRecords {
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// Some of the paths that are searched, for example those that lead into one value of the line. They are the paths
-  /// with the indexes order_[begin] to order_[end - 1].
+  /// Some of the paths that the parser searches for, for example those that lead into one value of the line. They are
+  /// the paths whose indexes are order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;

@@ -186,8 +186,8 @@ class RecordFormat {
     std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_format.cpp
   };
   virtual Guess LookAhead(RecordSpan) const { return {}; }
-  /// As Scan(), but faster if `guess`, the result of LookAhead(bytes), is right. By default, checks whether a record
-  /// ends at guess.from, and then scans only the bytes before that place.
+  /// Finds the ends of records as Scan() does, but faster if `guess`, the result of LookAhead(bytes), is right. By
+  /// default, checks whether a record ends at guess.from, and then scans only the bytes before that place.
   virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
 };
 

@@ -31,8 +31,9 @@ class SqlDumpFormat : public CopyFormat {
   ~SqlDumpFormat() override;
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override { return ScanBlock(bytes, state, nullptr); }
-  /// Skips the rows of INSERT statements with several rows, and the rows of COPY, as far as they can be found without
-  /// the bytes before the block.
+  /// Finds rows of the dump in `block`, a block whose preceding bytes need not be known: rows of COPY, and rows of
+  /// INSERT statements with several rows. ScanGuessed() can then skip these rows. Several threads can look at blocks at
+  /// the same time.
   Guess LookAhead(RecordSpan block) const override;
   Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const override {
     return ScanBlock(bytes, state, guess.rows.get());
@@ -126,7 +127,8 @@ class SqlDumpFormat : public CopyFormat {
   /// columns.
   static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump);
 
-  /// Implements Scan(). `known` are rows that LookAhead() has skipped in `bytes`, or null.
+  /// Does the work of Scan(). `known` are the rows that LookAhead() has found in `bytes`, which are then skipped, or
+  /// null.
   Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
   const Byte* ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;

@@ -20,7 +20,7 @@ namespace gpusort::keys {
 bool IsDecimal(TextReader reader);
 /// Appends the key of a whole or decimal number. If `whole` is true, only digits and a sign are allowed.
 bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out);
-/// Appends the key of an infinity or NaN, for a column of decimal numbers.
+/// Appends the key of an infinity or NaN, for a column of decimal numbers. Returns false if the text names neither.
 bool PutSpecial(TextReader reader, KeyBytes& out);
 /// Appends the key of a finite decimal number that is written as people and reports write it:
 /// * A currency sign before or after the number, and a % after it, are ignored. $2, 2% and 2 are equal.

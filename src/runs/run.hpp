@@ -212,17 +212,18 @@ class RunView {
     std::uint64_t end;
   };
   /// Returns the last whole record in the bytes [begin, end). A record must begin at `begin`. The result points into
-  /// the memory of the run or into `copy`. If `seen` is true, the caller has already read into `copy` the bytes that
-  /// FirstLook() describes.
+  /// the memory of the run or into `copy`. If `seen` is true, the caller has already read the bytes that FirstLook()
+  /// describes into `copy`.
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
-  /// Returns a description of the bytes that LastBefore() reads first. The caller can then read such bytes of many runs
-  /// by one call. Resizes `copy`, into which these bytes must be read.
+  /// LastBefore() first reads some bytes near the end of its range. Returns a description of these bytes, so that a
+  /// caller can read such bytes of many runs by one call. Resizes `copy`, into which the caller must read them.
   SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Returns the bytes [begin, end) of the run. The result points into the memory of the run or into `copy`.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the bytes that LastBefore() reads first, and sets `end` to their end.
+  /// Returns the offset of the first byte that LastBefore() reads in its first attempt, and sets `end` to the offset
+  /// after the last one.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;

@@ -9,7 +9,7 @@
 
 namespace gpusort {
 
-/// How the texts in a column are compared.
+/// The types of values in a column. The type decides how the texts in the column are read and compared.
 enum class ValueType : std::uint8_t {
   kText,       ///< texts, as unsigned bytes
   kNoCase,     ///< texts, as unsigned bytes; ASCII capitals count as small letters

@@ -28,7 +28,7 @@ class TaskOrder {
     std::uint64_t bytes = 0;  ///< size of the record in the file
   };
 
-  /// `ordered` must outlive this object.
+  /// Makes an order for records with the order and keys of `ordered`, which must outlive this object.
   explicit TaskOrder(const Ordered& ordered) : ordered_(ordered), layout_(ordered.comparable()) {}
 
   /// Returns true if the end of a record can be found without looking at the bytes before the record. This is false for
