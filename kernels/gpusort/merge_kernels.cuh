@@ -630,8 +630,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Returns the comparator with which the items of a tile are sorted: Order<LessT> if the items are keys with the places
-/// of their values, and `less` if the items are keys alone.
+/// Returns the comparator with which the items of a tile are sorted. If the items are keys alone, this is `less`. If
+/// the items are keys with the places of their values (Placed), it is Order<LessT>.
 template <bool kPairs, template <typename> typename Order, typename LessT>
 __device__ auto OrderOfItems(LessT less) {
   if constexpr (kPairs) {

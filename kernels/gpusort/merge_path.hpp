@@ -97,7 +97,8 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // The result for run w is in [split[w], high[w]]. `left` is how many of the first `rank` items are not found yet.
+  // The search narrows an interval for each run: split[w] will end in [split[w], high[w]]. `left` is how many of the
+  // first `rank` items are not found yet.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -297,9 +298,9 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the largest number of items in a tile (the output of one thread block) of a kWays-way pass. Each thread
-/// writes up to `items` items, but on each level of pairwise merging it works for one pair only. The last thread of
-/// each pair may therefore have fewer items. In the worst case, the items of kWays / 2 - 1 threads are missing.
+/// Returns how many items a tile (the output of one thread block) may have in a kWays-way pass. The tile is merged
+/// pairwise, level by level. On each level a thread writes at most `items` items, all of the same pair, so the last
+/// thread of a pair may have less to do. kWays / 2 - 1 threads are therefore kept in reserve.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;

@@ -58,8 +58,9 @@ class KeyedOrder : public KeyScheme {
   /// number `field`, or 0 if the field has none.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares two lines whose computed keys have equal bytes in one field. Settled() returns true if the field is
-  /// exact: equal bytes then mean equal values, and the lines need not be compared.
+  /// The order that decides between two lines whose computed keys have equal bytes in one field. If the field is exact
+  /// (equal bytes mean equal values), Settled() returns true, and the lines are not compared. Otherwise `maker`
+  /// compares them.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {

@@ -17,8 +17,8 @@ struct FolderSpeed {
   double read = 0, write = 0;
   /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
-  /// True: the files are in memory (tmpfs or the page cache). Copies in memory count as work of the cores, whose
-  /// measured speed includes them.
+  /// True: the files are in memory (tmpfs or the page cache). The time to copy them is then part of the measured speed
+  /// of the cores, and no time is added for a disk.
   bool memory = false;
 };
 

@@ -78,8 +78,8 @@ class GapFiller {
  private:
   void AddGap(const StrippedRecords::Gap& gap);
   void EndPart();
-  /// Begins to read the rows of the current part of the dump. Its gaps (texts between rows), which come first, are
-  /// known then.
+  /// Begins to read the rows of the current part of the dump. Call this before its first row. All gaps of the part
+  /// (texts between rows) were read before, because they are sorted before its rows.
   void BeginRows();
   /// Adds the changes to one row or one statement with a single row, the bytes [begin, end), to `edits`. Used for a
   /// part of the dump that begins with INSERT statements of one row each, before statements with several rows. Sorting

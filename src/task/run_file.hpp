@@ -74,7 +74,8 @@ struct OpenCut {
   const TaskCut cut;
 };
 
-/// A record of a sorted run and its offset. A search in the run first looks at the fences, which are in memory.
+/// A record of a sorted run whose offset is known and kept in memory. A search in the run first looks at the fences,
+/// and then reads only the bytes between two of them.
 struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
@@ -101,18 +102,19 @@ class RunFile {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Returns the fences of the run: its first record, and further records at about equal distances. A search reads only
-  /// the bytes between two fences. `state` is the state of the format's parser before the first record. Sets `fields`
-  /// to a number that must be the same in all runs that are merged, such as the number of columns.
+  /// Returns the fences of the run, which are records with known offsets: its first record, and further records at
+  /// about equal distances. A search reads only the bytes between two fences. `state` is the state of the format's
+  /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
+  /// as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
   /// Returns the offset in this run of the first record that is not before `position` in the order of the records
   /// of all runs. Searches only the offsets [low, high]; the caller must know that the result is one of them. `own` is
   /// the number of this run. If `unique` is true, records with equal keys stay together.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                      std::uint64_t high);
-  /// Returns the offset in this run of the first record that is not before `position` in the order of the records
-  /// of all runs. Uses the fences to search only a part of the file. `own` is the number of this run. If `unique` is
-  /// true, records with equal keys stay together.
+  /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
+  /// all runs. Uses the fences (records whose offsets are known) to search only a part of the file. `own` is the number
+  /// of this run. If `unique` is true, records with equal keys stay together.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high) of the file, which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,
