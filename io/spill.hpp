@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kSpillHeaderBytes = 64;
 /// The alignment in bytes of all offsets, lengths and addresses of blocks in temporary files, because of O_DIRECT.
 inline constexpr std::uint64_t kSpillAlignment = 4096;
 
-/// Where a block of records is in the temporary files.
+/// The place of a block of records in the temporary files.
 struct SpillExtent {
   std::uint32_t file = 0;           ///< the index of the directory
   std::uint64_t payload_bytes = 0;  ///< the size of the payload, compressed with `codec`

@@ -133,8 +133,8 @@ class OutputProof {
   /// records are returned with the sort keys before them.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// What a check knows about the first bytes of an output: how many bytes it has checked, their checksums, and the
-  /// last record in them. A process stores this, so that a later process can continue the check after these bytes.
+  /// The knowledge of a check about the first bytes of an output: how many bytes it has checked, their checksums, and
+  /// the last record in them. A process stores this, so that a later process can continue the check after these bytes.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;

@@ -1,4 +1,4 @@
-// The interfaces that compute sort keys and put each key in front of its record. The result is called a keyed record
+// The interfaces that compute sort keys and put each key before its record. The result is called a keyed record
 // (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share, and makes a KeyEncoder with separate
 // buffers for each thread.
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace gpusort {
 
-/// Makes keyed records, which are records with their sort key in front. Only one thread at a time may use an encoder.
+/// Makes keyed records, which are records with their sort key before them. Only one thread at a time may use an
+/// encoder.
 class KeyEncoder {
  public:
   KeyEncoder() = default;

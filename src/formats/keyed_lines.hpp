@@ -1,6 +1,6 @@
 // Sort keys for lines whose order must be computed: a locale's collation, floats in text, versions. The key is written
-// in front of the line. The result is called a keyed line, and is a keyed record (formats/keyed_record.hpp). A key has
-// one field for each -k option. The fields are compared as bytes, and are cut off at a limit. The first byte of a keyed
+// before the line. The result is called a keyed line, and is a keyed record (formats/keyed_record.hpp). A key has one
+// field for each -k option. The fields are compared as bytes, and are cut off at a limit. The first byte of a keyed
 // line says which fields are exact: equal bytes in such a field mean equal values. If two lines have equal bytes in a
 // field that is not exact, KeyMaker::ties compares the lines themselves. Start at KeyedOrder.
 #pragma once
@@ -32,14 +32,14 @@ class KeyMaker : public HostOrder {
   virtual const HostOrder& ties(std::size_t field) const = 0;
 };
 
-/// Puts a computed sort key in front of each line, and provides the order of lines with such keys. A KeyMaker computes
-/// the fields of the key.
+/// Puts a computed sort key before each line, and provides the order of lines with such keys. A KeyMaker computes the
+/// fields of the key.
 class KeyedOrder : public KeyScheme {
  public:
   /// The lines end with `delimiter`, and `maker` computes their keys. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// Returns the order of lines that have no computed key in front, which is KeyMaker::Compare.
+  /// Returns the order of lines that have no computed key before them, which is KeyMaker::Compare.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;

@@ -1,4 +1,4 @@
-// A keyed record is a record with its sort key in front, for orders that must be computed (a locale, floats in text,
+// A keyed record is a record with its sort key before it, for orders that must be computed (a locale, floats in text,
 // columns of CSV or JSON). It consists of one byte of flags and kKeyEnd, one or more key fields that each end with
 // kKeyEnd, and the record as it was read. Sorting, merging and the check of the order treat a keyed record as a line
 // and compare its bytes. If the record itself contains newlines, they are escaped (StoreBody). The checksum and the
@@ -18,12 +18,12 @@
 
 namespace gpusort {
 
-/// A bit that is always set in the first byte of a keyed record, which is a record with its sort key in front. The byte
-/// is therefore never a newline, a NUL or kKeyEnd. kEscapedBody is another bit of that byte. Each kind of keys
+/// A bit that is always set in the first byte of a keyed record, which is a record with its sort key before it. The
+/// byte is therefore never a newline, a NUL or kKeyEnd. kEscapedBody is another bit of that byte. Each kind of keys
 /// (KeyScheme) gives its own meaning to the remaining bits.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key in front). Only database
+/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only database
 /// dumps have them. kGapMark: the record is text between two rows, which must keep its place while the rows are sorted
 /// (runs/gap_filler.hpp). kRowMark: a row with the text that follows most rows, such as a comma and a newline.
 /// kBareRowMark: a row without that text. kStatementMark: an INSERT with one row. kOddPart is added to kStatementMark
@@ -146,8 +146,8 @@ class FieldWriter {
   bool exact_ = false;
 };
 
-/// A bit of the first byte of a keyed record (a record with its sort key in front). It is set if newlines in the record
-/// are escaped.
+/// A bit of the first byte of a keyed record (a record with its sort key before it). It is set if newlines in the
+/// record are escaped.
 inline constexpr unsigned kEscapedBody = 0x80;
 
 /// Appends `record` to its sort key, which begins at offset `begin` of `out`. Escapes newlines inside `record`, so that
@@ -156,7 +156,7 @@ void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
 
-/// Returns `record` without the sort key in front of it, and without escapes. `layout` says how many keys there are. If
+/// Returns `record` without the sort key before it, and without escapes. `layout` says how many keys there are. If
 /// `record` has escapes, the result lies in `scratch`.
 RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
 
@@ -193,8 +193,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Removes the sort key in front of each record in `records`, which must contain whole records. Works in place: the
-/// returned result lies inside of `records`.
+/// Removes the sort key before each record in `records`, which must contain whole records. Works in place: the returned
+/// result lies inside of `records`.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). The sort key in front of a record
+// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). The sort key before a record
 // (formats/keyed_record.hpp) has one field: the keys of all columns that the job sorts by, one after the other.
 // Comparing this field as bytes gives the order. Start at TableFormat.
 #pragma once
