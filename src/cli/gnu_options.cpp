@@ -383,7 +383,7 @@ std::string GnuHelpText() {
 Sorts the lines of all FILEs together. Without FILE, or where FILE is -, it reads standard input.
 
 What lines are compared by:
-  -b, --ignore-leading-blanks  skip blanks in front of keys
+  -b, --ignore-leading-blanks  skip blanks before keys
   -d, --dictionary-order       only blanks, letters and digits count
   -f, --ignore-case            lower case counts as upper case
   -g, --general-numeric-sort   by the value of floating-point numbers (1e3, 0x1p3, inf)
@@ -399,7 +399,7 @@ What lines are compared by:
 
 Keys:
   -k, --key=KEYDEF             compare by this part of the line; several: the first that differs decides
-  -t, --field-separator=SEP    fields are divided by SEP ('\0' is NUL) instead of the blanks in front of them
+  -t, --field-separator=SEP    fields are divided by SEP ('\0' is NUL) instead of the blanks before them
       --debug                  underline what each line is sorted by, and warn about doubtful options
 
 KEYDEF is F[.C][OPTS][,F[.C][OPTS]]: the first and the last character of the key, as field F and character C of the

@@ -400,10 +400,10 @@ void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte>
   const auto ends = static_cast<std::uint64_t>(std::count(header.begin(), header.end(), std::byte{'\n'}));
   const bool open = !header.empty() && header.back() != std::byte{'\n'};
   if (ends + (open ? 1 : 0) <= lines) return;
-  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": all of it is header, over " +
+  throw Error(ErrorCode::kBadInput, EscapeName(name) + ": all of it is one header of " +
                                         std::to_string(ends + (open ? 1 : 0)) +
-                                        " lines, so that nothing would be sorted: a quote may be open that is text "
-                                        "(--quote none); --force-format takes it for a header");
+                                        " lines, so there is nothing to sort: a quote that is text may have opened a "
+                                        "field (--quote none); --force-format takes it for a header");
 }
 
 }  // namespace gpusort

@@ -431,7 +431,7 @@ class Cutter {
         // run, so it is an error. Any other wrong count is found later, when the order and the checksum of the output
         // are checked.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
-          throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes in front of a cut, of " +
+          throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes before a cut, of " +
                             std::to_string(ranges[i].bytes));
         }
         counts_.emplace_back(offers_[on_device[i]].cursor, counts[i]);

@@ -147,7 +147,7 @@ void Journal::RequireSame(const Fingerprint& now) const {
       if (value == nullptr) return std::string("not given");
       return *value == "given" ? *value : "'" + *value + "'";  // the option is a flag, and its value is not quoted
     };
-    Refuse(folder_, "the job there is another: " + name + " was " + text(before) + ", and is " + text(after) +
+    Refuse(folder_, "it holds another job: " + name + " was " + text(before) + ", and is now " + text(after) +
                         "; give another folder, or remove this one to begin anew");
   };
   for (const auto& [name, value] : then) {

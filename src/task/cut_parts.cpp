@@ -75,13 +75,14 @@ class TaskRuns {
   void TakeEnd(std::size_t number) {
     const TaskRun& run = runs_[number];
     const auto differs = [&](const std::string& what) {
-      throw Error(ErrorCode::kBadInput, EscapeName(folder_.RunPath(number)) + ": " + what + " another input's");
+      throw Error(ErrorCode::kBadInput,
+                  EscapeName(folder_.RunPath(number)) + ": " + what + " differs from that of another input");
     };
-    if (run.fields != 0 && fields_ != 0 && run.fields != fields_) differs("its records have not as many fields as");
+    if (run.fields != 0 && fields_ != 0 && run.fields != fields_) differs("the number of fields in its records");
     fields_ = std::max(fields_, run.fields);
     if (run.trailer.empty()) return;
     const bool joins = order_.ordered().format().joins_trailers();
-    if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the end of its input is not");
+    if (!joins && !trailer_.empty() && run.trailer != trailer_) differs("the text after its last record");
     if (!joins) trailer_.clear();
     trailer_.insert(trailer_.end(), run.trailer.begin(), run.trailer.end());
   }

@@ -104,7 +104,7 @@ class Job:
         if code == 0:
             if got != self.want:
                 fail(self, what, "exit 0 with WRONG BYTES", said)
-        elif code == 8 or (code == 2 and "other's" in what and "the job there is another" in said):
+        elif code == 8 or (code == 2 and "other's" in what and "it holds another job" in said):
             if got != OLD:
                 fail(self, what, "exit %d has changed the output" % code, said)
             if not re.search(r"gpusort\.(manifest|runs)|" + self.folder, said) or not re.search("remove (it|this one)", said):

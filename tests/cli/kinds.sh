@@ -175,9 +175,9 @@ same got <(LC_ALL=C sort lines.txt)
 # A file that consists only of a header. A quote that makes the records part of the header is an error; an empty table
 # is not.
 printf 'a,"b\n2,x\n1,y"\n' >quote.csv
-refused 'all of it is header, over 3 lines.*--quote none' -k '#1' quote.csv out
-refused 'all of it is header' --check -k '#1' quote.csv
-refused 'all of it is header' -k '#1' --format csv - out <quote.csv
+refused 'all of it is one header of 3 lines.*--quote none' -k '#1' quote.csv out
+refused 'all of it is one header' --check -k '#1' quote.csv
+refused 'all of it is one header' -k '#1' --format csv - out <quote.csv
 expect 0 "$g" --force-format -k '#1' quote.csv got
 same got quote.csv
 printf 'a,"b\nc"\n2,x\n1,y\n' >tall.csv

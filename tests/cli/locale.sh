@@ -71,7 +71,7 @@ awk 'BEGIN { print "n"; for (i = 0; i < 200000; ++i) printf "w%s%s\n", i % 2 ? "
 spills=(--memory 4M --device cpu --resume-dir kept -k n:locale many.csv many.out)
 (ulimit -f 4000; expect 5 "$g" "${spills[@]}")
 LC_ALL=en_US.UTF-8 expect 2 "$g" "${spills[@]}"
-says "the job there is another: the locale was 'sv_SE.UTF-8, glibc [0-9.]*', and is 'en_US.UTF-8, glibc"
+says "it holds another job: the locale was 'sv_SE.UTF-8, glibc [0-9.]*', and is now 'en_US.UTF-8, glibc"
 expect 0 "$g" "${spills[@]}"
 same many.out want
 

@@ -172,14 +172,14 @@ code=0
 (ulimit -f 100; job --prefix-name) 2>err || code=$?
 [ $code = 5 ] && [ -e kept/gpusort.manifest ] || fail "exit $code: $(cat err)"
 expect 2 job --prefix-name --top 5
-says "the job there is another: --top"
+says "it holds another job: --top"
 expect 2 job
-says "the job there is another: --prefix-name was given, and is not given"
+says "it holds another job: --prefix-name was given, and is now not given"
 TZ=Asia/Kolkata expect 2 job --prefix-name
-says "the time zone was 'Europe/Berlin (the value of TZ)', and is 'Asia/Kolkata (the value of TZ)'"
+says "the time zone was 'Europe/Berlin (the value of TZ)', and is now 'Asia/Kolkata (the value of TZ)'"
 window[1]=@$((from + 1))
 expect 2 job --prefix-name
-says "the job there is another: --since was '@$from'"
+says "it holds another job: --since was '@$from'"
 window[1]=@$from
 for seconds in 0.02 0.05 0.1; do
   code=0

@@ -142,11 +142,11 @@ grep -q '^state  *stopped' <("$g" --resume-dir job --status) || fail "--status o
 [ -z "$(find job -type f ! -perm 600)" ] || fail "modes of files: $(ls -l job)"
 # A different job is refused, and the message names the first difference.
 expect 2 job u64 --type u64 -r
-says "--reverse was not given, and is given"
+says "--reverse was not given, and is now given"
 expect 2 job u64 --type i64
-says "--type was 'u64', and is 'i64'"
+says "--type was 'u64', and is now 'i64'"
 expect 2 "$g" --resume-dir job --type u64 in.u64 other.u64
-says "the output was '.*out.u64', and is '.*other.u64'"
+says "the output was '.*out.u64', and is now '.*other.u64'"
 cp -p in.u64 same.u64
 touch in.u64
 expect 2 job u64 --type u64

@@ -475,7 +475,7 @@ printf '1\n\\.\n' >lf.copy
 printf '1\r\n\\.\r\n' >crlf.copy
 runs --format pgcopy lf.copy crlf.copy
 expect 3 "$t" cut --parts 3 dir
-says 'the end of its input is not another'
+says 'the text after its last record differs from that of another input'
 rm -r dir
 { cat lf.copy; seq 1000; } >more.copy
 for k in 0 1 2 3; do expect 0 "$t" scan --slice $k/4 --into dir --format pgcopy more.copy; done
