@@ -22,7 +22,7 @@ bool IsName(std::string_view letters, const Names& names) {
 }
 
 /// The format of a text that is a time. The order of day, month and year is not decided yet.
-struct TimeShape {
+struct OpenFormat {
   std::string format;
   unsigned places = 0;  ///< the number of numbers with one or two digits outside of the clock
   bool month = false, year = false, year_first = false, clock = false, afternoon = false;
@@ -126,19 +126,19 @@ struct TimeShape {
 
 /// Returns the formats that `text` may have as a time.
 std::vector<std::string> TimeFormatsOf(std::string_view text) {
-  TimeShape shape;
+  OpenFormat open;
   std::vector<std::string> formats;
-  if (!shape.Take(TextReader::Trimmed(text)) || (!shape.month && !shape.year && shape.places < 3)) return formats;
-  for (const std::string_view order : shape.Orders()) {
-    if (order.size() != shape.places || (shape.year && order.ends_with('y'))) continue;
+  if (!open.Take(TextReader::Trimmed(text)) || (!open.month && !open.year && open.places < 3)) return formats;
+  for (const std::string_view order : open.Orders()) {
+    if (order.size() != open.places || (open.year && order.ends_with('y'))) continue;
     std::string format;
     std::size_t place = 0;
-    for (std::size_t i = 0; i < shape.format.size(); ++i) {
-      const char c = shape.format[i];
+    for (std::size_t i = 0; i < open.format.size(); ++i) {
+      const char c = open.format[i];
       if (c == kPlace) {
         format += {'%', order[place++]};
       } else {
-        format += shape.afternoon && c == 'H' && i > 0 && shape.format[i - 1] == '%' ? 'I' : c;
+        format += open.afternoon && c == 'H' && i > 0 && open.format[i - 1] == '%' ? 'I' : c;
       }
     }
     formats.push_back(std::move(format));

@@ -122,7 +122,7 @@ TEST(Completion, HasTheWordsThatTheParserTakes) {
     if (std::string_view(row.argument) != "SIZE") continue;
     const std::string refusal = Complaint({std::string("--") + row.name + "=50%", "a.csv", "b"});
     if (std::string_view(row.name) != "batch-size") {
-      EXPECT_EQ(refusal.empty(), (row.marks & kShare) != 0) << row.name << refusal;
+      EXPECT_EQ(refusal.empty(), (row.traits & kShare) != 0) << row.name << refusal;
     }
   }
 }
