@@ -147,10 +147,10 @@ struct LogTime {
   bool lacks_date = false;  ///< true: the text is only a time of day; `instant` is that time on 1970-01-01
 };
 
-/// Returns true if `line`, which begins no record, holds a time, so that it may be a record of its own. A time that does
-/// not stand near the front of the line must be at most a month away from the time of `record`, if there is one. If the
-/// line begins with a blank, the time must stand near the front. A time of day without a date counts there only. If
-/// `only_front` is true, only a date at the front counts.
+/// Returns true if `line`, which begins no record, holds a time, so that it may be a record of its own. A time that
+/// does not stand near the front of the line must be at most a month away from the time of `record`, if there is one.
+/// If the line begins with a blank, the time must stand near the front. A time of day without a date counts there only.
+/// If `only_front` is true, only a date at the front counts.
 bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
 
 /// Finds and reads the times in the lines of logs. One thread at a time may use a reader.
