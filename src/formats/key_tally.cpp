@@ -51,6 +51,8 @@ void KeyTally::Add(const KeyTally& later) {
   left_inserts.Add(later.left_inserts);
   parted_rows.Add(later.parted_rows);
   renumbered_rows.Add(later.renumbered_rows);
+  renumbered_tables.Add(later.renumbered_tables);
+  odd_keys.Add(later.odd_keys);
   self_references.Add(later.self_references);
   replacing_inserts.Add(later.replacing_inserts);
   other_form_lines.Add(later.other_form_lines);

@@ -79,11 +79,13 @@ struct KeyTally {
       count += later.count;
     }
   };
-  Lines impossible_lines;  ///< lines with a time that does not exist, such as February 30
-  Lines other_form_lines;  ///< lines that begin with a time that is written in another way than the times of this log
-  Lines inner_times;       ///< other lines of a log that have a time but begin no record
-  Lines parted_rows;       ///< the statements of a dump with rows of a table that had rows in another part of it
-  Lines renumbered_rows;   ///< the tables of rows of a dump that lack a value which the server counts up
+  Lines impossible_lines;   ///< lines with a time that does not exist, such as February 30
+  Lines other_form_lines;   ///< lines that begin with a time that is written in another way than the times of this log
+  Lines inner_times;        ///< other lines of a log that have a time but begin no record
+  Lines parted_rows;        ///< the statements of a dump with rows of a table that had rows in another part of it
+  Lines renumbered_rows;    ///< the tables of rows of a dump that lack a value which the server counts up
+  Lines renumbered_tables;  ///< tables of a dump that get a column after their rows, whose values the server counts up
+  Lines odd_keys;           ///< the tables of rows of a dump whose primary key is no value of its column's type
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
   /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;

@@ -23,11 +23,16 @@ struct RowsPart {
   using Order = std::shared_ptr<const ValueKey>;
 
   std::string table;
-  KeyColumns wanted;              ///< the columns of the user's keys
-  std::vector<Order> by;          ///< for each key of the user, the order that the type of the column gives, or null
-  KeyColumns primary;             ///< the columns of the primary key; empty: not known
-  std::vector<Order> primary_by;  ///< the orders of the columns in `primary`
-  std::vector<Order> columns;     ///< the orders of all columns; null: as text
+  KeyColumns wanted;      ///< the columns of the user's keys
+  std::vector<Order> by;  ///< for each key of the user, the order that the type of the column gives, or null
+  KeyColumns primary;     ///< the columns of the primary key; empty: not known
+  struct Primary {
+    Order order;
+    unsigned padding = SqlTable::Column::kNoPadding;
+    SqlTable::Column::Affinity affinity = SqlTable::Column::kNone;
+  };
+  std::vector<Primary> primary_by;  ///< the orders of the columns in `primary`, and what SqlTable says about them
+  std::vector<Order> columns;       ///< the orders of all columns; null: as text
   /// A foreign key of the table names the table, and the dump does not turn the checks off.
   bool refers_to_itself = false;
   bool again = false;  ///< the table has rows in a part of the dump before this one
@@ -151,11 +156,22 @@ enum Mode : unsigned {
 /// Returns the table after ALTER TABLE or CREATE UNIQUE INDEX.
 std::shared_ptr<const SqlTable> Changed(const SqlTable& table, const SqlTableChange& change) {
   auto changed = std::make_shared<SqlTable>(table);
+  std::vector<SqlTable::Column>& columns = changed->columns;
   changed->refers_to_itself |= change.refers_to_itself;
   changed->unique.insert(changed->unique.end(), change.unique.begin(), change.unique.end());
+  columns.insert(columns.end(), change.added.begin(), change.added.end());
+  for (SqlTable::Column& column : columns) {
+    const auto is_column = [&](const std::string& name) { return IsSameSqlName(name, column.name); };
+    for (const SqlTable::Column& retyped : change.retyped) {
+      if (!is_column(retyped.name)) continue;
+      column.type = retyped.type;
+      column.loose = true;
+    }
+    column.counted |= std::ranges::any_of(change.counted, is_column);
+  }
   if (change.moves_columns) {
     changed->complete = false;
-    changed->columns.clear();
+    columns.clear();
     changed->primary.clear();
   }
   return changed;
@@ -283,12 +299,13 @@ const Byte* SkipSpace(const Byte* p, const Byte* end) {
   return p;
 }
 
-/// Returns true if `tail`, the end of an INSERT, says what happens to a row whose key exists.
-bool SaysWhatConflictsDo(std::string_view tail) {
-  constexpr std::size_t kMost = 1000;
-  if (tail.find_first_of("oO") == tail.npos) return false;
-  const std::string lower = LowerText(tail.substr(0, kMost));
-  return lower.find("on conflict") != lower.npos || lower.find("on duplicate") != lower.npos;
+/// Returns true if a column of SQLite with this affinity converts the value.
+bool IsConverted(SqlValue::Is is, std::string_view text, SqlTable::Column::Affinity affinity) {
+  if (affinity == SqlTable::Column::kText) return is == SqlValue::kNumber;
+  if (affinity != SqlTable::Column::kNumber || is != SqlValue::kText) return false;
+  SkipSqlBlanks(text);
+  text = text.substr(0, text.find_last_not_of(kSqlBlanks) + 1);
+  return keys::IsDecimal({text.data(), text.data() + text.size()});
 }
 
 constexpr const char* kCommentInRow =
@@ -412,7 +429,7 @@ SqlDumpFormat::Statement SqlDumpFormat::ParseCopy(std::string_view text, SqlTarg
   return usual && text.empty() ? Statement::kCopy : Statement::kUnknownCopy;
 }
 
-bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const {
+void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState& state, KeyTally* tally) const {
   const DumpState& dump = StateOf(state);
   if (!dump.any && line.starts_with(kSqlByteOrderMark)) line.remove_prefix(kSqlByteOrderMark.size());
   SqlDialect dialect = dump.dialect;
@@ -446,18 +463,16 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
         next.session = {};
         next.part = nullptr;
       }
-      return false;
+      return;
     }
     if (postgres && (is = ParseCopy(line, copy = {})) == Statement::kUnfinished) statement = line;
     std::string_view words = line;
     SkipSqlBlanks(words);
     insert = !dump.inserts && text.between() && gpusort::BeginsInsert(words);
-    TakeSetting(line, dialect, text);
-    if (!text.open) TakeSession(line, dialect, session);
   }
   if (is == Statement::kCopy) {
     BeginRows(copy, dump.statement + std::string(line), state);
-    return false;
+    return;
   }
   if (is == Statement::kUnknownCopy && !force_) {
     throw BadRecord(at,
@@ -465,25 +480,38 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
                     "usual delimiter is sorted; --force-format leaves the rows as they are");
   }
   if (is != Statement::kUnfinished || statement.size() > kMostStatement) statement.clear();
-  const auto describes = [&] { return BeginsCreateTable(line) || BeginsCreateType(line) || BeginsTableChange(line); };
-  if (!dump.create.empty() || (text.between() && describes())) create = dump.create + std::string(line);
-  const bool left = TakeSql(line, dialect, text);
-  std::shared_ptr<const SqlTable> table;
-  std::optional<SqlEnum> type;
-  if (!create.empty() && (!text.open || create.size() > kMostTable)) {
-    if (!text.open) {
-      static const std::vector<SqlEnum> none;
-      table = ParseCreateTable(create, dialect, dump.enums ? *dump.enums : none);
-      type = ParseCreateEnum(create, dialect);
-      if (const auto change = ParseTableChange(create, dialect)) {
-        if (const SqlTable* const known = FindTable(change->table, dump)) table = Changed(*known, *change);
-      }
+  create = dump.create;
+  std::vector<std::string> described;
+  bool left = false;
+  for (std::string_view rest = line; !rest.empty();) {  // each statement of the line
+    const std::string_view from = rest;
+    std::string_view words = from;
+    if (text.between()) words.remove_prefix(SkipLead(from, dialect, true).size);
+    if (text.in == SqlText::kNothing) {
+      TakeSetting(words, dialect, text);
+      if (!text.open) TakeSession(words, dialect, session);
     }
+    const bool between = text.between();
+    left |= between && from.size() < line.size() && gpusort::BeginsInsert(words);
+    left |= TakeSql(rest, dialect, text);
+    const std::string_view taken = from.substr(0, from.size() - rest.size());
+    words.remove_suffix(std::min(words.size(), rest.size()));
+    const auto describes = [&] {
+      return BeginsCreateTable(words) || BeginsCreateType(words) || BeginsTableChange(words);
+    };
+    if (!create.empty()) {
+      create += taken;
+    } else if (between && describes()) {
+      create = words;
+    }
+    if (create.empty() || (text.open && create.size() <= kMostTable)) continue;
+    if (!text.open) described.push_back(std::move(create));
     create.clear();
   }
+  if (left && tally != nullptr) tally->left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   if (dump.any && dialect == dump.dialect && text == dump.text && statement == dump.statement &&
-      create == dump.create && !table && !type && !insert && session == dump.session) {
-    return left;
+      create == dump.create && described.empty() && !insert && session == dump.session) {
+    return;
   }
   DumpState& next = Change(state);
   next.dialect = dialect;
@@ -491,22 +519,36 @@ bool SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
   next.statement = std::move(statement);
   next.create = std::move(create);
   next.session = std::move(session);
-  if (table && table->schema.empty() && !next.session.schema.empty()) {
-    auto named = std::make_shared<SqlTable>(*table);
-    named->schema = next.session.schema;
-    table = std::move(named);
-  }
-  if (table && !table->parents.empty()) table = WithParents(*table, next);
-  if (table) next.tables = std::make_shared<const TableList>(std::move(table), next.tables);
-  if (type) {
-    auto enums =
-        next.enums ? std::make_shared<std::vector<SqlEnum>>(*next.enums) : std::make_shared<std::vector<SqlEnum>>();
-    enums->push_back(std::move(*type));
-    next.enums = std::move(enums);
-  }
+  for (const std::string& one : described) Describe(one, next, tally);
   next.any = true;
   next.inserts |= insert || left;
-  return left;
+}
+
+void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyTally* tally) const {
+  static const std::vector<SqlEnum> none;
+  if (std::optional<SqlEnum> type = ParseCreateEnum(statement, dump.dialect)) {
+    auto enums = std::make_shared<std::vector<SqlEnum>>(dump.enums ? *dump.enums : none);
+    enums->push_back(std::move(*type));
+    dump.enums = std::move(enums);
+    return;
+  }
+  std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
+  if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {
+    SqlTarget target = change->table;
+    const SqlTable* const known = FindTable(target, dump);
+    if (known != nullptr) table = Changed(*known, *change);
+    if (target.schema.empty()) target.schema = dump.session.schema;
+    const bool filled = dump.filled != nullptr && dump.filled->contains(target.name());
+    if (change->numbers_rows && filled && tally != nullptr) tally->renumbered_tables.Note(target.name());
+  }
+  if (table == nullptr) return;
+  if (table->schema.empty() && !dump.session.schema.empty()) {
+    auto named = std::make_shared<SqlTable>(*table);
+    named->schema = dump.session.schema;
+    table = std::move(named);
+  }
+  if (!table->parents.empty()) table = WithParents(*table, dump);
+  dump.tables = std::make_shared<const TableList>(std::move(table), dump.tables);
 }
 
 std::shared_ptr<const SqlTable> SqlDumpFormat::WithParents(const SqlTable& table, const DumpState& dump) {
@@ -704,6 +746,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     part->columns.push_back(text ? nullptr : order_of(i, of_type_));
   }
   if (table == nullptr) return part;
+  part->replaces = table->replaces;
   for (const std::string& name : table->primary) {
     const auto found = std::ranges::find_if(target.columns, is_name(name));
     if (found == target.columns.end()) {
@@ -712,15 +755,25 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     }
     const auto column = static_cast<std::size_t>(found - target.columns.begin());
     part->primary.Add(column, part->primary.keys.size());
-    part->primary_by.push_back(order_of(column, of_type_));
+    RowsPart::Primary& primary = part->primary_by.emplace_back();
+    primary.order = order_of(column, of_type_);
+    if (columns[column] == nullptr) continue;
+    primary.padding = columns[column]->padding;
+    primary.affinity = columns[column]->affinity;
   }
-  const std::vector<KeyColumns::Wanted>& keys =
-      part->wanted.keys.empty() ? part->primary.by_column : part->wanted.by_column;
-  // Rows with equal values in the columns `names` have equal sort keys, if the sort has no other columns.
+  const bool keyed = !part->wanted.keys.empty();
+  const std::vector<KeyColumns::Wanted>& keys = keyed ? part->wanted.by_column : part->primary.by_column;
+  // Rows with equal values in the columns `names` have equal sort keys, if the sort has no other columns. Keys of the
+  // user do not follow what SQLite converts and which bytes a server ignores.
   const auto has_keys = [&](const std::vector<std::string>& names) {
     return std::ranges::all_of(keys, [&](const KeyColumns::Wanted& key) {
-      return columns[key.column] != nullptr && !columns[key.column]->loose &&
-             std::ranges::any_of(names, is_name(target.columns[key.column]));
+      const SqlTable::Column* const column = columns[key.column];
+      if (column == nullptr || column->loose) return false;
+      if (keyed && (column->padding != SqlTable::Column::kNoPadding || column->affinity != SqlTable::Column::kNone ||
+                    (part->by[key.key] == nullptr && table_.keys[key.key].rule.type != column->type))) {
+        return false;
+      }
+      return std::ranges::any_of(names, is_name(target.columns[key.column]));
     });
   };
   part->keeps_winners =
@@ -735,7 +788,7 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, Sca
   dump.any = true;
   auto part = std::make_shared<RowsPart>(*MakePart(insert.target, dump));
   part->head = text.substr(0, insert.size);
-  part->replaces = insert.replaces;
+  part->replaces |= insert.replaces;
   dump.part = std::move(part);
 }
 
@@ -783,7 +836,7 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
   const RowsPart& part = *dump.part;
   const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
   const bool other = !part.ended || part.tail != after.tail;
-  const bool replaces = other && !part.replaces && SaysWhatConflictsDo(after.tail);
+  const bool replaces = other && !part.replaces && SaysWhatConflictsDo(after.tail, dump.dialect);
   if (part.ended && (!differs || part.ends_differ) && !replaces) return;
   if (part.several && part.ended) {
     if (ClauseOf(part.tail, dump.dialect) == ClauseOf(after.tail, dump.dialect)) return;
@@ -829,10 +882,6 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put_all(type.labels);
   }
   out << dump.any << ' ' << dump.gaps << ' ' << dump.inserts << ' ';
-  for (std::size_t key = 0; key < names_.size(); ++key) {
-    out << (key < dump.named.size() && dump.named[key]) << ' ';
-  }
-  put_all(dump.seen);
   std::vector<const SqlTable*> tables;
   for (const TableList* list = dump.tables.get(); list != nullptr; list = list->before.get()) {
     tables.push_back(list->table.get());
@@ -845,26 +894,32 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     for (const SqlTable::Column& column : (*table)->columns) {
       put(column.name);
       out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' '
-          << column.loose << ' ';
+          << column.loose << ' ' << column.padding << ' ' << static_cast<unsigned>(column.affinity) << ' ';
       put_all(column.labels);
     }
     put_all((*table)->primary);
     out << (*table)->unique.size() << ' ';
     for (const std::vector<std::string>& columns : (*table)->unique) put_all(columns);
-    out << (*table)->refers_to_itself << ' ' << (*table)->complete << ' ';
+    out << (*table)->refers_to_itself << ' ' << (*table)->replaces << ' ' << (*table)->complete << ' ';
   }
-  put_all(dump.filled != nullptr ? *dump.filled : std::set<std::string>());
   // No one asks for the part after its rows. LoadState() could not make it again: the tables may have changed.
   const bool has_part = state.mode != kSql && dump.part != nullptr;
   out << has_part << ' ';
-  if (!has_part) return out.str();
-  const RowsPart& part = *dump.part;
-  put(part.head);
-  out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
-      << part.ends_differ << ' ' << part.replaces << ' ';
-  put(part.separator);
-  put(part.tail);
-  put(part.end);
+  if (has_part) {
+    const RowsPart& part = *dump.part;
+    put(part.head);
+    out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
+        << part.ends_differ << ' ' << part.replaces << ' ';
+    put(part.separator);
+    put(part.tail);
+    put(part.end);
+  }
+  // MakePart() changes the following members, so that they come after the part.
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    out << (key < dump.named.size() && dump.named[key]) << ' ';
+  }
+  put_all(dump.seen);
+  put_all(dump.filled != nullptr ? *dump.filled : std::set<std::string>());
   return out.str();
 }
 
@@ -919,8 +974,6 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
   dump.any = number() != 0;
   dump.gaps = number() != 0;
   dump.inserts = number() != 0;
-  for (std::size_t key = 0; key < names_.size(); ++key) dump.named.push_back(number() != 0);
-  dump.seen = names();
   for (std::uint64_t left = number(); left > 0 && in; --left) {
     auto table = std::make_shared<SqlTable>();
     table->schema = name();
@@ -932,16 +985,18 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.generated = number() != 0;
       column.counted = number() != 0;
       column.loose = number() != 0;
+      column.padding = static_cast<unsigned>(number());
+      column.affinity = static_cast<SqlTable::Column::Affinity>(number());
       column.labels = names();
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
     table->primary = names();
     for (std::uint64_t keys = number(); keys > 0 && in; --keys) table->unique.push_back(names());
     table->refers_to_itself = number() != 0;
+    table->replaces = number() != 0;
     table->complete = number() != 0;
     dump.tables = std::make_shared<const TableList>(std::move(table), dump.tables);
   }
-  for (const std::string& table : names()) AddName(table, dump.filled);
   if (number() != 0) {
     const std::string head = name();
     // The head of an INSERT was followed by a row.
@@ -949,12 +1004,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     SqlTarget copy;
     const bool insert = parsed.is == InsertHead::kRows;
     if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
-      const DumpState saved = dump;
       auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, dump));
-      // MakePart() has noted the part as a new one.
-      dump.named = saved.named;
-      dump.seen = saved.seen;
-      dump.filled = saved.filled;
       part->head = head;
       part->again = number() != 0;
       part->decided = number() != 0;
@@ -971,6 +1021,11 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       in.setstate(std::ios::failbit);
     }
   }
+  dump.named.resize(names_.size());
+  for (std::size_t key = 0; key < names_.size(); ++key) dump.named[key] = number() != 0;
+  dump.seen = names();
+  dump.filled = nullptr;
+  for (const std::string& table : names()) AddName(table, dump.filled);
   if (state.mode != kSql && dump.part == nullptr) in.setstate(std::ios::failbit);
   if (!in) throw Error(ErrorCode::kIntegrity, "what is known of a place in a dump is damaged");
   if (dump.gaps) RefuseGaps();
@@ -1125,7 +1180,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
   if (newline == end) return p;
   if (state.mode == kAfterInsert) ++state.count;
   state.mode = kSql;
-  TakeLine(Text(p, newline + 1), marks.At(p), state);
+  TakeLine(Text(p, newline + 1), marks.At(p), state, nullptr);
   marks.Add(newline + 1, state);
   return newline + 1;
 }
@@ -1302,7 +1357,7 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
   }
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
-    TakeLine(line, 0, last);
+    TakeLine(line, 0, last, nullptr);
     if (last.mode == kRows) throw BadRecord(open.size(), "the dump ends inside the rows of a table");
     rest.remove_prefix(line.size());
   }
@@ -1492,7 +1547,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
     }
     for (; next < wanted.by_column.size() && wanted.by_column[next].column == column; ++next) {
       const std::size_t key = wanted.by_column[next].key;
-      const ValueKey* const order = !keyed                    ? part.primary_by[key].get()
+      const ValueKey* const order = !keyed                    ? part.primary_by[key].order.get()
                                     : part.by[key] != nullptr ? part.by[key].get()
                                                               : &keys_[key];
       fields[key] = columns.Read(order, texts[next], kinds[key]);
@@ -1506,13 +1561,18 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
     return;
   }
   // A primary key of SQLite can be null in several rows, unless SQLite counts it up.
-  bool has_null = false;
+  bool has_null = false, odd = false;
   for (const std::size_t key : wanted.keys) {
     if (!keyed) {
+      const RowsPart::Primary& primary = part.primary_by[key];
+      std::string_view& value = fields[key].text;
+      while (!value.empty() && static_cast<unsigned char>(value.back()) == primary.padding) value.remove_suffix(1);
       if (lite) {
         has_null |= kinds[key] == SqlValue::kNull;
+        odd |= IsConverted(kinds[key], value, primary.affinity);
         PutLite(of_type_, kinds[key], fields[key], false, out);
-      } else if (!put(part.primary_by[key].get(), fields[key])) {
+      } else if (!put(primary.order.get(), fields[key])) {
+        odd = true;
         PutWhole(fields[key], out);
       }
     } else if (lite && part.by[key] != nullptr && fields[key].is != Field::kMissing) {
@@ -1523,6 +1583,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
       PutKey(key, fields[key], out, tally, part.by[key].get());
     }
   }
+  if (odd) tally.odd_keys.Note(part.table);
   if (has_null && part.counted == RowsPart::kNone) PutWhole({columns.row(), Field::kValue, 0}, out);
 }
 
@@ -1589,8 +1650,8 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && StateOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && StateOf(state).part->refers_to_itself) tally.self_references.Note(StateOf(state).part->table);
-  if (insert.replaces && !insert.goes_on && !StateOf(state).part->keeps_winners) {
-    tally.replacing_inserts.Note(StateOf(state).part->table);
+  if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces && !part.keeps_winners) {
+    tally.replacing_inserts.Note(part.table);
   }
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
@@ -1601,10 +1662,12 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   }
   const DumpState& dump = StateOf(state);
   const Byte* const row = SkipSpace(head_end, end);
-  const Byte* const row_end = RowEnd(row, end, begin, dump, static_cast<RowScratch&>(scratch).depends);
+  bool& depends = static_cast<RowScratch&>(scratch).depends;
+  const Byte* const row_end = RowEnd(row, end, begin, dump, depends);
   const AfterRow after = ParseAfterRow(row_end, end, dump.dialect, dump.text.escapes);
   if (after.is == AfterRow::kUnfinished) throw Error(ErrorCode::kInternal, "records that end inside an INSERT");
   if (after.is == AfterRow::kComma) {
+    depends = false;  // the row is a record of its own, which comes next
     SplitPart(state);
     if (StateOf(state).part->again && !StateOf(state).part->decided && insert.goes_on) {
       tally.parted_rows.Note(Text(head, head_end));
@@ -1703,7 +1766,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   if (sql.between() && gpusort::BeginsInsert(words)) {
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
-  if (!ends_rows && TakeLine(line, 0, state)) tally.left_inserts.Note(line.substr(0, line.size() - 1));
+  if (!ends_rows) TakeLine(line, 0, state, &tally);
   if (state.mode == kRows && StateOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
   return size;
 }

@@ -72,10 +72,12 @@ class SqlDumpFormat : public CopyFormat {
   /// Other states may share the old DumpState, which therefore never changes. The caller may use the result until the
   /// next call of a function with `state`.
   DumpState& Change(ScanState& state) const;
-  /// Updates `state`, the parser's state, for one line of SQL at offset `at`. Returns true if an INSERT begins in the
-  /// middle of the line, after other text. Throws BadRecord if the line completes a COPY statement that cannot be
-  /// parsed.
-  bool TakeLine(std::string_view line, std::uint64_t at, ScanState& state) const;
+  /// Updates `state`, the parser's state, for one line of SQL at offset `at`. Counts in `tally`, unless it is null, an
+  /// INSERT that begins after other text, and a table whose rows the line numbers. Throws BadRecord if the line
+  /// completes a COPY statement that cannot be parsed.
+  void TakeLine(std::string_view line, std::uint64_t at, ScanState& state, KeyTally* tally) const;
+  /// Notes in `dump` what `statement` describes or changes: a table or an enum type.
+  void Describe(const std::string& statement, DumpState& dump, KeyTally* tally) const;
   /// Finds the columns in the table `target` that the keys of the user name. Throws Error(kUsage) if the table lacks
   /// such a column.
   KeyColumns FindKeys(const SqlTarget& target, DumpState& dump) const;

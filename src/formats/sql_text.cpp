@@ -83,8 +83,9 @@ bool TakeDelimiter(std::string_view line, SqlText& text) {
 
 bool IsSqlWordByte(char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c); }
 
-bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
+bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) {
   const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
+  const std::string_view line = std::exchange(rest_of_line, {});
   if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text))
     return false;
   if (!text.delimiter.empty()) return false;
@@ -156,6 +157,10 @@ bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text) {
           text.open = text.open && ((text.trigger && text.end != 2) || text.brackets > 0);
           text.end = 1;
           ++at;
+          if (!text.open) {
+            rest_of_line = line.substr(at);
+            return inserts;
+          }
         } else if (IsSqlWordByte(c)) {
           const std::size_t from = at;
           const bool ends = text.end == 1 && text.open && TakeSqlWord(rest, "end");
@@ -536,15 +541,26 @@ class Bytes64 {
   /// Returns which bytes are one of `wanted`.
   template <typename... Wanted>
   std::uint64_t Are(Wanted... wanted) const {
+    return Bits([&](__m128i part) { return (... | _mm_cmpeq_epi8(part, _mm_set1_epi8(wanted))); });
+  }
+  /// Returns which bytes are ASCII letters.
+  std::uint64_t AreLetters() const {
+    return Bits([](__m128i part) {
+      const __m128i lower = _mm_or_si128(part, _mm_set1_epi8(0x20));
+      return _mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)) & _mm_cmplt_epi8(lower, _mm_set1_epi8('z' + 1));
+    });
+  }
+
+ private:
+  template <typename Test>
+  std::uint64_t Bits(const Test& test) const {
     std::uint64_t found = 0;
     for (unsigned i = 0; i < 4; ++i) {
-      const __m128i equal = (... | _mm_cmpeq_epi8(part_[i], _mm_set1_epi8(wanted)));
-      found |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(equal))} << 16 * i;
+      found |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(test(part_[i])))} << 16 * i;
     }
     return found;
   }
 
- private:
   __m128i part_[4];
 };
 
@@ -590,7 +606,7 @@ const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool es
   while (open != end && IsSpace(static_cast<char>(*open))) ++open;
   if (open == end || *open != '(') return p;
   bool in_row = false, literal_carry = false;
-  std::uint64_t string_carry = 0, minus_carry = 0;
+  std::uint64_t string_carry = 0, minus_carry = 0, letter_carry = 0, word_carry = 0;
   for (const Byte* block = open; end - block >= 64; block += 64) {
     const Bytes64 bytes(block);
     std::uint64_t quotes = bytes.Are('\'');
@@ -601,7 +617,14 @@ const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool es
     const std::uint64_t minus = bytes.Are('-') & code;
     std::uint64_t other = bytes.Are('"', '`', '/', '[', '\\') | (minus & (minus << 1 | minus_carry));
     minus_carry = minus >> 63;
-    if (mysql) other |= bytes.Are('#');
+    if (mysql) {
+      // A variable may be set (@a := @a + 1), and NEXT VALUE FOR has two words with a blank between them.
+      const std::uint64_t letters = bytes.AreLetters() & code, blanks = bytes.Are(' ', '\t', '\n', '\r') & code;
+      const std::uint64_t words = blanks & (letters << 1 | letter_carry);  // the first blank after a word
+      other |= bytes.Are('#', ':') | ((words << 1 | word_carry) & (letters | blanks));
+      letter_carry = letters >> 63;
+      word_carry = words >> 63;
+    }
     if (postgres) {
       other |= bytes.Are('$');
       // The quote of an E'...' string, whose escapes are read elsewhere.
@@ -781,24 +804,43 @@ const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool es
 }
 
 bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
-  static constexpr std::string_view kCalls[] = {"nextval", "currval",        "lastval",
-                                                "setval",  "last_insert_id", "last_insert_rowid"};
+  static constexpr std::string_view kCalls[] = {"nextval",        "currval",           "lastval",      "setval",
+                                                "last_insert_id", "last_insert_rowid", "uuid_short",   "row_count",
+                                                "found_rows",     "changes",           "total_changes"};
   const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
   const Byte* const begin = AsBytes(row);
   const Byte* const end = begin + row.size();
-  for (const Byte* p = begin; (p = FindAny(p, end, '\'', '"', '`', '(')) != end;) {
+  const auto calls = [&](std::string_view word) { return std::ranges::count(kCalls, LowerText(word)) > 0; };
+  for (const Byte* p = begin; (p = FindAny(p, end, '\'', '"', '`', '(', ':', 'v', 'V')) != end;) {
     const auto before = static_cast<std::size_t>(p - begin);
-    if (*p != '(') {
+    if (*p == '\'' || *p == '"' || *p == '`') {
       const bool prefixed = postgres && *p == '\'' && before > 0 && Lower(row[before - 1]) == 'e';
-      p = SkipQuoted(p + 1, end, *p, *p == '\'' ? escapes || prefixed : *p == '"' && mysql && escapes);
+      const Byte* const close =
+          SkipQuoted(p + 1, end, *p, *p == '\'' ? escapes || prefixed : *p == '"' && mysql && escapes);
+      const std::string_view quoted = close - p < 2 ? "" : Text(p + 1, close - 1);
+      p = close;
+      std::string_view rest = row.substr(static_cast<std::size_t>(close - begin));
+      SkipSpaces(rest);
+      if (rest.starts_with('(') && calls(quoted)) return true;
       continue;
     }
-    std::size_t word = before;
-    while (word > 0 && IsSqlWordByte(row[word - 1])) --word;
-    if (std::ranges::count(kCalls, LowerText(row.substr(word, before - word))) > 0) return true;
-    std::string_view rest = row.substr(before + 1);
-    SkipSpaces(rest);
-    if (TakeSqlWord(rest, "select") || TakeSqlWord(rest, "with")) return true;
+    std::string_view rest = row.substr(before);
+    if (*p == ':') {
+      if (mysql && rest.starts_with(":=")) return true;
+    } else if (*p != '(') {  // NEXT VALUE FOR, or PREVIOUS VALUE FOR
+      const bool word = (before == 0 || !IsSqlWordByte(row[before - 1])) && TakeSqlWord(rest, "value");
+      SkipSpaces(rest);
+      if (word && TakeSqlWord(rest, "for")) return true;
+    } else {
+      std::size_t stop = before;
+      while (stop > 0 && IsSpace(row[stop - 1])) --stop;
+      std::size_t word = stop;
+      while (word > 0 && IsSqlWordByte(row[word - 1])) --word;
+      if (calls(row.substr(word, stop - word))) return true;
+      rest.remove_prefix(1);
+      SkipSpaces(rest);
+      if (TakeSqlWord(rest, "select") || TakeSqlWord(rest, "with")) return true;
+    }
     ++p;
   }
   return false;
@@ -1056,6 +1098,66 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
   return ValueType::kText;
 }
 
+/// Returns what SQLite converts in a column of this type, given in lower case.
+SqlTable::Column::Affinity AffinityOf(std::string_view type) {
+  const auto has = [&](std::initializer_list<std::string_view> texts) {
+    return std::ranges::any_of(texts, [&](std::string_view text) { return type.find(text) != type.npos; });
+  };
+  if (has({"int"})) return SqlTable::Column::kNumber;
+  if (has({"char", "clob", "text"})) return SqlTable::Column::kText;
+  return type.empty() || has({"blob"}) ? SqlTable::Column::kNone : SqlTable::Column::kNumber;
+}
+
+/// Sets which values of a column of PostgreSQL or MySQL are equal: its members `loose` and `padding`. `type` has the
+/// words of the type, in lower case, and `collation` the name of the collation, or an empty text. `sized` is true if
+/// the type has a size, as in numeric(9,2).
+void SetEquality(std::string_view type, bool sized, std::string_view collation, SqlDialect dialect,
+                 SqlTable::Column& column) {
+  const std::string_view first = type.substr(0, type.find(' '));
+  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
+  if (dialect == SqlDialect::kMysql) {
+    switch (column.type) {
+      case ValueType::kInt:
+        return;
+      case ValueType::kText: {
+        const bool bytes = is({"varbinary", "binary"});
+        const bool binary = collation.ends_with("_bin");
+        column.loose = !bytes && !binary && collation != "binary";
+        // These collations ignore blanks at the end, but for two kinds.
+        const bool pads =
+            binary && collation.find("nopad") == collation.npos && collation.find("0900") == collation.npos;
+        if (!bytes && pads) column.padding = ' ';
+        if (first == "binary") column.padding = 0;
+        return;
+      }
+      default:
+        column.loose = true;
+    }
+    return;
+  }
+  switch (column.type) {
+    case ValueType::kText: {
+      const bool padded = is({"char", "character", "bpchar"}) && type.find("varying") == type.npos;
+      if (padded) column.padding = ' ';
+      static constexpr std::string_view kExact[] = {"", "default", "c", "posix", "ucs_basic", "pg_catalog"};
+      column.loose = std::ranges::count(kExact, LowerText(collation)) == 0 ||
+                     (!padded && !is({"text", "varchar", "character", "name"}));
+      return;
+    }
+    case ValueType::kDecimal:
+      column.loose = sized || !is({"numeric", "decimal", "dec"});
+      return;
+    case ValueType::kTimestamp:
+    case ValueType::kTime:
+    case ValueType::kInterval:
+    case ValueType::kNumber:
+      column.loose = true;
+      return;
+    default:
+      return;
+  }
+}
+
 /// Reads the names of the columns of a key in brackets, as in PRIMARY KEY (a, b(10) DESC). Sets `whole` to false if
 /// the key is not made of whole columns, so that rows with other values can have equal keys.
 std::vector<std::string> TakeNames(Tokens& tokens, bool& whole) {
@@ -1124,13 +1226,17 @@ bool BeginsCreateType(std::string_view text) {
 
 bool BeginsTableChange(std::string_view text) {
   SkipSpaces(text);
-  const bool index = TakeSqlWord(text, "create");
-  if (!index && !TakeSqlWord(text, "alter")) return false;
-  SkipSpaces(text);
-  if (!index) return TakeSqlWord(text, "table");
-  if (!TakeSqlWord(text, "unique")) return false;
-  SkipSpaces(text);
-  return TakeSqlWord(text, "index");
+  if (TakeConditional(text)) SkipSpaces(text);
+  const auto take = [&](std::string_view word) {
+    const bool taken = TakeSqlWord(text, word);
+    SkipSpaces(text);
+    return taken;
+  };
+  if (take("create")) return (!take("or") || take("replace")) && take("unique") && take("index");
+  if (!take("alter")) return false;
+  take("online");
+  take("ignore");
+  return take("table");
 }
 
 namespace {
@@ -1167,6 +1273,18 @@ bool TakeReference(Tokens& tokens, const std::string& table) {
 
 bool IsSameSqlName(std::string_view a, std::string_view b) { return LowerText(a) == LowerText(b); }
 
+bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect) {
+  if (tail.find_first_of("oO") == tail.npos) return false;
+  for (Tokens tokens(tail, dialect); tokens.is() != Tokens::kEnd;) {
+    if (tokens.Take("on")) {
+      if (tokens.Is("conflict") || tokens.Is("duplicate")) return true;
+    } else {
+      tokens.Next();
+    }
+  }
+  return false;
+}
+
 std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect) {
   if (!BeginsCreateType(text)) return std::nullopt;
   Tokens tokens(text, dialect);
@@ -1186,38 +1304,73 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   Tokens tokens(text, dialect);
   SqlTableChange change;
   const bool index = tokens.Is("create");
-  while (index && tokens.is() != Tokens::kEnd && !tokens.Is("on")) tokens.Next();
+  while (tokens.is() != Tokens::kEnd && !tokens.Is(index ? "on" : "table")) tokens.Next();
   tokens.Next();
-  if (!index) tokens.Next();
   for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, change.table.schema, change.table.table)) return std::nullopt;
   const auto is = [&](std::initializer_list<std::string_view> words) {
     return tokens.is() == Tokens::kWord && std::ranges::count(words, tokens.text()) > 0;
   };
-  unsigned depth = 0;
-  bool unique = index, first = true;  // `first`: at the first word of an action
-  while (tokens.is() != Tokens::kEnd) {
-    if (tokens.Take("references")) {
-      change.refers_to_itself |= TakeReference(tokens, change.table.table);
-      continue;
-    }
-    if (unique && tokens.Is("(")) {
-      change.unique.push_back(TakeUnique(tokens));
-      unique = false;
-      continue;
-    }
-    unique |= is({"unique", "primary"});
-    change.moves_columns |= first && is({"rename", "change", "modify"});
-    change.moves_columns |= depth == 0 && dialect == SqlDialect::kMysql && is({"first", "after"});
-    const bool drops = first && tokens.Is("drop");
-    first = depth == 0 && tokens.Is(",");
-    if (first) unique = false;
-    depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
-    tokens.Next();
-    change.moves_columns |= drops && !is({"constraint", "primary", "foreign", "index", "key", "check"});
+  if (index) {
+    change.unique.push_back(TakeUnique(tokens));
+    return change;
   }
-  if (change.unique.empty() && !change.refers_to_itself && !change.moves_columns) return std::nullopt;
-  return change;
+  const bool mysql = dialect == SqlDialect::kMysql;
+  while (tokens.is() != Tokens::kEnd && !tokens.Is(";")) {
+    // The words of an action up to the name of a column, such as ADD COLUMN IF NOT EXISTS.
+    const bool adds = tokens.Take("add"), alters = tokens.Take("alter"), drops = tokens.Take("drop");
+    const bool changes = tokens.Take("change"), modifies = changes || tokens.Take("modify");
+    change.moves_columns |= tokens.Is("rename");
+    const bool names_column = tokens.Take("column");
+    for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
+    const bool constraint = !names_column && (BeginsConstraint(tokens, dialect) || tokens.Is("partition"));
+    const bool many = adds && tokens.Is("(");  // MySQL: ADD (a int, b int)
+    change.moves_columns |= many || (drops && !constraint);
+    SqlTable::Column column;
+    if ((adds || alters || modifies) && !constraint && tokens.is_name()) {
+      column.name = tokens.written();
+      tokens.Next();
+      if (changes && tokens.is_name()) {
+        change.moves_columns |= !IsSameSqlName(column.name, tokens.written());
+        tokens.Next();
+      }
+      if (alters && tokens.Take("set")) tokens.Take("data");
+      const bool retypes = modifies || (alters && tokens.Take("type"));
+      column.type = TypeOfWords(tokens.text(), dialect);
+      if (column.type == ValueType::kEnum) column.type = ValueType::kText;
+      column.loose = true;
+      column.counted = adds && tokens.text().find("serial") != std::string::npos;
+      change.numbers_rows |= column.counted;
+      if (adds) change.added.push_back(column);
+      if (retypes) change.retyped.push_back(column);
+    }
+    bool counted = false;
+    for (unsigned depth = 0; tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(";")));) {
+      if (tokens.Take("references")) {
+        change.refers_to_itself |= TakeReference(tokens, change.table.table);
+        continue;
+      }
+      const bool excludes = constraint && is({"exclude"});
+      if (constraint && adds && (excludes || is({"unique", "primary"}))) {
+        change.unique.push_back(TakeUnique(tokens));
+        if (excludes) change.unique.back().clear();
+        continue;
+      }
+      if (!constraint && is({"unique", "primary"})) change.unique.emplace_back();
+      // PostgreSQL: SET DEFAULT nextval('x'), and ADD GENERATED ALWAYS AS IDENTITY.
+      counted |= is({"auto_increment", "identity", "nextval"});
+      change.moves_columns |= depth == 0 && mysql && is({"first", "after"});
+      depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
+      tokens.Next();
+    }
+    change.numbers_rows |= counted && (adds || (!change.retyped.empty() && !mysql));
+    if (counted && !column.name.empty()) change.counted.push_back(column.name);
+    if (!tokens.Take(",")) break;
+  }
+  const bool matters = !change.unique.empty() || change.refers_to_itself || change.moves_columns ||
+                       !change.added.empty() || !change.retyped.empty() || !change.counted.empty() ||
+                       change.numbers_rows;
+  return matters ? std::optional(std::move(change)) : std::nullopt;
 }
 
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
@@ -1230,12 +1383,21 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
   if (!tokens.Take("(")) return nullptr;
   std::vector<std::string> integers;  // the columns of the type INTEGER
+  /// The words of the type of each column, and its collation. Without a value: that of the table.
+  struct Text {
+    std::string type;
+    bool sized = false;
+    std::optional<std::string> collation;
+  };
+  std::vector<Text> texts;
   while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
     static constexpr std::string_view kEndsType[] = {
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
     const bool constraint = BeginsConstraint(tokens, dialect);
     if (constraint && tokens.Is("like")) table->complete = false;
+    // Keys of an other table, and EXCLUDE, are like unique keys of columns that are not known.
+    if (constraint && (tokens.Is("like") || tokens.Is("exclude"))) table->unique.emplace_back();
     SqlTable::Column column;
     if (!constraint) {
       if (!tokens.is_name()) return nullptr;
@@ -1246,12 +1408,14 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     std::vector<std::string> type_name;  // the parts of a name with dots
     bool in_type = !constraint, in_name = in_type, array = false;
     unsigned depth = 0;
-    bool primary = false, collates = false, binary = false;
+    Text words;
+    bool primary = false, descends = false, after_key = false;
     while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
       if (depth == 0 && tokens.Take("primary")) {
         in_type = false;
         if (!tokens.Take("key")) continue;
-        primary = true;
+        primary = after_key = true;
+        descends = tokens.Is("desc");
         if (!constraint) continue;
         // MySQL allows the kind of index here.
         while (tokens.is() == Tokens::kWord) tokens.Next();
@@ -1262,13 +1426,35 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       }
       if (depth == 0 && tokens.Take("unique")) {
         in_type = false;
+        after_key = true;
+        if (!constraint) tokens.Take("key");
         table->unique.push_back(constraint ? TakeUnique(tokens) : std::vector<std::string>{column.name});
         continue;
       }
+      // MySQL takes KEY for PRIMARY KEY.
+      if (depth == 0 && !constraint && dialect == SqlDialect::kMysql && tokens.Take("key")) {
+        in_type = false;
+        primary = true;
+        continue;
+      }
+      if (depth == 0 && tokens.Take("on")) {
+        in_type = false;
+        if (!tokens.Take("conflict")) continue;
+        table->replaces |= after_key && (tokens.Is("replace") || tokens.Is("ignore"));
+        continue;
+      }
+      if (depth == 0 && (tokens.Is("null") || tokens.Is("check"))) after_key = false;
       if (depth == 0 && tokens.Take("collate")) {
         in_type = false;
-        collates = true;
-        binary = tokens.text() == "binary" || tokens.text().ends_with("_bin");
+        words.collation = tokens.written();
+        continue;
+      }
+      if (depth == 0 && !type.empty() && dialect == SqlDialect::kMysql &&
+          (tokens.Is("charset") || tokens.Is("character"))) {
+        in_type = false;
+        if (tokens.Is("character")) tokens.Next();
+        tokens.Next();
+        if (!words.collation) words.collation = tokens.Is("binary") ? "binary" : "";
         continue;
       }
       if (depth == 0 && tokens.Take("references")) {
@@ -1282,13 +1468,14 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
       const bool lite_name = tokens.is() == Tokens::kName && dialect == SqlDialect::kSqlite;
-      in_type =
-          in_type && (tokens.is() != Tokens::kName || lite_name) && std::ranges::count(kEndsType, tokens.text()) == 0;
+      in_type = in_type && (tokens.is() != Tokens::kName || lite_name) &&
+                (std::ranges::count(kEndsType, tokens.text()) == 0 || (type.empty() && tokens.Is("character")));
       if (in_type && (tokens.is() == Tokens::kWord || lite_name) && depth == 0) {
         type += (type.empty() ? "" : " ") + LowerText(tokens.text());
       }
       if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
       array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
+      words.sized |= in_type && depth == 0 && tokens.Is("(");
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       tokens.Next();
       column.generated |= as && tokens.Is("(");
@@ -1303,15 +1490,15 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       }
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
       if (primary) table->primary = {column.name};
-      const bool text = column.type == ValueType::kText && dialect == SqlDialect::kMysql;
-      column.loose = collates ? !binary && (text || dialect == SqlDialect::kSqlite)
-                              : (text && type != "binary" && type != "varbinary") || type.ends_with("citext");
+      words.type = array ? "array" : type;
+      if (dialect == SqlDialect::kMysql && type.find(" binary") != type.npos) words.collation = "_bin";
       if (dialect == SqlDialect::kMysql && type == "serial") table->unique.push_back({column.name});
       column.counted |=
           dialect != SqlDialect::kSqlite &&
           (type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial"));
-      if (type == "integer") integers.push_back(column.name);
+      if (type == "integer" && !descends) integers.push_back(column.name);
       table->columns.push_back(std::move(column));
+      texts.push_back(std::move(words));
     }
     tokens.Take(",");
   }
@@ -1321,8 +1508,32 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     column.counted |= dialect == SqlDialect::kSqlite && table->primary.size() == 1 && is_column(table->primary[0]) &&
                       std::ranges::any_of(integers, is_column);
   }
-  for (tokens.Take(")"); dialect == SqlDialect::kPostgres && tokens.is() != Tokens::kEnd; tokens.Next()) {
-    if (tokens.Is("inherits")) TakeParents(tokens, table->parents);
+  std::string collation;  // of the table
+  for (tokens.Take(")"); tokens.is() != Tokens::kEnd && !tokens.Is(";");) {
+    const bool charset = tokens.Is("charset") || tokens.Is("character");
+    if (dialect == SqlDialect::kPostgres && tokens.Is("inherits")) {
+      TakeParents(tokens, table->parents);
+    } else if (dialect == SqlDialect::kMysql && (charset || tokens.Is("collate"))) {
+      if (tokens.Take("character"))
+        tokens.Take("set");
+      else
+        tokens.Next();
+      tokens.Take("=");
+      if (!charset || tokens.Is("binary")) collation = tokens.text();
+    }
+    tokens.Next();
+  }
+  for (std::size_t i = 0; i < table->columns.size(); ++i) {
+    SqlTable::Column& column = table->columns[i];
+    const Text& words = texts[i];
+    if (dialect == SqlDialect::kSqlite) {
+      column.affinity = AffinityOf(words.type);
+      column.loose = words.collation && !IsSameSqlName(*words.collation, "binary");
+    } else {
+      const bool mysql = dialect == SqlDialect::kMysql;
+      const std::string& own = words.collation ? *words.collation : mysql ? collation : "";
+      SetEquality(words.type, words.sized, mysql ? LowerText(own) : own, dialect, column);
+    }
   }
   return table;
 }

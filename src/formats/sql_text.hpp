@@ -21,13 +21,13 @@ enum class SqlDialect : std::uint8_t { kUnknown, kPostgres, kMysql, kSqlite };
 /// statement.
 struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kBacktick, kBracket, kDollar, kComment };
-  In in = kNothing;      ///< the string, quoted name or comment that the line begins in
-  unsigned depth = 0;    ///< how deep comments are nested there
-  std::string tag;       ///< with kDollar: the text $...$ that ends the string
-  std::string delimiter; ///< MySQL: the text that ends a statement, if a line DELIMITER has set it; empty: a semicolon
-  bool escapes = false;  ///< true: a backslash in '...' changes the meaning of the next byte
+  In in = kNothing;       ///< the string, quoted name or comment that the line begins in
+  unsigned depth = 0;     ///< how deep comments are nested there
+  std::string tag;        ///< with kDollar: the text $...$ that ends the string
+  std::string delimiter;  ///< MySQL: the text that ends a statement, if a line DELIMITER has set it; empty: a semicolon
+  bool escapes = false;   ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET, which a SET from a variable restores
-  bool open = false;     ///< true: a statement has begun and not ended
+  bool open = false;            ///< true: a statement has begun and not ended
   /// True: the statement is a CREATE TRIGGER of SQLite, or contains BEGIN ATOMIC of PostgreSQL. A semicolon does not
   /// end such a statement.
   bool trigger = false;
@@ -39,9 +39,10 @@ struct SqlText {
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Updates `text`, the parser's state, for `line`, which is a line or the rest of one. Returns true if an INSERT begins
-/// in the middle of the line, after other text.
-bool TakeSql(std::string_view line, SqlDialect dialect, SqlText& text);
+/// Updates `text`, the parser's state, for the front of `line`, which is a line or the rest of one: up to the end of
+/// the statement, or the whole line. Removes these bytes from `line`. Returns true if an INSERT begins after other
+/// text.
+bool TakeSql(std::string_view& line, SqlDialect dialect, SqlText& text);
 
 /// Returns the database that wrote the dump, if `line`, a line near the beginning of the dump, shows it. Otherwise
 /// returns kUnknown.
@@ -122,11 +123,21 @@ std::string ClauseOf(std::string_view tail, SqlDialect dialect);
 /// Finds the end of a row of an INSERT statement: the ")" that matches the first "(". The bytes of the row may be given
 /// in several pieces.
 struct RowLexer {
-  enum In : std::uint8_t { kCode, kString, kEscape, kEscapedByte, kAfterEscape,
-                         kName, kNameEscaped, kNameEscapedByte, kBacktick, kBracket };
+  enum In : std::uint8_t {
+    kCode,
+    kString,
+    kEscape,
+    kEscapedByte,
+    kAfterEscape,
+    kName,
+    kNameEscaped,
+    kNameEscapedByte,
+    kBacktick,
+    kBracket
+  };
   In in = kCode;
   bool escape_string = false;  ///< with kAfterEscape and similar states, true: the string is an E'...' of PostgreSQL
-  std::uint32_t depth = 0;  ///< the number of open brackets
+  std::uint32_t depth = 0;     ///< the number of open brackets
   char last[2] = {0, 0};       ///< the last two bytes of the part before
 
   /// Reads the bytes [p, end) of a row. Returns the end of the row. If the row goes on after `end`, returns `end`;
@@ -150,8 +161,12 @@ struct SqlValue {
 /// result may lie in the buffer `scratch`.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
+/// Returns true if `tail`, the text between the last row of an INSERT and its semicolon, says what happens to a row
+/// whose key exists: it has ON CONFLICT or ON DUPLICATE KEY.
+bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect);
+
 /// Returns true if values of `row`, a row of an INSERT statement, can depend on the rows before it. The row then has a
-/// query, or calls a function such as nextval or LAST_INSERT_ID.
+/// query, sets a variable, has NEXT VALUE FOR, or calls a function such as nextval or LAST_INSERT_ID.
 bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes);
 
 /// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
@@ -171,13 +186,22 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< with kEnum: the values, the least first
     bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
     bool counted = false;    ///< the server counts up a value for rows that do not give one
-    bool loose = false;      ///< the server takes some texts for equal that differ in their bytes, as 'a' and 'A'
+    /// The server takes some values for equal that have different sort keys, such as 'a' and 'A', or 1.001 and 1.004 in
+    /// a decimal(9,2).
+    bool loose = false;
+    /// The server ignores bytes of this value at the end of a text, as blanks in char(n). kNoPadding: it ignores none.
+    unsigned padding = kNoPadding;
+    static constexpr unsigned kNoPadding = 256;
+    /// SQLite: the values that the column converts. kNumber: texts that are numbers. kText: numbers.
+    enum Affinity : std::uint8_t { kNone, kNumber, kText } affinity = kNone;
   };
   std::string schema, table;
   std::vector<Column> columns;
   std::vector<std::string> primary;              ///< the columns of the primary key
   std::vector<std::vector<std::string>> unique;  ///< the columns of each other unique key
   bool refers_to_itself = false;                 ///< a foreign key names this table
+  /// SQLite: a key has ON CONFLICT REPLACE or IGNORE, so that of two rows with equal keys every INSERT keeps only one.
+  bool replaces = false;
   /// False: there may be other columns, or they may have another order.
   bool complete = true;
   std::vector<SqlTarget> parents;  ///< PostgreSQL: the tables whose columns come before those in `columns`
@@ -193,9 +217,13 @@ bool BeginsTableChange(std::string_view text);
 /// The change that ALTER TABLE or CREATE UNIQUE INDEX makes to a table, as far as it matters to the order of rows.
 struct SqlTableChange {
   SqlTarget table;
-  std::vector<std::vector<std::string>> unique;  ///< the columns of each unique or primary key
+  std::vector<std::vector<std::string>> unique;  ///< the columns of each unique or primary key; empty: not known
   bool refers_to_itself = false;                 ///< a foreign key names the table itself
   bool moves_columns = false;                    ///< the columns may get other names, types or places
+  std::vector<SqlTable::Column> added;           ///< new columns, which come after the others
+  std::vector<SqlTable::Column> retyped;         ///< columns that get another type
+  std::vector<std::string> counted;              ///< columns whose values the server counts up from now on
+  bool numbers_rows = false;                     ///< the rows of the table get values that the server counts up
 };
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any
 /// other text, and if the change does not matter to the order of rows.

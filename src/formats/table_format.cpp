@@ -440,6 +440,12 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   tell(tally.renumbered_rows, "row",
        "{} with a value that the server counts up or takes from the rows before it, the first in table {}: sorting "
        "changes such values");
+  tell(tally.renumbered_tables, "table",
+       "{} with a column that is added after the rows and whose values the server counts up, the first is {}: sorting "
+       "changes such values");
+  tell(tally.odd_keys, "row",
+       "{} with a primary key that is no value of its column's type, the first in table {}: ordered by the text of the "
+       "key; if the server takes two such keys for equal, the new order may keep another row");
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");

@@ -782,6 +782,96 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(replaces("a varbinary(9), b int, PRIMARY KEY (a(3))"), 1u);
   EXPECT_EQ(replaces("a text PRIMARY KEY, b int", "sqlitedump"), 0u);
   EXPECT_EQ(replaces("a text COLLATE NOCASE PRIMARY KEY, b int", "sqlitedump"), 1u);
+  EXPECT_EQ(replaces("a enum('x', 'y') PRIMARY KEY, b int"), 1u);
+  EXPECT_EQ(replaces("a decimal(9,2) PRIMARY KEY, b int"), 1u);
+  EXPECT_EQ(replaces("a int KEY, b int"), 0u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int UNIQUE KEY"), 1u);
+  // The collation of the table is that of its columns.
+  for (const std::string options : {" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", " charset binary"}) {
+    const auto binary = [&](const std::string& column) {
+      return warns(
+          "CREATE TABLE t (a " + column + " PRIMARY KEY, b int)" + options + ";\nREPLACE INTO t VALUES (1,2);\n", {},
+          "mysqldump");
+    };
+    EXPECT_EQ(binary("varchar(9)"), 0u);
+    EXPECT_EQ(binary("varchar(9) CHARACTER SET latin1"), 1u);
+    EXPECT_EQ(binary("varchar(9) COLLATE utf8mb4_general_ci"), 1u);
+    EXPECT_EQ(binary("varchar(9) CHARACTER SET latin1 COLLATE latin1_bin"), 0u);
+  }
+  const auto conflicts = [&](const std::string& create, const std::vector<ColumnKey>& keys = {}) {
+    return warns(create + "INSERT INTO t VALUES (1,2) ON CONFLICT DO NOTHING;\n", keys, "pgdump");
+  };
+  EXPECT_EQ(conflicts("CREATE TABLE t (a character varying(9) PRIMARY KEY, b int);\n"), 0u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a character(9) PRIMARY KEY, b int);\n"), 0u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a character(9) PRIMARY KEY, b int);\n", {Untyped("t.a")}), 1u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a public.citext PRIMARY KEY, b int);\n"), 1u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a text COLLATE public.nocase PRIMARY KEY, b int);\n"), 1u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a text COLLATE pg_catalog.\"C\" PRIMARY KEY, b int);\n"), 0u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (a int PRIMARY KEY, b int, EXCLUDE USING gist (b WITH =));\n"), 1u);
+  EXPECT_EQ(conflicts("CREATE TABLE t (LIKE u INCLUDING ALL, a int PRIMARY KEY);\n"), 1u);
+  // Keys that come later, also on the line of CREATE TABLE.
+  for (const std::string change :
+       {"ALTER TABLE t ADD c varchar(9) UNIQUE;\n", "ALTER TABLE t ADD COLUMN c int, ADD UNIQUE (b);\n",
+        "alter ignore table t add (c int unique, d varchar(9));\n", "/* a */ ALTER TABLE t ADD UNIQUE INDEX i (b);\n",
+        "CREATE OR REPLACE UNIQUE INDEX i ON t (b);\n", "SELECT 1; CREATE UNIQUE INDEX i ON t (b);\n",
+        "/*!50100 ALTER TABLE t ADD UNIQUE (b) */;\n"}) {
+    EXPECT_EQ(replaces("a int PRIMARY KEY, b int", "mysqldump", {}, change), 1u) << change;
+  }
+  EXPECT_EQ(warns("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE UNIQUE INDEX i ON t (b);\n" + conflict, {},
+                  "sqlitedump"),
+            1u);
+  EXPECT_EQ(replaces("a int PRIMARY KEY, b int", "mysqldump", {}, "ALTER TABLE t ADD INDEX (b), DROP KEY x;\n"), 0u);
+  // SQLite: a key that says what happens.
+  const auto lite = [&](const std::string& create, const std::vector<ColumnKey>& keys = {}) {
+    return warns("CREATE TABLE t(" + create + ");\nINSERT INTO t VALUES(1,2);\nINSERT INTO t VALUES(3,2);\n", keys,
+                 "sqlitedump");
+  };
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY, b UNIQUE ON CONFLICT REPLACE"), 1u);
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY, b, UNIQUE (b) ON  CONFLICT IGNORE"), 1u);
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY ON CONFLICT REPLACE, b"), 0u);
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY ON CONFLICT REPLACE, b", {Untyped("t.b")}), 1u);
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY, b NOT NULL ON CONFLICT REPLACE UNIQUE"), 0u);
+  EXPECT_EQ(lite("a INTEGER PRIMARY KEY, b UNIQUE ON CONFLICT ABORT"), 0u);
+  // The words may have any white space between them, and may come after a long comment.
+  EXPECT_EQ(warns("INSERT INTO t VALUES (1) ON\n  CONFLICT DO NOTHING;\n", {}, "pgdump"), 1u);
+  EXPECT_EQ(warns("INSERT INTO t VALUES (1) /*" + std::string(2000, 'x') + "*/ on\tduplicate key update a = 1;\n", {},
+                  "mysqldump"),
+            1u);
+  EXPECT_EQ(warns("INSERT INTO t VALUES (1) /* on conflict */;\n", {}, "pgdump"), 0u);
+}
+
+// Keys that the server converts to the type of their column can be equal to others.
+TEST(SqlDumpFormat, WarnsOfKeysThatAreNoValuesOfTheirType) {
+  const auto count = [](const std::string& type, const std::string& value, const std::string& format) {
+    const std::string dump = "CREATE TABLE t (a " + type + " PRIMARY KEY);\nINSERT INTO t VALUES (" + value + ");\n";
+    const JobSpec spec = DumpOptions({}, format);
+    return CutRecords(SqlDumpFormat(spec), dump, 11).tally.odd_keys.count;
+  };
+  EXPECT_EQ(count("INTEGER", "' 1'", "sqlitedump"), 1u);
+  EXPECT_EQ(count("INTEGER", "1", "sqlitedump"), 0u);
+  EXPECT_EQ(count("INT", "'a'", "sqlitedump"), 0u);
+  EXPECT_EQ(count("TEXT", "1", "sqlitedump"), 1u);
+  EXPECT_EQ(count("TEXT", "'1'", "sqlitedump"), 0u);
+  EXPECT_EQ(count("", "'1'", "sqlitedump"), 0u);
+  EXPECT_EQ(count("int", "1.4", "mysqldump"), 1u);
+  EXPECT_EQ(count("int", "'1'", "mysqldump"), 0u);
+}
+
+// A text that the server pads is equal to the text without the padding, so that such rows keep their order.
+TEST(SqlDumpFormat, IgnoresBytesThatTheServerIgnores) {
+  const auto keeps = [](const std::string& type, const std::string& a, const std::string& b,
+                        const std::string& format) {
+    const std::string create = "CREATE TABLE t (a " + type + " PRIMARY KEY);\n";
+    const std::string one = "INSERT INTO t VALUES (" + a + ");\n", two = "INSERT INTO t VALUES (" + b + ");\n";
+    return SortedInserts(create + two + one, {}, format) == create + two + one &&
+           SortedInserts(create + one + two, {}, format) == create + one + two;
+  };
+  EXPECT_TRUE(keeps("char(9)", "'a'", "'a  '", "pgdump"));
+  EXPECT_FALSE(keeps("varchar(9)", "'a'", "'a  '", "pgdump"));
+  EXPECT_TRUE(keeps("varchar(9) COLLATE utf8mb4_bin", "'a'", "'a '", "mysqldump"));
+  EXPECT_FALSE(keeps("varchar(9) COLLATE utf8mb4_0900_bin", "'a'", "'a '", "mysqldump"));
+  EXPECT_FALSE(keeps("varchar(9) COLLATE utf8mb4_nopad_bin", "'a'", "'a '", "mysqldump"));
+  EXPECT_TRUE(keeps("binary(9)", "0x61", "0x6100", "mysqldump"));
 }
 
 // Rows are ordered by the columns that they have, whatever CREATE TABLE calls the columns.
@@ -824,6 +914,17 @@ TEST(SqlDumpFormat, KnowsTheColumnsOfTables) {
                                  "ALTER c DROP DEFAULT, ADD UNIQUE (d)"}) {
     EXPECT_FALSE(alters(what)) << what;
   }
+  // A column that gets another type before the rows has the order of that type.
+  for (const std::string what : {"ALTER b TYPE text", "ALTER COLUMN b SET DATA TYPE text USING b::text"}) {
+    sorts("pgdump", "CREATE TABLE t (a int, b int);\nALTER TABLE t ADD c int, " + what + ";\n", "1,'10',7", "1,'9',6");
+  }
+  sorts("pgdump", "CREATE TABLE t (a text, b text);\nALTER TABLE ONLY t ALTER COLUMN a TYPE bigint;\n", "9,2", "10,1");
+  sorts("mysqldump", "CREATE TABLE t (a int PRIMARY KEY, b int);\nALTER TABLE t MODIFY COLUMN a varchar(9);\n",
+        "'10',2", "'9',1");
+  sorts("mysqldump", "CREATE TABLE t (a int PRIMARY KEY, b int);\nALTER TABLE t CHANGE a A varchar(9) NOT NULL;\n",
+        "'10',2", "'9',1");
+  sorts("pgdump", "CREATE TABLE t (a int);\nALTER TABLE t ADD COLUMN IF NOT EXISTS c int;\n", "2,9", "1,10",
+        {Untyped("t.c")});
 }
 
 // What is known of a table that has ended does not depend on the tables after it.
@@ -925,6 +1026,30 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
                   "INSERT INTO t VALUES ('a',NULL),('b',NULL);\n", "mysqldump"),
             2u);
   EXPECT_EQ(count("id serial, n serial, s text", "INSERT INTO t (n, s) VALUES (1,'a');\n", "pgdump"), 1u);
+  // The server counts up the values of a column from ALTER TABLE on.
+  for (const std::string change : {"ALTER TABLE ONLY t ALTER COLUMN id SET DEFAULT nextval('t_id_seq'::regclass)",
+                                   "ALTER TABLE t ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (\nSTART WITH 1)",
+                                   "ALTER TABLE t ADD n serial", "ALTER TABLE t MODIFY id int AUTO_INCREMENT"}) {
+    const std::string dump = "CREATE TABLE t (id int, s text);\n" + change + ";\nINSERT INTO t (s) VALUES ('a');\n";
+    EXPECT_EQ(TallyOf(dump, change.find("AUTO") == change.npos ? "pgdump" : "mysqldump").renumbered_rows.count, 1u)
+        << change;
+  }
+  // Rows get numbers in a column that is added after them.
+  for (const std::string change :
+       {"ADD id serial PRIMARY KEY", "ADD COLUMN id int GENERATED BY DEFAULT AS IDENTITY",
+        "ADD id int AUTO_INCREMENT KEY", "ADD COLUMN id bigint DEFAULT nextval('s'), OWNER TO x"}) {
+    const std::string rows = "INSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1);\n";
+    const std::string alter = "ALTER TABLE t " + change + ";\n";
+    const std::string format = change.find("AUTO") == change.npos ? "pgdump" : "mysqldump";
+    EXPECT_EQ(TallyOf(rows + alter, format).renumbered_tables.count, 1u) << change;
+    EXPECT_EQ(TallyOf(alter + rows, format).renumbered_tables.count, 0u) << change;
+  }
+  EXPECT_EQ(TallyOf("INSERT INTO t VALUES (1);\nALTER TABLE t MODIFY id int AUTO_INCREMENT;\n", "mysqldump")
+                .renumbered_tables.count,
+            0u);
+  // INTEGER PRIMARY KEY DESC is no name of the row's number.
+  EXPECT_EQ(count("id INTEGER PRIMARY KEY DESC, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
+  EXPECT_EQ(count("id INTEGER, s, PRIMARY KEY(id DESC)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 1u);
   // PostgreSQL keeps a null, and COPY has no DEFAULT.
   EXPECT_EQ(count("c text DEFAULT 'A' || nextval('x')", "COPY t (c) FROM stdin;\ndefault\n\\N\n\\.\n", "pgdump"), 0u);
 }
@@ -938,7 +1063,16 @@ TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
   EXPECT_EQ(count("'a'), (2, ( SELECT max(a) FROM t)), (3, 'x'), (4, coalesce(currval('s'), 1)", "pgdump"), 2u);
   EXPECT_EQ(count("LAST_INSERT_ID()", "mysqldump"), 1u);
   EXPECT_EQ(count("last_insert_rowid()", "sqlitedump"), 1u);
-  EXPECT_EQ(count("'nextval('), (2, E'\\'(select 1)'), (3, ARRAY[(1)]), (4, now()), (5, \"nextval\"(1)", "pgdump"), 0u);
+  EXPECT_EQ(count("'nextval('), (2, E'\\'(select 1)'), (3, ARRAY[(1)]), (4, now()), (5, nextval", "pgdump"), 0u);
+  EXPECT_EQ(count("\"nextval\" ('s')), (2, pg_catalog.nextval\n('s')", "pgdump"), 2u);
+  EXPECT_EQ(count("@x:=@x+1), (2, @x := @x + 1), (3, ':='), (4, @x", "mysqldump"), 2u);
+  EXPECT_EQ(
+      count("NEXT VALUE FOR s), (2, next\n value  for `s`), (3, 'next value for s'), (4, a value for", "mysqldump"),
+      3u);
+  EXPECT_EQ(count("UUID_SHORT()", "mysqldump"), 1u);
+  // The first row of a statement with several rows says nothing about the next one.
+  EXPECT_EQ(count("LAST_INSERT_ID()), (2, 'a'), (3, 'b'), (4, 'c'), (5, '" + std::string(100, 'x') + "'", "mysqldump"),
+            1u);
   EXPECT_EQ(count("'it\\'s (select 1)'), (2, md5('x')), (3, _binary 'LAST_INSERT_ID()')", "mysqldump"), 0u);
   EXPECT_EQ(count("replace('(select\\n','\\n',char(10))", "sqlitedump"), 0u);
 }
