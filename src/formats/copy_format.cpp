@@ -169,6 +169,22 @@ RecordFormat::Ends CopyFormat::Scan(RecordSpan bytes, ScanState& state) const {
   return ends;
 }
 
+RecordFormat::Guess CopyFormat::LookAhead(RecordSpan block) const {
+  const Byte* const begin = AsBytes(block.data());
+  const Byte* const end = begin + block.size();
+  const Byte* newline = FindByte(begin, end, kNewline);
+  while (newline != end && (newline == begin || newline[-1] == escape_)) newline = FindByte(newline + 1, end, kNewline);
+  if (newline == end) return {};
+  Guess guess;
+  guess.from = static_cast<std::uint64_t>(newline + 1 - begin);
+  Mode mode = kStart;
+  Ends ends;
+  if (ScanRows(begin, newline + 1, end, mode, ends) != end) return {};  // Scan() refuses the rest
+  guess.last = ends.last;
+  guess.state.mode = mode;
+  return guess;
+}
+
 std::uint64_t CopyFormat::Finish(RecordSpan open, const ScanState& state) const {
   if (state.mode == kDot || state.mode == kDotReturn || state.mode == kEnded) return 0;
   const std::string why = WhyOpen(state);

@@ -20,6 +20,7 @@ class CopyFormat : public TableFormat {
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   void ReadHeader(RecordSpan header) override;
   Ends Scan(RecordSpan bytes, ScanState& state) const override;
+  Guess LookAhead(RecordSpan block) const override;
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
   bool has_trailer() const override { return true; }
   unsigned modes() const override { return kQuoteReturn + 1; }

@@ -62,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   std::string records = text.substr(header);
   if (format->newlines() && !records.empty() && records.back() != '\n') records += '\n';
   const testing::CutInput whole = testing::CutRecords(*format, records, count);
-  const testing::CutInput parts = testing::CutRecords(*format, records, bytes[1] + std::size_t{1});
+  const testing::CutInput parts =
+      testing::CutRecords(*format, records, bytes[1] + std::size_t{1}, std::string::npos, bytes[1] % 2 == 0);
   Require(whole.error == parts.error, "another error");
   if (!whole.error.empty()) return 0;
   Require(whole.records == parts.records && whole.trailer == parts.trailer, "other records");
