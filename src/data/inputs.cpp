@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/log.hpp"
@@ -239,6 +241,11 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
       input.front = std::move(front->second.bytes);
     }
     return;
+  }
+  if (std::error_code error; std::filesystem::exists(std::filesystem::path(input.path) / "toc.dat", error)) {
+    throw Error(ErrorCode::kUsage, "input " + EscapeName(input.path) +
+                                       " is a directory, and seems to be a dump in pg_dump's directory format (-Fd): "
+                                       "pg_restore -f - FOLDER | gpusort --format pgdump - OUTPUT sorts it");
   }
   input.file = std::make_unique<InputFile>(files, input.path);
   const std::uint64_t size = input.file->size();

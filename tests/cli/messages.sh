@@ -87,6 +87,9 @@ row 'a name that looks compressed' "$g" fruit.tgz out
 # ---- Inputs
 row 'a missing input' "$g" missing.txt out
 row 'a folder as input' "$g" said out
+mkdir dump.d
+: >dump.d/toc.dat
+row 'a folder of pg_dump as input' "$g" --format pgdump dump.d out
 cp fruit.txt locked.txt
 chmod 0 locked.txt
 row 'an input that must not be read' in_user "$g" locked.txt -
