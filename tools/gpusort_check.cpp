@@ -23,6 +23,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -1233,6 +1235,24 @@ std::uint64_t DefaultMemory() {
   return std::clamp(static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page), kLeastMemory, most);
 }
 
+/// Returns true if a line of the dump at `path` begins with INSERT, or if the file can only be read once.
+bool MayHaveInserts(const std::string& path) {
+  std::error_code error;
+  if (path == "-" || !std::filesystem::is_regular_file(path, error)) return true;
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find_first_not_of(" \t");
+    if (at == line.npos || (line[at] | 0x20) != 'i') continue;
+    constexpr std::string_view kWord = "insert";
+    const auto same = [](char a, char b) { return a == (b | 0x20); };
+    if (std::equal(kWord.begin(), kWord.end(), line.begin() + static_cast<std::ptrdiff_t>(at),
+                   line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), at + kWord.size())), same)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Parses the command line. Names may stand anywhere. The last name is FILE; all names before it that follow an
 /// --against are inputs.
 Job ParseJob(const tool::Typed& typed) {
@@ -1317,6 +1337,11 @@ Job ParseJob(const tool::Typed& typed) {
   if (full)
     job.threads =
         static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
+  // A reader that knows COPY alone can read a large dump with several threads.
+  if (job.table && job.table->kind == check::Kind::kDump &&
+      (MayHaveInserts(job.file) || std::ranges::any_of(job.against, MayHaveInserts))) {
+    job.table->kind = check::Kind::kInserts;
+  }
   return job;
 }
 
@@ -1351,14 +1376,15 @@ bool CheckOrder(const Job& job, const File& file, const Sums& sums) {
 /// Checks that FILE has the inputs' bytes before and after the records, for lines and records with columns.
 bool CheckFrame(const Job& job, const std::string& name, const Sums& sums, const std::vector<Sums>& inputs) {
   bool good = true;
-  const bool lines_on_top = job.table->header > 0 || job.table->kind == check::Kind::kDump;
+  const bool dump = job.table->kind == check::Kind::kDump || job.table->kind == check::Kind::kInserts;
+  const bool lines_on_top = job.table->header > 0 || dump;
   std::string header, trailer;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty) continue;
     if (header.empty()) header = inputs[i].header;
     if (lines_on_top && inputs[i].header != sums.header) {
-      Complain(good, name + ": " + (job.table->kind == check::Kind::kDump ? "what are no rows" : "the header") +
-                         " is not that of " + tool::Quote(job.against[i]));
+      Complain(good, name + ": " + (dump ? "what are no rows" : "the header") + " is not that of " +
+                         tool::Quote(job.against[i]));
     }
     const bool joins = job.table->kind == check::Kind::kCsv || job.table->kind == check::Kind::kParagraphs;
     if (!joins && !inputs[i].trailer.empty()) trailer.clear();

@@ -131,8 +131,50 @@ SQL
   maria_sql -e 'DROP DATABASE x; DROP DATABASE y'
   maria_sql <out.sql || fail "MariaDB does not take a dump of two databases"
   [ "$(maria_sql -e 'SELECT COUNT(*) FROM x.wide, y.wide')" = 1600 ] || fail "two databases"
+  check_folders
   # The third dump has statements that are cut by size, so that they differ between the two databases.
   for options in '' '--skip-extended-insert --replace'; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
+}
+
+# Dumps in many files, with the loops of the manual page.
+check_folders() {
+  local f
+  maria_sql -e "CREATE OR REPLACE DATABASE z; USE z; CREATE TABLE z.t (id int PRIMARY KEY, s text, b varbinary(16));
+    INSERT INTO z.t SELECT seq * 7919 % 1000, ELT(1 + seq % 4, 'it''s', 'a\\nb', 'x\\\\\ty', NULL), UNHEX(MD5(seq)) FROM seq_1_to_500"
+  # mysqldump --tab: the table is described in a file of its own.
+  rm -rf folder
+  mkdir -m 777 folder
+  maria_dump --tab="$work/folder" z
+  cp -r folder SORTED
+  for f in SORTED/*.txt; do expect 0 "$g" --format mysql -o "$f" "$f"; done
+  ! cmp -s folder/t.txt SORTED/t.txt || fail "the rows of mysqldump --tab are in order already"
+  same <("$bin/gpusort" --format mysql folder/t.txt) SORTED/t.txt
+  maria_sql -e 'CREATE OR REPLACE DATABASE y'
+  maria_sql y <SORTED/t.sql
+  maria_sql y -e "LOAD DATA INFILE '$work/SORTED/t.txt' INTO TABLE t"
+  same <(maria_sql -e 'SELECT *, HEX(b) FROM z.t ORDER BY id') <(maria_sql -e 'SELECT *, HEX(b) FROM y.t ORDER BY id')
+  # The files of MySQL Shell have the same lines, in parts that are compressed.
+  if [ -e "$bin/gpusort_zst.so" ]; then
+    rm -rf SORTED
+    mkdir SORTED
+    "$g" --format mysql -k '#2' -o SORTED/z@t@0.tsv.zst folder/t.txt
+    for f in SORTED/*@*@*.tsv.zst; do expect 0 "$g" --format mysql -o "$f" "$f"; done
+    same <("$g" --format mysql SORTED/z@t@0.tsv.zst) <("$g" --format mysql folder/t.txt)
+  fi
+  # mydumper, whose files with rows do not describe the table.
+  rm -rf folder SORTED
+  if command -v mydumper >/dev/null && mydumper --socket="$work/maria/socket" --user=root --database=z --outputdir=folder >mydumper.log 2>&1; then
+    cp -r folder SORTED
+    for f in SORTED/*.sql; do expect 0 "$g" --force-format -o "$f" "$f"; done
+    ! cmp -s folder/z.t.sql SORTED/z.t.sql || fail "the rows of mydumper are in order already"
+    expect 0 "$bin/gpusort_check" --format mysqldump --against folder/z.t.sql SORTED/z.t.sql >/dev/null
+    myloader --socket="$work/maria/socket" --user=root --database=y --overwrite-tables --directory=SORTED >mydumper.log 2>&1 ||
+      fail "myloader: $(tail -n 3 mydumper.log)"
+    same <(maria_sql -e 'SELECT *, HEX(b) FROM z.t ORDER BY id') <(maria_sql -e 'SELECT *, HEX(b) FROM y.t ORDER BY id')
+  else
+    echo "sqldump: no mydumper here" >&2
+  fi
+  rm -rf folder SORTED
 }
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
@@ -230,9 +272,21 @@ SQL
     sed '/ROLE postgres/d' out.sql >all.sorted
     sql -f all.sorted >/dev/null || fail "PostgreSQL does not take the sorted dump of pg_dumpall"
     [ "$(database=x sql -c 'SELECT COUNT(*) FROM moods')" = 50 ] || fail "pg_dumpall"
-    "$pg/pg_dump" -h "$work/pg" -U postgres -Fc x >pg.custom
-    expect 3 "$g" --format pgdump pg.custom out
-    says 'pg_restore'
+    for options in ${FORMATS:-c t d}; do
+      rm -rf pg.archive
+      "$pg/pg_dump" -h "$work/pg" -U postgres -F$options -f pg.archive x
+      expect $([ $options = d ] && echo 2 || echo 3) "$g" --format pgdump pg.archive out
+      says "pg_restore -f - F.* | gpusort --format pgdump - OUTPUT sorts it"
+      "$pg/pg_restore" -f - pg.archive | "$g" --format pgdump - out.sql
+      same <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }.sql") <(sed -n '/^COPY/,/^.\.$/p' out.sql)
+    done
+    # COPY ... WITH (HEADER) writes the names of the columns first.
+    database=x sql -c "COPY plain (n, s) TO '$work/pg/header.txt' WITH (HEADER)"
+    expect 0 "$g" --format pgcopy --header 1 -k n:decimal "$work/pg/header.txt" header.txt
+    expect 0 "$bin/gpusort_check" --format pgcopy --header 1 -k n:decimal --against "$work/pg/header.txt" header.txt >/dev/null
+    database=x sql -c 'CREATE TABLE header AS SELECT n, s FROM plain WHERE false' -c "\\copy header FROM header.txt WITH (HEADER)"
+    same <(database=x sql -c 'SELECT n, s FROM plain t ORDER BY t::text') <(database=x sql -c 'SELECT n, s FROM header t ORDER BY t::text')
+    database=x sql -c 'DROP TABLE header'
   done
   for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
     same "sorted.id$options.sql" "sorted.DESC$options.sql"
@@ -350,8 +404,69 @@ printf -- '-- PostgreSQL database dump\nINSERT INTO t (a)\n  VALUES (2);\nINSERT
 expect 0 "$g" --format pgdump lines.sql out.sql
 expect 0 "$bin/gpusort_check" --format sqldump --against lines.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format sqldump lines.sql >/dev/null
-expect 3 "$bin/gpusort_check" --format pgdump out.sql >/dev/null
-says 'give --format sqldump'
+expect 0 "$bin/gpusort_check" --format pgdump --against lines.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format pgdump lines.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format pgdump - <lines.sql >/dev/null
+# Rows of COPY and of INSERT in one dump, and a column that gets another type before the rows.
+sed 's/\\t/\t/' >mixed.sql <<'SQL'
+-- PostgreSQL database dump
+CREATE TABLE public.t (
+    a integer,
+    b integer
+);
+ALTER TABLE ONLY public.t ALTER COLUMN a TYPE text;
+INSERT INTO public.t VALUES ('9', 1);
+INSERT INTO public.t VALUES ('10', 1);
+COPY public.t (b,
+  a) FROM stdin;
+1\tx
+-1\ty
+10\tz
+9\tz
+\.
+CREATE TABLE public.u (
+    a character(3) PRIMARY KEY
+);
+INSERT INTO public.u VALUES ('b'), ('a  '), ('a');
+SQL
+sed 's/\\t/\t/' >sorted.sql <<'SQL'
+-- PostgreSQL database dump
+CREATE TABLE public.t (
+    a integer,
+    b integer
+);
+ALTER TABLE ONLY public.t ALTER COLUMN a TYPE text;
+INSERT INTO public.t VALUES ('10', 1);
+INSERT INTO public.t VALUES ('9', 1);
+COPY public.t (b,
+  a) FROM stdin;
+-1\ty
+1\tx
+9\tz
+10\tz
+\.
+CREATE TABLE public.u (
+    a character(3) PRIMARY KEY
+);
+INSERT INTO public.u VALUES ('a  '), ('a'), ('b');
+SQL
+expect 0 "$g" mixed.sql out.sql
+same sorted.sql out.sql
+for format in pgdump sqldump; do
+  expect 0 "$bin/gpusort_check" --format $format --against mixed.sql out.sql >/dev/null
+  for swap in '7{h;d};8G' '11{h;d};12G' '13{h;d};14G' "s/('a  '), ('a'), ('b')/('b'), ('a  '), ('a')/"; do
+    sed "$swap" sorted.sql >bad.sql
+    expect 1 "$bin/gpusort_check" --format $format bad.sql >/dev/null
+  done
+done
+# Texts that MySQL pads are equal to those without blanks at the end.
+printf -- '-- MySQL dump 10.13\nCREATE TABLE `t` (\n  `a` varchar(9) NOT NULL,\n  PRIMARY KEY (`a`)\n) COLLATE=utf8mb4_bin;\nALTER TABLE `t` ADD COLUMN `b` int;\n' >bin.sql
+echo "REPLACE INTO \`t\` VALUES ('b',1),('a ',2),('a',3);" >>bin.sql
+expect 0 "$g" bin.sql out.sql
+[ ! -s err ] || fail "a warning about keys that keep their order: $(cat err)"
+[ "$(tail -n 1 out.sql)" = "REPLACE INTO \`t\` VALUES ('a ',2),('a',3),('b',1);" ] || fail "padded keys: $(tail -n 1 out.sql)"
+expect 0 "$bin/gpusort_check" --format mysqldump --against bin.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format mysqldump bin.sql >/dev/null
 # A column may be called key, except in MySQL, and the columns of a parent come first.
 cat >names.sql <<'SQL'
 -- PostgreSQL database dump

@@ -717,6 +717,7 @@ class Schema {
     std::string name;
     Rule rule;
     bool generated = false;
+    int padding = -1;  ///< the byte at the end of a text that the server ignores
   };
   struct Columns {
     std::string schema, name;
@@ -758,21 +759,21 @@ class Schema {
     std::vector<Key>& keys = default_keys_.emplace_back();
     defaults_ = &keys;
     default_columns_.clear();
-    const auto type_of = [&](const std::string& name) -> const Rule* {
+    const auto find = [&](const std::string& name) -> const Column* {
       if (table == nullptr) return nullptr;
       const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
-      return column == table->columns.end() ? nullptr : &column->rule;
+      return column == table->columns.end() ? nullptr : &*column;
     };
-    const auto add = [&](std::size_t column, const Rule* rule) {
+    const auto add = [&](std::size_t index, const Column* column) {
       Key key = whole;
-      key.text = key.column = columns[column];
+      key.text = key.column = columns[index];
       const bool descending = key.rule.descending;
-      if (rule != nullptr) {
-        key.rule = *rule;
+      if (column != nullptr) {
+        key.rule = column->rule;
         key.rule.descending = descending;
       }
       keys.push_back(key);
-      default_columns_.push_back(column);
+      default_columns_.push_back(index);
     };
     for (std::size_t i = 0; table != nullptr && i < table->primary.size(); ++i) {
       const auto column =
@@ -782,11 +783,13 @@ class Schema {
         default_columns_.clear();
         break;
       }
-      add(static_cast<std::size_t>(column - columns.begin()), type_of(*column));
+      const Column* const known = find(*column);
+      add(static_cast<std::size_t>(column - columns.begin()), known);
+      if (known != nullptr) keys.back().rule.padding = known->padding;
     }
     has_primary_ = !keys.empty();
     if (has_primary_) return;
-    for (std::size_t i = 0; i < columns.size(); ++i) add(i, type_of(columns[i]));
+    for (std::size_t i = 0; i < columns.size(); ++i) add(i, find(columns[i]));
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Type type = keys[i].rule.type;
       if (type != Type::kText && type != Type::kInt) add(i, nullptr);
@@ -867,9 +870,90 @@ class Schema {
     return rule;
   }
 
+  /// Returns the byte that the server ignores at the end of a text in this column. `words` come after the name of the
+  /// column, and `options` after the columns of the table.
+  int PaddingOf(std::string_view words, std::string_view options) const {
+    if (postgres()) {
+      const bool varies = words.starts_with("character varying") || words.starts_with("char varying");
+      return !varies && (words.starts_with("char") || words.starts_with("bpchar")) ? ' ' : -1;
+    }
+    if (!mysql_) return -1;
+    if (words.starts_with("binary")) return '\0';
+    const bool text = std::ranges::any_of(std::initializer_list<const char*>{"char", "varchar", "text"},
+                                          [&](const char* type) { return words.starts_with(type); });
+    const bool own = words.find("collate") != words.npos || words.find("character set") != words.npos;
+    const std::string_view from = own ? words : options;
+    const std::size_t at = from.find("collate");
+    if (!text || at == from.npos) return -1;
+    std::string_view name = from.substr(at + 7);
+    name.remove_prefix(std::min(name.find_first_not_of(" ="), name.size()));
+    name = name.substr(0, name.find_first_of(" ;,\n"));
+    const bool pads = name.ends_with("_bin") && name.find("0900") == name.npos && name.find("nopad") == name.npos;
+    return pads ? ' ' : -1;
+  }
+
   static bool BeginsTable(std::string_view text) {
     return Begins(text, "create table ") || Begins(text, "create unlogged table ") ||
            Begins(text, "create temporary table ");
+  }
+  /// Returns true if a statement begins here that says something about a table or a type.
+  static bool Describes(std::string_view text) {
+    return BeginsTable(text) || Begins(text, "create type ") || Begins(text, "alter table ");
+  }
+  void Describe(const std::string& statement) {
+    ReadTable(statement);
+    ReadEnum(statement);
+    if (Begins(statement, "alter table ")) ReadChange(statement);
+  }
+  /// Reads an ALTER TABLE: ADD, MODIFY and ALTER ... TYPE change a column. Forgets the columns of the table if the
+  /// statement changes them in another way.
+  void ReadChange(std::string_view rest) {
+    rest.remove_prefix(std::string_view("alter table ").size());
+    if (Begins(rest, "only ")) rest.remove_prefix(5);
+    std::string schema, name;
+    TakeTableName(rest, schema, name);
+    const Columns* const known = FindTable(schema, name);
+    if (known == nullptr) return;
+    Columns table = *known;
+    const std::string actions = "(" + std::string(rest.substr(0, rest.rfind(';'))) + ")";
+    for (const std::string& action : Values(actions)) {
+      std::string_view words = action;
+      SkipSpace(words);
+      const auto take = [&](std::string_view word) {
+        if (!Begins(words, std::string(word) + " ")) return false;
+        words.remove_prefix(word.size());
+        SkipSpace(words);
+        return true;
+      };
+      const bool adds = take("add"), alters = take("alter"), modifies = take("modify");
+      const bool drops = take("drop"), column = take("column");
+      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "foreign", "check", "index", "key"};
+      const bool other = !column && std::ranges::any_of(kOther, [&](const char* word) { return Begins(words, word); });
+      if (Begins(words, "rename") || Begins(words, "change ") || (drops && !other) || (mysql_ && MovesColumn(words))) {
+        table.columns.clear();
+        table.primary.clear();
+        break;
+      }
+      if (other || !(adds || alters || modifies)) continue;
+      Column changed;
+      TakeServerName(words, changed.name);
+      if (alters && take("set")) take("data");
+      if (alters && !take("type")) continue;
+      changed.rule = RuleOf(words);
+      const auto same =
+          std::ranges::find_if(table.columns, [&](const Column& one) { return Same(one.name, changed.name); });
+      if (adds) {
+        table.columns.push_back(std::move(changed));
+      } else if (same != table.columns.end()) {
+        same->rule = changed.rule;
+      }
+    }
+    tables_.push_back(std::move(table));
+  }
+  /// Returns true if the description of a column gives it another place.
+  static bool MovesColumn(std::string_view words) {
+    const std::string lower = Lowered(words);
+    return lower.ends_with(" first") || lower.find(" after ") != lower.npos;
   }
   /// Notes the columns of a CREATE TABLE.
   void ReadTable(const std::string& statement) {
@@ -907,6 +991,7 @@ class Schema {
         continue;
       }
       column.rule = RuleOf(words);
+      column.padding = PaddingOf(lower, Lowered(rest.substr(std::min(rest.rfind(')'), rest.size()))));
       column.generated = lower.find(" as (") != lower.npos || lower.starts_with("as (") || lower.starts_with("as(");
       if (primary != lower.npos) table.primary.assign(1, column.name);
       table.columns.push_back(std::move(column));
@@ -990,22 +1075,28 @@ class Schema {
 
 /// Reads the rows of COPY statements in a dump. All other bytes are the header, which has a mark where the rows of each
 /// block stand.
-class DumpReader : public CopyReader, Schema {
+class DumpReader : public CopyReader, protected Schema {
  public:
-  DumpReader(const Table& table, Source source) : CopyReader(table, std::move(source)), Schema(false, false) {}
+  DumpReader(const Table& table, Source source, bool mysql = false, bool lite = false)
+      : CopyReader(table, std::move(source)), Schema(mysql, lite) {}
 
  protected:
   bool Read(Row& row) override {
     while (rows_ || ToRows()) {
-      SetPlace(row);
-      if (ReadRecord(row.bytes)) {
-        row.block = block_;
-        return true;
-      }
-      EndRows(row.bytes);
-      row.bytes.clear();
-      cell_count_ = 0;
+      if (ReadCopyRow(row)) return true;
     }
+    return false;
+  }
+  /// Reads a row of COPY. Returns false at the end of the rows.
+  bool ReadCopyRow(Row& row) {
+    SetPlace(row);
+    if (ReadRecord(row.bytes)) {
+      row.block = block_;
+      return true;
+    }
+    EndRows(row.bytes);
+    row.bytes.clear();
+    cell_count_ = 0;
     return false;
   }
   bool ToRows() override {
@@ -1019,35 +1110,30 @@ class DumpReader : public CopyReader, Schema {
       if (inside_.empty()) TakeSession(line);
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
-      if (inside_.empty() && statement_.empty() && Begins(line, "insert into ")) {
-        inserts_ = true;
-        if (Lowered(line).find("values") != std::string::npos) FailOfInserts();
-      }
-      const bool describes = inside_.empty() && (BeginsTable(line) || Begins(line, "create type "));
+      const bool describes = inside_.empty() && Describes(line);
       if (describes || !statement_.empty()) statement_ += line + "\n";
       ReadSql(line);
       if (inside_.empty() && line.ends_with(';')) {
-        ReadTable(statement_);
-        ReadEnum(statement_);
+        Describe(statement_);
         statement_.clear();
       }
     }
-    if (inserts_ && block_ == 0) FailOfInserts();
-    for (const Key& key : table_.keys) {
-      if (std::find(named_.begin(), named_.end(), &key) == named_.end()) {
-        throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
-      }
-    }
+    RequireNamed();
     return false;
   }
-  [[noreturn]] void FailOfInserts() const { Fail("rows of INSERT: give --format sqldump"); }
   void GoOn(const TableReader& first, std::uint64_t place) override {
     TableReader::GoOn(first, place);
     block_ = dynamic_cast<const DumpReader&>(first).block_;
     rows_ = true;
   }
 
- private:
+  /// Throws NoColumn if a key of the user is of a table without rows.
+  void RequireNamed() const {
+    for (const Key& key : table_.keys) {
+      if (std::find(named_.begin(), named_.end(), &key) != named_.end()) continue;
+      throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
+    }
+  }
   /// Ends the rows of a table. `line` is the line after the rows.
   void EndRows(const std::string& line) {
     if (line.empty()) Fail("the dump ends inside the rows of a table");
@@ -1055,6 +1141,7 @@ class DumpReader : public CopyReader, Schema {
     rows_ = false;
   }
 
+ private:
   static bool TakeName(std::string_view& text, std::string& name) {
     name.clear();
     if (text.starts_with('"')) return TakeQuoted(text, '"', name);
@@ -1079,6 +1166,7 @@ class DumpReader : public CopyReader, Schema {
     return true;
   }
 
+ protected:
   /// Returns true if rows follow this line: it ends the statement COPY [SCHEMA.]TABLE [(COLUMN, ...)] FROM stdin [WITH
   /// (FORMAT text)]; which may have begun on an earlier line.
   bool BeginsRows(const std::string& last) {
@@ -1146,6 +1234,7 @@ class DumpReader : public CopyReader, Schema {
     return true;
   }
 
+ private:
   /// Reads a line of SQL to find out whether its end is inside a string, a quoted name, a comment or $$. Sets `inside_`
   /// to the text that would close it.
   void ReadSql(const std::string& line) {
@@ -1197,12 +1286,14 @@ class DumpReader : public CopyReader, Schema {
            ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
   }
 
-  bool rows_ = false;
-  bool inserts_ = false;  ///< an INSERT was read
+ protected:
+  bool rows_ = false;  ///< in the rows of a COPY
   std::uint64_t block_ = 0;
   std::vector<const Key*> named_;
   std::string copy_;       ///< the text so far of a statement that may be a COPY
   std::string statement_;  ///< the text so far of a statement that may describe a table or a type
+
+ private:
   std::string inside_;
   int depth_ = 0;
   bool escapes_ = false, conforming_ = true;
@@ -1210,18 +1301,21 @@ class DumpReader : public CopyReader, Schema {
 
 // ---- INSERT statements ---------------------------------------------------------------------------------------------
 
-/// Reads the rows of INSERT statements in a dump. Statements that begin with the same text are a block if only white
-/// space and comments are between them. All other bytes are the header, which has a mark where a row stands.
-class InsertReader : public TableReader, Schema {
+/// Reads the rows of INSERT and COPY statements in a dump. INSERT statements that begin with the same text are a block
+/// if only white space and comments are between them. All other bytes are the header, which has a mark where a row
+/// stands.
+class InsertReader : public DumpReader {
  public:
   InsertReader(const Table& table, Source source)
-      : TableReader(table, std::move(source)), Schema(table.name == "mysqldump", table.name == "sqlitedump") {}
+      : DumpReader(table, std::move(source), table.name == "mysqldump", table.name == "sqlitedump") {}
 
  protected:
   bool Read(Row& row) override {
     SetPlace(row);
     while (records_.empty()) {
-      if (!ReadStatement()) {
+      if (rows_) {
+        if (ReadCopyRow(row)) return true;
+      } else if (!ReadStatement()) {
         RequireNamed();
         return false;
       }
@@ -1245,6 +1339,8 @@ class InsertReader : public TableReader, Schema {
   }
 
  private:
+  using Schema::postgres;
+
   struct Record {
     std::string bytes;
     std::vector<std::string> values;  ///< the text of each value in the dump
@@ -1266,7 +1362,12 @@ class InsertReader : public TableReader, Schema {
     // A line without code does not end a block.
     if (!starts || lead < text.size()) last_head_.clear();
     lead_ = starts && lead == text.size();
-    if (starts && Begins(text, "copy ") && text.find("stdin") != text.npos) Fail("rows of COPY: give --format pgdump");
+    if (postgres() && !delimiter_ && (starts || !copy_.empty()) && BeginsRows(text.substr(0, text.size() - 1))) {
+      header_ += text;
+      open_ = lead_ = false;
+      place_ = {};
+      return true;
+    }
     if (starts) TakeSession(text);
     if (mysql_ && Begins(text, "delimiter ")) {
       delimiter_ = !text.starts_with("DELIMITER ;\n");
@@ -1286,10 +1387,7 @@ class InsertReader : public TableReader, Schema {
         open_ = text[at] != ';' || brackets_ > 0 || (lite_ && IsTrigger() && Lowered(text) != "end;\n") ||
                 (atomic && Lowered(text) != "end;\n");
       }
-      if (!open_) {
-        ReadTable(statement_);
-        ReadEnum(statement_);
-      }
+      if (!open_) Describe(statement_);
     }
     header_ += text;
     return true;
@@ -1518,13 +1616,6 @@ class InsertReader : public TableReader, Schema {
     return bytes;
   }
 
-  void RequireNamed() const {
-    for (const Key& key : table_.keys) {
-      if (std::find(named_.begin(), named_.end(), &key) != named_.end()) continue;
-      throw NoColumn("--key " + key.text + ": the dump has no rows of such a table");
-    }
-  }
-
   /// Evaluates a text of SQLite such as 'a', or replace('a\nb','\n',char(10)), whose first argument can be such a call,
   /// too. Returns false for anything else.
   static bool Evaluate(std::string_view& raw, std::string& value, bool inner = false) {
@@ -1581,16 +1672,13 @@ class InsertReader : public TableReader, Schema {
   bool known_ = false;  ///< the dialect of an sqldump is known
   Place place_;         ///< in SQL that is no INSERT with rows
   bool open_ = false, delimiter_ = false;
-  std::string statement_;
   int brackets_ = 0;       ///< PostgreSQL: the open brackets of the statement
   std::string rest_;       ///< the text of the line after an INSERT
   std::string last_head_;  ///< empty: the next INSERT begins a block
   bool several_ = false;   ///< the block has a statement with several rows, or other text between two statements
   bool lead_ = false;      ///< the previous line was white space or a comment
   std::vector<Key> lite_keys_, whole_;  ///< the keys of a table of SQLite, or without names of columns
-  std::uint64_t block_ = 0;
   std::vector<std::pair<const Key*, std::size_t>> found_;
-  std::vector<const Key*> named_;
   std::deque<Record> records_;
 };
 

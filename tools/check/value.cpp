@@ -861,6 +861,8 @@ Value ReadValue(const Rule& rule, std::string_view text) {
   const std::string_view trimmed = Trim(text);
   switch (rule.type) {
     case Type::kText:
+      while (!text.empty() && static_cast<unsigned char>(text.back()) == rule.padding) text.remove_suffix(1);
+      return std::string(text);
     case Type::kNatural:
       return std::string(text);
     case Type::kLocale:

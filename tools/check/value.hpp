@@ -45,6 +45,7 @@ struct Rule {
   std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
   char point = '.';
   int thousands = -1;  ///< the character between groups of digits; -1: none
+  int padding = -1;    ///< with kText: the character that does not count at the end; -1: none
 };
 
 /// The number 0.DIGITS * 10^exponent. DIGITS neither begin nor end with a zero, and are empty for 0.
