@@ -54,10 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   if (format->has_header()) {
     try {
       header = format->HeaderBytes(testing::Span(text), true).value();
+      format->ReadHeader(testing::Span(text).first(header));
     } catch (const Error&) {
       return 0;
     }
-    format->ReadHeader(testing::Span(text).first(header));
   }
   std::string records = text.substr(header);
   if (format->newlines() && !records.empty() && records.back() != '\n') records += '\n';
