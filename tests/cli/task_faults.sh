@@ -465,7 +465,7 @@ printf "$row"'\0\1\0\0\0\1a\377\377' >one.copy
 printf "$row"'\0\2\0\0\0\1a\0\0\0\1b\377\377' >two.copy
 runs --format pgcopy-binary one.copy two.copy
 expect 3 "$t" cut --parts 3 dir
-says 'not as many fields as another'
+says 'the number of fields in its records differs from that of another input'
 rm -r dir
 head -c 19 one.copy >none.copy
 expect 3 "$t" runs --slice 0/4 --into dir --format pgcopy-binary none.copy
