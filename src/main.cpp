@@ -10,6 +10,7 @@
 #include "cli/confirm_output.hpp"
 #include "cli/debug_warnings.hpp"
 #include "cli/help.hpp"
+#include "cli/install_sort.hpp"
 #include "cli/parse_options.hpp"
 #include "cli/process.hpp"
 #include "formats/locale_keys.hpp"
@@ -60,6 +61,9 @@ std::optional<SortResult> Act(Process& process) {
       break;
     case Action::kCompletion:
       Print(CompletionScript(spec.shell));
+      break;
+    case Action::kInstallSort:
+      Print(InstallSort(spec.target.output));
       break;
     case Action::kExplain:
       Print(ExplainJob(spec, process.cancel));

@@ -23,17 +23,17 @@ constexpr const char* kUsage =
     ".bin holds i32, .i8 to .f64 (also .u32be) hold that type, others hold lines.\n"
     "A final .gz .bz2 .xz .zst .lz4 means that the file is compressed.\n";
 
+constexpr const char* kShortUsage =
+    "Usage: gpusort [OPTION...] INPUT OUTPUT\n"
+    "       gpusort [OPTION...] [INPUT] >OUTPUT\n"
+    "Sort lines, CSV, JSON Lines, logs, dumps or binary records, larger than memory,\n"
+    "on a GPU or without one. The extension of INPUT tells its records.\n\n";
+
 constexpr const char* kShortExamples =
-    "\nExamples:\n"
-    "  gpusort access.log sorted.log\n"
+    "\n  gpusort access.log sorted.log\n"
     "  gpusort -k created_at:timestamp:desc -k amount:decimal orders.csv sorted.csv\n"
-    "  gpusort -t, -k3,3n -k1,1 -S 1G table.txt by_column_3.txt\n"
-    "  gpusort -m -o month.log.zst monday.log.gz tuesday.log.gz\n"
-    "  producer | gpusort --type u64 - - | consumer\n"
-    "\nExit 0: the output is complete and proved. After any other code an old output is\n"
-    "unchanged, unless the message says otherwise.\n"
-    "All options: gpusort --help=all. Keys: --help=keys. Tasks: --help=examples.\n"
-    "Manual: man gpusort, or gpusort --help=man | man -l -\n";
+    "  gpusort --format log -o all.log access.log app.log.gz syslog\n"
+    "More: gpusort --help=all, --help=keys, --help=examples, --help=man; man gpusort\n";
 
 constexpr const char* kExitCodes =
     "\nExit codes:\n"
@@ -74,7 +74,7 @@ std::string Wrapped(std::string line, std::size_t column, const char* words) {
 
 std::string ShortHelp() {
   constexpr std::size_t kColumn = 28;
-  std::string text = kUsage + std::string("\nOptions most often needed:\n");
+  std::string text = kShortUsage;
   for (const OptionRow& row : kOptionRows) {
     if (row.brief[0] != '\0') text += Wrapped(FirstColumn(row), kColumn, row.brief);
   }

@@ -90,11 +90,12 @@ constexpr OptionRow kRows[] = {
      .brief = "a record is one number: i32 u64 f64 u32be ..."},
     {.section = kInput, .name = "record-size", .argument = "N", .traits = kWithCheck | kBinaryOnly,
      .set = [](Typed& to, Text text) { to.record_size = text; },
-     .help = "records of N bytes; without --key they are ordered by all their bytes", .brief = "records of N bytes"},
+     .help = "records of N bytes; without --key they are ordered by all their bytes", .about = "records of N bytes"},
     {.section = kInput, .name = "format", .argument = "FORMAT", .traits = kWithCheck | kWordsOnly | kSaysFormat,
      .set = [](Typed& to, Text text) { to.format = text; },
      .words = kFormatWords.text, .help = kFormatHelp.text,
      .more = "See Records with columns in the manual page.",
+     .brief = "log csv jsonl pgdump ... (default: by extension)",
      .about = "what records are: lines, binary, or of a format with columns"},
     {.section = kInput, .name = "force-format", .traits = kWithCheck | kAnyAttempt,
      .set = [](Typed& to, Text) { to.spec.source.force_format = true; },
@@ -147,7 +148,7 @@ constexpr OptionRow kRows[] = {
     {.section = kLines, .name = "ignore-nonprinting", .letter = 'i', .traits = kWithCheck | kLinesOnly,
      .set = AddLetter<'i'>, .help = "compare only printable characters"},
     {.section = kLines, .name = "numeric-sort", .letter = 'n', .traits = kWithCheck | kLinesOnly, .set = AddLetter<'n'>,
-     .help = "order by decimal numbers of any length", .brief = "lines by the numbers they begin with"},
+     .help = "order by decimal numbers of any length", .about = "lines by the numbers they begin with"},
     {.section = kLines, .name = "general-numeric-sort", .letter = 'g', .traits = kWithCheck | kLinesOnly,
      .set = AddLetter<'g'>, .help = "order by floating-point numbers",
      .more = "Runs on the CPU. All other orderings also run on the GPU."},
@@ -382,14 +383,14 @@ constexpr OptionRow kRows[] = {
              "numbers",
      .more = "auto and gpu take one GPU, and all GPUs where this is faster. The bytes are the same with any number of "
              "GPUs. See Several GPUs in the manual page. --check accepts the option, and always works on the CPU.",
-     .brief = "auto (GPUs if there are any), cpu, gpu or gpu:0,2", .about = "where to sort: on a GPU or on the CPU"},
+     .about = "where to sort: on a GPU or on the CPU"},
     {.section = kResources, .name = "resume-dir", .argument = "DIR", .traits = kAnyAttempt | kFirst,
      .set = [](Typed& to, Text folder) { to.spec.survival.dir = folder; },
      .help = "keep the finished part of the job in DIR: after a kill, a crash or a full disk the same command "
              "continues",
      .more = "DIR is made if it is missing, and removed when the job is done. See Jobs that survive in the manual "
              "page.",
-     .brief = "after a kill the same command continues the job"},
+     .about = "after a kill the same command continues the job"},
     {.section = kResources, .name = "keep-resume-dir", .traits = kAnyAttempt,
      .set = [](Typed& to, Text) { to.spec.survival.keep = true; },
      .help = "do not remove the folder of --resume-dir when the job is done"},
@@ -398,7 +399,7 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text file) { to.spec.target.output = file; },
      .help = "the output; needed for several inputs",
      .more = "The output may be one of the inputs, which is then replaced at the end.",
-     .brief = "the output; needed for several inputs"},
+     .brief = "the output, for any number of inputs"},
     {.section = kOutput, .name = "check", .letter = 'c', .traits = kWithCheck | kFirst,
      .set = [](Typed& to, Text word) {
        Ask(to, Action::kCheck);
@@ -415,7 +416,7 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.spec.target.split = static_cast<unsigned>(ParseCount(text, 1, kMostParts)); },
      .help = "write N files of about the same size, OUTPUT-0.csv to OUTPUT-(N-1).csv (with the input's extension, a "
              "stream has none), and OUTPUT.manifest.json; records with equal keys are in one file",
-     .more = "See Parts in the manual page.", .brief = "write N parts and a manifest: OUTPUT-0.csv ..."},
+     .more = "See Parts in the manual page.", .about = "write N parts and a manifest: OUTPUT-0.csv ..."},
     {.section = kOutput, .name = "force", .traits = kAnyAttempt, .set = [](Typed& to, Text) { to.force = true; },
      .help = "replace an OUTPUT that exists without asking a person at a terminal; -o does not ask either",
      .more = "See Output in the manual page."},
@@ -434,11 +435,12 @@ constexpr OptionRow kRows[] = {
      .help = "start even if the disk looks too full"},
 
     {.section = kReports, .name = "explain", .traits = kAnyAttempt | kFirst,
-     .set = [](Typed& to, Text word) { Ask(to, Action::kExplain); to.spec.probes |= word == "full"; }, .words = "full",
-     .help = "print how the input is read and what the job will need, and write nothing; --explain=full also measures "
-             "how long the job will take, and prints every size of the plan",
+     .set = [](Typed& to, Text word) { Ask(to, Action::kExplain); to.spec.explains_all |= word == "full"; },
+     .words = "full",
+     .help = "print how long the job will take, how the input is read and what the job will need, and sort nothing; "
+             "--explain=full also prints the measured speeds and every size of the plan",
      .more = "See Watching a job in the manual page.",
-     .brief = "print the plan and write nothing"},
+     .brief = "print how long it will take and what it needs"},
     {.section = kReports, .name = "stats", .argument = "FILE", .traits = kAnyAttempt,
      .set = [](Typed& to, Text file) { to.spec.reports.stats = file; },
      .help = "write times, bytes and sizes of the job as JSON",
@@ -507,6 +509,12 @@ constexpr OptionRow kRows[] = {
      .more = "Packages and cmake --install put the script where the shells look for it. Otherwise write in a "
              "start-up file of the shell: source <(gpusort --completion bash). Keys of CSV are completed by the header "
              "of the input on the line."},
+    {.section = kReports, .name = "install-sort", .argument = "DIR", .traits = kAnyAttempt | kFirst,
+     .set = [](Typed& to, Text folder) { Ask(to, Action::kInstallSort); to.spec.target.output = folder; },
+     .help = "only make the link DIR/sort to this program, which is GNU sort under that name",
+     .more = "DIR is made if it is missing. A link to a program gpusort is replaced, anything else of that name is "
+             "exit 2. The program prints which sort the commands in PATH run now, and how to undo it.",
+     .about = "make a link under whose name this program is GNU sort"},
 
     {.section = kTuning, .name = "batch-bytes", .argument = "SIZE", .traits = kAnyAttempt,
      .set = [](Typed& to, Text text) { to.spec.limits.batch_bytes = ParseBytes(text); },

@@ -49,7 +49,7 @@ struct OptionRow {
   const char* words = "";
   const char* help = "";   ///< the text for --help=all and the manual page
   const char* more = "";   ///< sentences that the manual page adds to `help`
-  const char* brief = "";  ///< one line for --help; empty: --help does not show the option
+  const char* brief = "";  ///< one line for --help, which fits a screen of 24 lines; empty: --help does not show the option
   const char* about = "";  ///< a few words that completion shows; empty: the beginning of `brief` or `help`
 };
 

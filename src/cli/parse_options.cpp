@@ -305,7 +305,10 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   JobSpec& spec = typed.spec;
   const po::options_description known = Describe(typed);
   Set(known, typed, true);
-  if (spec.action >= Action::kCompletion) return spec;  // help, version or completion
+  if (spec.action == Action::kInstallSort && (typed.given.size() > 1 || !typed.names.empty())) {
+    FailUsage("--install-sort takes no files and no other options: gpusort --install-sort DIR");
+  }
+  if (spec.action >= Action::kCompletion) return spec;  // completion, a link, version or help
   RefuseForAction(typed);
   if (spec.action == Action::kStatus) return spec;
   Set(known, typed, false);

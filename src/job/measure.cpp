@@ -19,6 +19,7 @@
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
+#include "watch/summary.hpp"
 
 namespace gpusort {
 namespace {
@@ -284,6 +285,16 @@ std::vector<ExpectedPhase> Expect(const ExpectFacts& facts) {
   return phases;
 }
 
+std::string Conclude(const std::vector<ExpectedPhase>& phases) {
+  double all = 0;
+  const ExpectedPhase* longest = &phases.front();
+  for (const ExpectedPhase& phase : phases) {
+    all += phase.seconds;
+    if (phase.seconds > longest->seconds) longest = &phase;
+  }
+  return "about " + FormatDuration(all) + ", limited by " + ResourceText(longest->limit);
+}
+
 std::string Describe(const std::vector<ExpectedPhase>& phases) {
   double all = 0;
   std::string text;
@@ -337,8 +348,8 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
   return speed;
 }
 
-std::string MeasureJob(SortContext& context) {
-  const auto nothing = [](const std::string& why) { return TableRow("expected", "nothing can be said: " + why); };
+Estimate MeasureJob(SortContext& context) {
+  const auto nothing = [](const std::string& why) { return Estimate{.why_not = why}; };
   const Inputs& inputs = context.open.inputs;
   if (!inputs.rereadable()) return nothing("the input is a stream or compressed");
   if (inputs.bytes() == 0) return nothing("the input is empty");
@@ -352,7 +363,8 @@ std::string MeasureJob(SortContext& context) {
     expected.gpu = context.facts.machine.gpu;
     if (expected.gpu) expected.open = context.sorting.stats.open_seconds;
     expected.verifies = context.open.spec.target.verify;
-    return Describe(Expect(expected)) + MeasuredText(expected, sample);
+    const std::vector<ExpectedPhase> phases = Expect(expected);
+    return {.conclusion = Conclude(phases), .rows = Describe(phases) + MeasuredText(expected, sample)};
   } catch (const Error& error) {
     if (context.open.cancel.requested()) throw;
     return nothing(error.what());

@@ -1,6 +1,6 @@
-// Implements --explain=full: estimates the time of a job. Measures the speed of the folders, and of sorting and merging
-// a sample of the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the
-// resource that is used longest decides the time of the phase. Start at MeasureJob.
+// Estimates the time of a job for --explain. Measures the speed of the folders, and of sorting and merging a sample of
+// the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the resource that is
+// used longest decides the time of the phase. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,19 @@ struct ExpectedPhase {
 };
 /// Estimates the time of each phase of the job. This is a pure function.
 std::vector<ExpectedPhase> Expect(const ExpectFacts& facts);
-/// Returns a row for the output of --explain: the expected time of all phases together, and then the time of each phase
-/// with the resource that limits it.
+/// Returns the expected time of all phases together, and the resource that limits the longest phase: "about 2.10 s,
+/// limited by the cores".
+std::string Conclude(const std::vector<ExpectedPhase>& phases);
+/// Returns a row for the output of --explain=full: the expected time of all phases together, and then the time of each
+/// phase with the resource that limits it.
 std::string Describe(const std::vector<ExpectedPhase>& phases);
+
+/// The estimate for a job, as text.
+struct Estimate {
+  std::string conclusion{};  ///< the result of Conclude(); empty: nothing can be said
+  std::string why_not{};     ///< the reason why `conclusion` is empty
+  std::string rows{};        ///< rows for the output of --explain=full: the expected times and the measured speeds
+};
 
 /// Measures the speed of the disk of a folder: writes a file without a name and reads it back, for about a sixth of a
 /// second. If `direct` is true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is
@@ -51,8 +61,7 @@ std::string Describe(const std::vector<ExpectedPhase>& phases);
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
 /// Sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed of the folders.
-/// Returns rows for the output of --explain: the expected times and the measured speeds, or the reason why there are
-/// none. Call this after the plan is made. Throws no error except Error(kCancelled).
-std::string MeasureJob(SortContext& context);
+/// Call this after the plan is made. Throws no error except Error(kCancelled).
+Estimate MeasureJob(SortContext& context);
 
 }  // namespace gpusort

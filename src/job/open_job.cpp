@@ -56,7 +56,7 @@ CoreFacts CoresFor(const Limits& limits) { return limits.threads != 0 ? CoreFact
 JobSpec SubJob(const JobSpec& spec, Source source, Target target) {
   JobSpec job = spec;
   job.action = Action::kSort;
-  job.probes = false;
+  job.explains_all = false;
   job.source = std::move(source);
   job.target = std::move(target);
   job.survival = {};

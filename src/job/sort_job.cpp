@@ -205,7 +205,13 @@ void Publish(SortContext& context, std::uint64_t bytes) {
     context.progress.SetPhase("publish", 0);
   }
   context.survival.SetPublishing(output, sync, sum.records);
-  output.Publish(sync);
+  {
+    // The disk takes the part of the output that is still in the page cache.
+    std::optional<Busy> syncs;
+    if (sync && output.file() != nullptr)
+      syncs.emplace(context.clock, Resource::kDiskWrite, 0, SliceLabel{"sync output"});
+    output.Publish(sync);
+  }
   SetOutOfMemoryText("out of memory; the output is in place");
   context.progress.Finish();
   for (const std::string& text : output.Lost()) sorting.Note(text);
@@ -303,9 +309,11 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   context.attempt->OpenBackend();
   context.attempt->MakePlan(context.ring);
   context.store.CheckDirectories(context.job.plan);
-  return TableRow("in short", Conclude(context.job.plan)) +
-         (spec.probes ? MeasureJob(context) : TableRow("expected", "--explain=full measures how long it will take")) +
-         context.PlanText(spec.probes) + context.FormatsText();
+  const Estimate estimate = MeasureJob(context);
+  const bool known = !estimate.conclusion.empty();
+  return TableRow("in short", Conclude(context.job.plan) + (known ? ", " + estimate.conclusion : "")) +
+         (known ? "" : TableRow("expected", "nothing can be said: " + estimate.why_not)) +
+         (spec.explains_all ? estimate.rows : "") + context.PlanText(spec.explains_all) + context.FormatsText();
 }
 
 }  // namespace gpusort

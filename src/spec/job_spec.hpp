@@ -24,7 +24,7 @@ namespace gpusort {
 
 /// The action of the program. If the options ask for several actions, the program does only the one that comes last in
 /// this list.
-enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kVersion, kHelp };
+enum class Action { kSort, kExplain, kCheck, kStatus, kCompletion, kInstallSort, kVersion, kHelp };
 enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
@@ -71,7 +71,8 @@ struct Source {
 
 /// The output: its name, its form, and what happens if a file of this name exists.
 struct Target {
-  std::string output;       ///< the path, or "-" for standard output; empty for Action::kCheck
+  /// The path, or "-" for standard output. Empty for Action::kCheck. For Action::kInstallSort: the folder of the link.
+  std::string output;
   bool implied = false;     ///< true: the user named no output, so `output` is standard output
   bool asks = false;        ///< true: a person at a terminal is asked before an existing output is replaced
   bool no_clobber = false;  ///< true: it is an error if the output exists
@@ -153,7 +154,7 @@ struct Dialect {
 
 struct JobSpec {
   Action action = Action::kSort;
-  bool probes = false;                 ///< true: Action::kExplain measures how long the job will take
+  bool explains_all = false;           ///< true: Action::kExplain prints every size of the plan and every speed
   HelpTopic help = HelpTopic::kShort;  ///< the text that Action::kHelp prints
   std::string shell;                   ///< the shell of Action::kCompletion: bash, zsh or fish
 

@@ -2,15 +2,19 @@
 
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <exception>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <sstream>
 #include <utility>
 
+#include "base/gnu_quote.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "base/report_file.hpp"
 #include "base/text.hpp"
 #include "io/file.hpp"
@@ -125,7 +129,31 @@ void JobRecord::EndTrace(const JobEnding& ending) {
            ReportErrorCode(error), ending);
 }
 
+/// Adds the command line, the machine, and the sizes of the job to the page.
+void JobRecord::AddAbout() {
+  std::string command;
+  std::ifstream typed("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(typed, word, '\0');) command += (command.empty() ? "" : " ") + QuoteName(word);
+  if (!command.empty()) facts_.about.emplace_back("command", EscapeName(command));
+  utsname system{};
+  ::uname(&system);
+  facts_.about.emplace_back(
+      "machine", fmt::format("{}: {} {}, {}, {} of memory", EscapeName(system.nodename), system.sysname, system.release,
+                             Counted(FindCores().cores, "core"), FormatBytes(FindMemory().limit)));
+  facts_.about.emplace_back("program", "gpusort " + facts_.version);
+  if (!facts_.stats) return;
+  const SortStats& stats = *facts_.stats;
+  if (!stats.backend.empty()) facts_.about.emplace_back("sorted by", EscapeName(stats.backend));
+  const auto records = [](std::uint64_t count) { return Counted(count, "record"); };
+  facts_.about.emplace_back("input", records(stats.records_in) + " in " + Counted(spec_.source.inputs.size(), "file"));
+  facts_.about.emplace_back("output", records(stats.records_out) + ", " + FormatBytes(stats.bytes) +
+                                          (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0
+                                               ? ", compressed to " + FormatBytes(stats.stored_bytes)
+                                               : ""));
+}
+
 void JobRecord::EndReport(const JobEnding& ending) {
+  AddAbout();
   constexpr std::size_t kMostNames = 8;
   const std::vector<std::string>& inputs = spec_.source.inputs;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i)
@@ -134,6 +162,9 @@ void JobRecord::EndReport(const JobEnding& ending) {
     facts_.files.emplace_back("inputs", fmt::format("{} more", inputs.size() - kMostNames));
   facts_.files.emplace_back("output", EscapeName(spec_.target.output));
   facts_.seconds = InSeconds(StageClock::SteadyNow() - begin_);
+  if (ending.exit_code == 0 && facts_.stats) {
+    facts_.summary = SummaryText(spec_, facts_.seconds, threads_, *facts_.stats);
+  }
   try {
     WriteWhole(spec_.reports.page, ReportPage(facts_, ending));
   } catch (const Error& error) {

@@ -41,6 +41,7 @@ class JobRecord {
   static constexpr double kLongJobSeconds = 1;
 
   void EndTrace(const JobEnding& ending);
+  void AddAbout();
   void EndReport(const JobEnding& ending);
   void Summarize() const noexcept;
 

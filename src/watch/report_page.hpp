@@ -24,6 +24,9 @@ struct ReportFacts {
   std::string version;
   std::string started;  ///< the date and time in UTC
   double seconds = 0;
+  std::string summary;  ///< the text of SummaryText(); empty if the job failed
+  /// What the page says about the job before the charts: pairs of a name, such as "command", and a text.
+  std::vector<std::pair<std::string, std::string>> about;
   /// Each file of the job: what it is, such as "output", and its escaped name.
   std::vector<std::pair<std::string, std::string>> files;
   std::string plan;                ///< the text that --explain prints; empty if no plan was made

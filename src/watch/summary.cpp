@@ -17,13 +17,6 @@ constexpr double kNotablePart = 0.1;
 /// The summary says how a job could be faster if the job took more seconds.
 constexpr double kAdviceSeconds = 10;
 
-std::string Words(const std::string& resource) {
-  if (resource == "disk read") return "reading from disk";
-  if (resource == "disk write") return "writing to disk";
-  if (resource == "bus") return "the bus between GPU and memory";
-  return "the " + resource;
-}
-
 struct Limit {
   std::string phase, resource;
   double seconds = 0;
@@ -38,8 +31,6 @@ std::vector<Limit> FindLimits(const SortStats& stats) {
     const double seconds = InSeconds(phase.wall);
     if (seconds < kNotablePart * all) continue;
     std::string resource = BusiestResource(PhaseTimes{}, phase, stats.plan.gpus);
-    // In the last phase, the disk takes the part of the output that is still in the page cache.
-    if (resource.empty() && phase.name == "publish") resource = "disk write";
     if (!resource.empty()) limits.push_back({phase.name, std::move(resource), seconds});
   }
   std::stable_sort(limits.begin(), limits.end(), [](const Limit& a, const Limit& b) { return a.seconds > b.seconds; });
@@ -50,11 +41,11 @@ std::string LimitText(const std::vector<Limit>& limits) {
   if (limits.empty()) return "nothing that was busy for half of the time";
   const std::string& first = limits.front().resource;
   if (std::all_of(limits.begin(), limits.end(), [&](const Limit& limit) { return limit.resource == first; })) {
-    return Words(first);
+    return ResourceText(first);
   }
   std::string text;
   for (const Limit& limit : limits) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", Words(limit.resource), limit.phase);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", ResourceText(limit.resource), limit.phase);
   }
   return text;
 }
@@ -84,6 +75,13 @@ std::string ShortCount(std::uint64_t count, const char* noun) {
 }
 
 }  // namespace
+
+std::string ResourceText(const std::string& resource) {
+  if (resource == "disk read") return "reading from disk";
+  if (resource == "disk write") return "writing to disk";
+  if (resource == "bus") return "the bus between GPU and memory";
+  return "the " + resource;
+}
 
 std::string SummaryText(const JobSpec& spec, double job_seconds, unsigned threads, const SortStats& stats) {
   const std::vector<Limit> limits = FindLimits(stats);

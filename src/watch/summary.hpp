@@ -8,6 +8,9 @@
 
 namespace gpusort {
 
+/// Returns a resource, such as "disk read", in the words of a person: "reading from disk".
+std::string ResourceText(const std::string& resource);
+
 /// Returns one line for a person: bytes and records, time and rate, memory, temp files, and the resource that limited
 /// the speed of the job. If the job took long, a second line says how it could be faster.
 std::string SummaryText(const JobSpec& spec, double seconds, unsigned threads, const SortStats& stats);

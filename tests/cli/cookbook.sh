@@ -8,7 +8,7 @@ for program in sort gzip zstd; do
 done
 gnu=$(command -v sort)
 "$bin/gpusort" --help=examples | awk '/^[0-9]+[.] / { n = int($1) } n && sub(/^      /, "") { print > (n ".sh") }'
-[ "$(ls ./*.sh | wc -l)" = 26 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
+[ "$(ls ./*.sh | wc -l)" = 27 ] || fail "the cookbook has other recipes: $(ls ./*.sh)"
 mkdir bin
 ln -s "$bin/gpusort" bin/gpusort
 PATH=$PWD/bin:$PATH
@@ -95,4 +95,18 @@ chmod +x bin/srun
 SCRATCH=$PWD run 15
 $gnu events.log | cmp - events.sorted.log || fail "the job that is requeued"
 [ ! -e sort-events ] || fail "it left its folder"
+# The units of systemd, with the program and the folder of this test.
+sed -i "s|/usr/bin/gpusort|$bin/gpusort|; s|/var/log/app|$PWD|" 27.sh
+awk '/^# / { name = $2; next } { print > name }' 27.sh
+grep -q '^ExecStart=' sort-events.service && grep -q '^OnCalendar=' sort-events.timer || fail 'recipe 27 has no units'
+if command -v systemd-analyze >/dev/null; then
+  systemd-analyze verify ./sort-events.service ./sort-events.timer >said 2>&1 || fail "systemd-analyze: $(cat said)"
+  [ "$(grep -c sort-events said)" = 0 ] || fail "systemd-analyze: $(cat said)"
+else
+  echo 'SKIPPED (no systemd-analyze): whether systemd takes the units'
+fi
+rm events.sorted.log
+sed -n 's/^ExecStart=//p' sort-events.service >service.sh
+run service
+$gnu events.log | cmp - events.sorted.log || fail 'the service of systemd'
 echo "cookbook: ok"

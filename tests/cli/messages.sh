@@ -47,6 +47,10 @@ row 'a word for an option that has another name' "$g" --limit 5 fruit.txt out
 row 'an option of another program' "$g" --frobnicate fruit.txt out
 row 'a letter that is no option' "$g" -Q fruit.txt out
 row 'an option shortened' "$g" --rev fruit.txt out
+mkdir with-sort
+echo mine >with-sort/sort
+row 'a link where another sort is' "$g" --install-sort with-sort
+row 'a link, and files to sort' "$g" --install-sort with-sort fruit.txt out
 row 'an option without its value' "$g" fruit.txt out --memory
 row 'a flag with a value' "$g" --unique=yes fruit.txt out
 row 'an empty value' "$g" --memory= fruit.txt out

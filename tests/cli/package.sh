@@ -40,7 +40,7 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 cd /root
 files() { find / -xdev \( -path /proc -o -path /root -o -path /tmp -o -path '/var/cache/*' -o -path '/var/log/*' \
-  -o -path '/var/lib/apt/*' -o -path '/var/lib/dpkg/*' -o -path /etc/ld.so.cache \) -prune -o -print | sort; }
+  -o -path '/var/lib/apt/*' -o -path '/var/lib/dpkg/*' -o -path /etc/ld.so.cache -o -path /etc/hosts \) -prune -o -print | sort; }
 files >before
 apt-get update >apt.log 2>&1
 apt-get install -y --no-install-recommends ./old/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }

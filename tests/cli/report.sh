@@ -44,6 +44,22 @@ assert "fan-in" in data["plan"] and data["notes"] == stats["notes"]
 END
 holds 'Done'
 holds 'exit code 0'
+# The page begins with the answer, and says what ran where.
+python3 - "$(uname -n)" "$("$g" --version | head -n 1)" <<'END'
+import json, re, sys
+host, version = sys.argv[1:]
+page = json.load(open("page.json"))
+answer = r"Done : sorted 7.6 MiB \(1.0 M records\) in [0-9.]+ s, [0-9.]+ [MG]iB/s\s+memory .*, temp files .*; limited by "
+assert re.search(answer, page["text"]), page["text"][:600]
+about = dict(page["data"]["about"])
+assert re.search(r"gpusort --memory 8M --device cpu --report page.html .* --type u64 in.bin out.bin$", about["command"]), about
+assert about["machine"].startswith(host + ": Linux ") and re.search(r"[0-9]+ cores?, .*iB of memory$", about["machine"]), about
+assert about["program"] == version and about["sorted by"].startswith("CPU"), about
+assert about["input"] == "1000000 records in 1 file" and about["output"] == "1000000 records, 7.6 MiB", about
+# Waiting for the disk at the end counts as a use of the disk.
+publish = next(phase for phase in page["data"]["phases"] if phase["phase"] == "publish")
+assert publish["disk_write"]["busy"] > 0, publish
+END
 # An old page is replaced like an output: as a whole, with its mode.
 chmod 640 page.html
 expect 0 "$g" --memory 8M --report page.html --type u64 in.bin out.bin

@@ -201,7 +201,9 @@ fi
 grep -Eq '^expected  *[0-9.]+ s: form runs [0-9.]+ s \(.*\), merge runs [0-9.]+ s \(.*\)' plan || fail "no times: $(cat plan)"
 grep -Eq '^measured  *input .*/s.*of the input sorted at .*/s, merged at .*/s$' plan || fail "no rates: $(cat plan)"
 [ ! -e sorted2 ] || fail "--explain=full wrote its output"
-grep -q '^expected  *--explain=full' <("$bin/gpusort" --explain in.u64 sorted2) || fail "--explain does not say how to know"
+"$bin/gpusort" --explain --device cpu --memory 2M in.u64 sorted2 >plan
+grep -Eq '^in short .*, about [0-9.]+ s, limited by' plan || fail "--explain says no time: $(cat plan)"
+! grep -Eq '^(expected|measured)|form runs' plan || fail "--explain has words of --explain=full: $(cat plan)"
 printf 'a,b\n1,"x\ny"\n0,z\n' >t.csv
 "$bin/gpusort" --explain=full --device cpu -k a:int t.csv u.csv >plan
 grep -Eq '^expected  *[0-9.]+ s' plan || fail "no times of a table: $(cat plan)"

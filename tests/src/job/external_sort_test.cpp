@@ -251,7 +251,7 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
                                            "--progress", "always",      "--stats",     folder / "stats", "--log-level",
                                            "off",        folder / "in", folder / "out"};
     JobSpec explained = Parse(args);
-    explained.probes = true;  // --explain=full
+    explained.explains_all = true;  // --explain=full
     const std::string plan = ExplainJob(explained, cancel);
     ::testing::internal::CaptureStderr();
     Sort(args);

@@ -43,6 +43,15 @@ TEST(Expect, TakesTheSlowestOfWhatAPhaseUses) {
             "expected            13.0 s: start 0.50 s (GPU), form runs 5.00 s (GPU), merge runs 7.50 s (GPU)\n");
 }
 
+TEST(Expect, ConcludesWithTheLimitOfTheLongestPhase) {
+  ExpectFacts facts = OneDisk();
+  EXPECT_EQ(Conclude(Expect(facts)), "about 30.0 s, limited by writing to disk");
+  facts.input_folder.memory = facts.temp_folder.memory = facts.output_folder.memory = true;
+  EXPECT_EQ(Conclude(Expect(facts)), "about 7.50 s, limited by the cores");
+  facts.gpu = true;
+  EXPECT_EQ(Conclude(Expect(facts)), "about 7.50 s, limited by the GPU");
+}
+
 TEST(Expect, CountsWhatIsReadBack) {
   ExpectFacts facts = OneDisk();
   facts.verifies = true;

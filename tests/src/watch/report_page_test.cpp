@@ -23,7 +23,8 @@ RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
   ReportFacts facts;
   facts.files = {{"input", evil}, {"output", evil}};
   facts.stats.emplace().notes = {evil};
-  facts.plan = evil;
+  facts.plan = facts.summary = evil;
+  facts.about = {{evil, evil}};
   const JobEnding ending{*rc::gen::inRange(0, 10), evil, evil};
   const std::string page = ReportPage(facts, ending);
   RC_ASSERT(Occurrences(page, "<script") == 2u);
@@ -36,6 +37,19 @@ RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
   // Bytes that are not UTF-8 are replaced.
   const bool plain = std::all_of(evil.begin(), evil.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
   if (plain) RC_ASSERT(data.at("notes").at(0) == evil && data.at("plan") == evil);
+}
+
+TEST(ReportPage, BeginsWithTheAnswer) {
+  ReportFacts facts;
+  facts.summary = "sorted 1.0 GiB (8 lines) in 2.00 s; memory 1.0 MiB; limited by the cores\nfaster with: more cores\n";
+  const std::string done = ReportPage(facts, {});
+  EXPECT_NE(done.find("<b>Done</b>: sorted 1.0 GiB (8 lines) in 2.00 s</p>\n<p>memory 1.0 MiB; limited by the "
+                      "cores</p>\n<p>faster with: more cores</p>\n<p class=\"muted\">exit code 0"),
+            std::string::npos);
+  facts.summary = "";
+  const std::string failed = ReportPage(facts, {4, "", "the disk is gone"});
+  EXPECT_NE(failed.find("<b>Failed</b></p>\n<p class=\"muted\">exit code 4"), std::string::npos);
+  EXPECT_NE(failed.find("<p>the disk is gone</p>"), std::string::npos);
 }
 
 }  // namespace
