@@ -700,7 +700,8 @@ class Learner {
 
   /// Returns true if the dates of the sample show that the fields of `candidate`, whose years have two digits, are in
   /// the right order, and those of `other` are not. Times after the last change of the file are wrong. Times that grow
-  /// over a few days are right if the other order spreads them over years. Spark writes the year first.
+  /// over a few days are right if the other order spreads them over years. Spark writes the year first, unless only the
+  /// other order gives times near the last change of the file.
   bool ShownByDates(const Candidate& candidate, const Candidate& other) const {
     const std::string_view format = forms_[candidate.form].format;
     if (format.find("%y") == format.npos) return false;
@@ -728,7 +729,10 @@ class Learner {
         right_span < wrong_span / kSteps) {
       return true;
     }
-    return IsOfHadoop(candidate);
+    constexpr std::int64_t kLately = 400 * kDay;
+    const bool wrong_is_recent = wrong.last <= log_->latest && wrong.last > log_->latest - kLately;
+    return right.last <= log_->latest && right.back * 10 <= candidate.lines.count() &&
+           (right.last > log_->latest - kLately || !wrong_is_recent) && IsOfHadoop(candidate);
   }
 
   /// Returns true if the year stands first in the candidate's form, and the lines resemble those of Apache Hadoop or
@@ -1303,11 +1307,15 @@ class Learner {
       if (!reader.done() && !IsBlankChar(*reader.at) && !reader.Is(']') && !reader.Is(')')) continue;
       if (clocks++ == 0) shown = sample_.lines[i];
     }
-    if (clocks == 0 || 4 * clocks < 3 * others || clocks < found_.count()) return;
-    throw BadRecord(0, Counted(clocks, "line") + (clocks == 1 ? " begins" : " begin") +
-                           " with a time of day without its date, such as " + ShownLine(shown) +
-                           ", and other lines have dates, such as " + ShownLine(sample_.lines[found_._Find_first()]) +
-                           "; gpusort needs the date in each line: let the program write it");
+    // A line such as "22:10:01 up 3 days" can follow each date.
+    constexpr std::size_t kLeast = 2;
+    if (clocks < kLeast || 4 * clocks < 3 * others || 2 * clocks < 3 * found_.count()) return;
+    throw BadRecord(
+        0,
+        Counted(clocks, "line") + (clocks == 1 ? " begins" : " begin") +
+            " with a time of day without its date, such as " + ShownLine(shown) +
+            ", and other lines have dates, such as " + ShownLine(sample_.lines[found_._Find_first()]) +
+            "; a record needs its date: --time FORMAT says which lines begin records, and --format lines sorts text");
   }
 
   /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
@@ -1479,16 +1487,20 @@ std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string
     log->looked = log->matched = 0;
     LogTimeReader reader;
     bool timed = true;
+    std::uint64_t more = 0;  // the number of times that follow the time of their record
     ForEachLine(front, [&](std::string_view line) {
       if (BeginsWithStart(*log, line)) {
         ++log->looked;
         timed = false;
       }
-      if (timed || !reader.Begins(*log, line)) return;
+      if (!reader.Begins(*log, line)) return;
+      more += timed;
+      log->matched += !timed;
       timed = true;
-      ++log->matched;
     });
-    return 2 * log->matched >= log->looked ? log : nullptr;
+    // Short alerts of Snort have no start of their own.
+    const bool mixed = start == "[**] [" && 10 * more > log->looked;
+    return 2 * log->matched >= log->looked && !mixed ? log : nullptr;
   } catch (const BadRecord&) {
     return nullptr;
   }
@@ -1528,9 +1540,11 @@ std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::i
     // Other lines with times may be records of other programs.
     std::uint64_t others = 0;
     LogTimeReader reader;
+    LogTime record;
     ForEachLine(front, [&](std::string_view line) {
-      others += !line.empty() && !IsBlankChar(line[0]) && !BeginsWithStart(*log, line) && !reader.Begins(*log, line) &&
-                HoldsTime(*log, line, LogTime(), true);
+      LogTime time;
+      others += IsOfOther(*log, line, record, reader);
+      if (!BeginsWithStart(*log, line) && reader.Take(*log, line, time)) record = time;
     });
     if (10 * others <= log->looked) return log;
   }
@@ -1625,7 +1639,7 @@ bool HasClockInFront(std::string_view line) {
 
 bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
   constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay;
-  constexpr unsigned kFewWords = 2;
+  const unsigned few_words = only_front ? 3 : 2;
   static const std::vector<TimeForm> forms(KnownForms().begin(), KnownForms().end());
   static thread_local Finder finder(forms, TimeShape::kKnown, true);
   if (line.starts_with('#') && line.size() > 1 && IsLetterOrDigit(line[1]) && !IsDigit(line[1])) return false;
@@ -1637,13 +1651,13 @@ bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record
     if (holds || IsClock(forms[form]) || (forms[form].refusal != nullptr && forms[form].group == 0)) return;
     const std::string_view lead(where.word_begin, static_cast<std::size_t>(where.time - where.word_begin));
     const bool letters = std::ranges::any_of(lead, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); });
-    const bool front = where.word <= (only_front ? 0 : kFewWords) && !letters && lead.find_first_of("\"'") == lead.npos;
+    const bool front = where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos;
     if (!front && (indented || only_front)) return;
-    if (parts.count && (indented || only_front)) return;
+    if (parts.count && (indented || (only_front && where.word > 0))) return;
     const std::optional<Instant> instant = InstantOf(parts, log.latest);
     if (!instant) return;
     dated = dated || (front && !parts.count);
-    if (record.instant && (!front || parts.count || indented)) {
+    if (record.instant && (!front || parts.count || indented || (only_front && where.word > 0))) {
       constexpr std::int64_t kMeanYear = 31556952;
       std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
       if (record.lacks_year || parts.lacks_year()) apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);
@@ -1653,6 +1667,14 @@ bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record
     }
   });
   return holds || (!dated && !indented && !only_front && HasClockInFront(line));
+}
+
+bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record, LogTimeReader& reader) {
+  if (line.empty() || IsBlankChar(line[0]) || BeginsWithStart(log, line) || reader.Begins(log, line)) return false;
+  // LearnGitLog has looked at the other lines of git's log. An entry of Configuration Manager has a mark at its end.
+  if (log.start == "commit " || log.start == "<![LOG[") return false;
+  if (log.start.starts_with(">>>") && line.starts_with("<<<")) return false;  // the end of a section of SetupAPI
+  return HoldsTime(log, line, record, true);
 }
 
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {

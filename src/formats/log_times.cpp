@@ -130,6 +130,7 @@ std::uint64_t NewLogId() {
 bool BeginsWithStart(const LogTimes& times, std::string_view line) {
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   const std::string_view start = times.start, first = start.substr(0, start.find('%'));
+  if (start.starts_with("----")) return line == start;  // svn log; a message can have a longer line
   if (!line.starts_with(first) || first.size() == start.size()) return line.starts_with(first);
   line.remove_prefix(first.size());
   const auto end = std::ranges::find_if_not(line, IsLetterOrDigit);

@@ -85,7 +85,11 @@ void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& ti
   if (line.empty()) return;
   if (!times.start.empty()) {
     if (IsBlankChar(line[0]) || reader.Begins(times, line)) return;
-    if (LookAlikeOf(times, line) == LookAlike::kOtherForm) tally.other_form_lines.Note(line);
+    if (LookAlikeOf(times, line) == LookAlike::kOtherForm) {
+      tally.other_form_lines.Note(line);
+    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && IsOfOther(times, line, time, reader)) {
+      tally.inner_times.Note(line);
+    }
     return;
   }
   bool few = true;
@@ -437,6 +441,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   const auto end_of = [&] {
     const Byte* q = p;
     std::string_view next = line;
+    LogTime inside;  // the time of a record whose first line has none
     while (q != end && (q = AfterLine(next, end)) != end) {
       next = LineAt(q, end);
       if (Begins(state.log, scratch.times, next, scratch.pair[scratch.now ^ 1])) {
@@ -446,7 +451,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         break;
       }
       if (table_.multiline == Multiline::kAuto || (!next.empty() && !IsBlankChar(next[0]))) {
-        NoteUntimed(next, *state.log.times, time, scratch.times, tally);
+        if (LogTime found; late && scratch.times.Take(*state.log.times, next, found)) inside = found;
+        NoteUntimed(next, *state.log.times, late ? inside : time, scratch.times, tally);
       }
     }
     return q;

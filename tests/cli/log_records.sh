@@ -80,6 +80,31 @@ printf '%s\n' '--- Log opened Mon Nov 16 08:00:00 2026' '08:01 <a> x' '08:02 <b>
   '07:00 <a> z' >irc.log
 expect 3 "$g" "${log[@]}" -o out irc.log
 says 'with a time of day without its date, such as .08:01 <a> x.'
+expect 0 "$g" "${log[@]}" -o out <(printf '%s\n' 'Fri Nov 20 21:40:03 UTC 2026' '21:40:03 up 3 days' \
+  'Fri Nov 20 21:41:03 UTC 2026' '21:41:03 up 3 days')
+says 'a time stands in 2 lines that did not begin a record'
+# Records of other programs among records with a fixed start: refused if there are many, otherwise announced.
+other='1.1.1.1 - - [20/Nov/2026:21:59:00 +0000] "GET / HTTP/1.1" 200 1'
+of_modsecurity() { printf '%s\n' '--a1b2c3d4-A--' "[20/Nov/2026:21:$1:03 +0000] X 1.2.3.4 1 2.3.4.5 80" '--a1b2c3d4-Z--' ''; }
+{ of_modsecurity 40; echo "$other"; of_modsecurity 42; } >others.log
+expect 3 "$g" "${log[@]}" -o out others.log
+{ for n in 10 11 12 13 14 15 16 17 18 19 20 21; do of_modsecurity $n; done; echo "$other"; } >others.log
+expect 0 "$g" "${log[@]}" -o out others.log
+says "a time stands in 1 line that did not begin a record, the first is '1.1.1.1 - - "
+{ for n in 40 41 42; do echo "[main] 2026-11-20 21:$n:03 a"; done; echo 'Nov 20 21:41:00 h p: c'; echo 'Nov 20 21:39:00 h p: d'
+  echo 'Nov 20 21:43:00 h p: e'; } >others.log
+expect 0 "$g" "${log[@]}" -o out others.log
+says "a time stands in 3 lines that did not begin a record, the first is '.main. 2026"
+# A longer line of dashes in a message begins no commit of svn log.
+dashes=$(printf '%072d' 0 | tr 0 -)
+printf '%s\n' "$dashes" 'r2 | jo | 2026-11-20 21:41:00 +0000 (x) | 3 lines' '' 'msg' "$dashes--" 'more' "$dashes" \
+  'r1 | jo | 2026-11-20 21:40:00 +0000 (x) | 1 line' '' 'msg' >svn.dashes
+expect 0 "$g" "${log[@]}" -o out svn.dashes
+{ tail -n 4 svn.dashes; head -n 6 svn.dashes; } | cmp - out || fail 'a message of svn was torn'
+# Dates of two digits that can be of Hadoop, but only in another order near the last change of the file.
+printf '%s\n' '28/11/26 01:00:00 ERROR web.Client: a' '02/12/26 01:00:00 ERROR web.Client: c' >days.log
+expect 0 "$g" "${log[@]}" -k time:desc -o out days.log
+{ tail -n 1 days.log; head -n 1 days.log; } | cmp - out || fail 'the day is not first'
 # Lines with times that begin no record are announced, and so are times at another place that do.
 { for n in 10 11 12 13 14 15 16 17 18 19 20 21; do echo "2026-11-23 22:10:$n a"; done
   echo 'Received: from a by b; Mon, 23 Nov 2026 22:10:12 +0000'; echo 'INFO [11-23|22:10:22] b'; } >inner.log
