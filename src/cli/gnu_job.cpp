@@ -84,7 +84,8 @@ std::vector<std::string> ReadFileNames(const std::string& from) {
   return names;
 }
 
-/// Reads the 16 bytes that -R mixes into its hashes from the file `source`.
+/// Reads the 16 bytes that -R mixes into its hashes from the file `source`. If `source` is empty, the kernel gives
+/// them.
 void ReadSalt(const std::string& source, std::uint64_t salt[2]) {
   if (source.empty()) {
     if (::getrandom(salt, 16, 0) != 16) FailSort(std::string("getrandom: ") + std::strerror(errno));

@@ -86,8 +86,13 @@ bool IsInPath(const fs::path& wanted) {
 std::string InstallSort(const std::string& folder) {
   const fs::path program = RunningProgram();
   std::error_code error;
-  const fs::path place = fs::absolute(folder + "/.", error).lexically_normal().parent_path();
+  fs::path place = fs::weakly_canonical(fs::absolute(folder, error), error);
+  if (!place.has_filename()) place = place.parent_path();  // a slash at the end
   if (error) Fail(InQuotes(folder), error);
+  if (place.native().find(':') != std::string::npos) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--install-sort: {}: PATH cannot name a folder with a colon", InQuotes(place.string())));
+  }
   fs::create_directories(place, error);
   if (error) Fail(InQuotes(place.string()), error);
   const fs::path link = place / kName;
@@ -96,7 +101,7 @@ std::string InstallSort(const std::string& folder) {
   std::string text = fmt::format("{} is a link to {}, which is GNU sort under this name\n", InQuotes(link.string()),
                                  InQuotes(program.string()));
   const fs::path first = FirstInPath();
-  if (fs::equivalent(first, program, error)) {
+  if (fs::equivalent(first.parent_path(), place, error)) {
     text += "commands and scripts that run sort use it now; a shell that has run sort before: hash -r\n";
   } else {
     text += fmt::format("sort is still {}: in PATH, {}\n", first.empty() ? "no program" : InQuotes(first.string()),

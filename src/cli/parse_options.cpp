@@ -92,7 +92,7 @@ po::options_description Describe(Typed& typed) {
   return known;
 }
 
-/// Runs the setters of the given options that have the mark kFirst, or of those that do not have it.
+/// Runs the setters of the given options that have the trait kFirst, or of those that do not have it.
 void Set(const po::options_description& known, const Typed& typed, bool first) {
   po::parsed_options parsed(&known);
   for (const auto& [row, values] : typed.given) {

@@ -289,7 +289,7 @@ bool LogsFormat::SetDate(LogTime& time, LogState& log) const {
   // A record from the last hour of a day or year can come after the first records of the next day or year.
   const bool zoned = !time.lacks_zone;
   const std::int64_t given = time.instant->seconds + (zoned ? time.east : 0);
-  // Converts a local time in the zone of the text to the zone of `place.at`.
+  // Converts a local time in the zone of the text to the zone of `log.at`.
   const auto here = [&](std::int64_t local) { return zoned ? zone_.ToLocal(local - time.east) : local; };
   std::int64_t local = given;
   if (time.lacks_date) {

@@ -18,7 +18,7 @@
 namespace gpusort {
 
 /// The facts about rows that are sorted together: the rows of a COPY block or of INSERT statements. An object does not
-/// change any more after a place refers to it.
+/// change any more after a DumpState refers to it.
 struct RowsPart {
   using Order = std::shared_ptr<const ValueKey>;
 
@@ -77,8 +77,8 @@ struct TableList {
   std::shared_ptr<const TableList> before;
 };
 
-/// Adds a name to a set that several places of a dump may share. Returns false if the set has the name. Copies the set
-/// only if another place shares it.
+/// Adds a name to a set that several DumpState objects may share. Returns false if the set has the name. Copies the set
+/// only if another object shares it.
 bool AddName(const std::string& name, std::shared_ptr<std::set<std::string>>& names) {
   if (names != nullptr && names->contains(name)) return false;
   if (names == nullptr) {
@@ -120,7 +120,7 @@ struct Session {
   friend bool operator==(const Session&, const Session&) = default;
 };
 
-/// The place of a line in a dump. An object is not changed after the next place is made.
+/// The state of the parser at the beginning of a line of a dump. An object is not changed after the next one is made.
 struct DumpState {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;

@@ -28,7 +28,8 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
 /// name.
 SortResult SortJob(SortContext& context);
 
-/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), and writes nothing.
+/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), and writes
+/// no output. The measurement writes temporary files.
 std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

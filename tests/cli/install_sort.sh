@@ -38,6 +38,13 @@ for path in "$work/first:$old" "$old:$work/first"; do
     grep -q "^sort is still '.*': in PATH, its folder comes before '$work/first'\$" said || fail "last in PATH: $(cat said)"
   fi
 done
+# The folder is the one that mkdir means, and PATH can name it.
+mkdir -p real/deep/inner
+ln -s deep/inner real/s
+expect 0 "$g" --install-sort real/s/../x >said
+[ -L real/deep/x/sort ] || fail "no link in the folder: $(cat said)"
+expect 2 "$g" --install-sort co:lon
+says 'PATH cannot name a folder with a colon'
 PATH= expect 0 "$g" --install-sort first >said
 grep -q '^sort is still no program: in PATH, ' said || fail "no PATH: $(cat said)"
 

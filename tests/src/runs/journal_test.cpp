@@ -359,7 +359,7 @@ TEST(Journal, NamesTheFirstThingThatDiffers) {
     }
   };
   expect({{"--key", "3,3"}, {"the size of in", "1"}}, "--key was '2,2', and is now '3,3'");
-  expect({{"the size of in", "1000"}}, "--key was '2,2', and is not given");
+  expect({{"the size of in", "1000"}}, "--key was '2,2', and is now not given");
   expect({{"--key", "2,2"}, {"the size of in", "1000"}, {"--unique", "given"}},
          "--unique was not given, and is now given");
 }
