@@ -1361,7 +1361,9 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       counted |= is({"auto_increment", "identity", "nextval"});
       change.moves_columns |= depth == 0 && mysql && is({"first", "after"});
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
+      const bool as = tokens.Is("as") && adds && !column.name.empty();
       tokens.Next();
+      if (as && tokens.Is("(")) change.added.back().generated = true;
     }
     change.numbers_rows |= counted && (adds || (!change.retyped.empty() && !mysql));
     if (counted && !column.name.empty()) change.counted.push_back(column.name);

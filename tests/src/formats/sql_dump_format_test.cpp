@@ -925,6 +925,11 @@ TEST(SqlDumpFormat, KnowsTheColumnsOfTables) {
         "'10',2", "'9',1");
   sorts("pgdump", "CREATE TABLE t (a int);\nALTER TABLE t ADD COLUMN IF NOT EXISTS c int;\n", "2,9", "1,10",
         {Untyped("t.c")});
+  // A computed column that was added has no value in a row.
+  sorts("sqlitedump",
+        "CREATE TABLE t(a INTEGER PRIMARY KEY, b);\nALTER TABLE t ADD COLUMN c AS (b);\n"
+        "ALTER TABLE t ADD COLUMN d;\nALTER TABLE t ADD COLUMN e;\n",
+        "5,'x',1,9", "1,'a',2,8", {Untyped("t.d")});
 }
 
 // What is known of a table that has ended does not depend on the tables after it.
