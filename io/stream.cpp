@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -214,12 +213,6 @@ bool PipeWriter::in_memory() const { return kind_ == Kind::kFile && detail::IsOn
 bool PipeWriter::MakePages(std::uint64_t begin, std::uint64_t end) const {
   return ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(file_begin_ + begin),
                      static_cast<off_t>(end - begin)) == 0;
-}
-
-std::uint64_t PipeWriter::free_space() const {
-  struct statvfs fs;
-  if (::fstatvfs(fd_, &fs) != 0) return 0;
-  return static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
 }
 
 void PipeWriter::Close() {

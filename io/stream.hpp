@@ -89,8 +89,8 @@ class PipeWriter {
   /// file is cut or removed. Returns false if pages cannot be made. Call this only if in_memory() is true. Another
   /// thread may call WriteAll at the same time.
   bool MakePages(std::uint64_t begin, std::uint64_t end) const;
-  /// Returns how many bytes are free in the file system of the stream. Call this only if in_memory() is true.
-  std::uint64_t free_space() const;
+  /// Returns the path of the stream's descriptor in /proc.
+  std::string proc_path() const { return detail::ProcPath(fd_); }
   /// Ends the stream and reports errors of earlier writes. Call this once, after the last WriteAll. (The reader of a
   /// pipe on standard output sees the end only when the process ends.)
   void Close();

@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
@@ -57,12 +59,18 @@ void MakeLink(const fs::path& link, const fs::path& program) {
   }
 }
 
+std::vector<fs::path> FoldersInPath() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream text(path == nullptr ? "" : path);
+  std::vector<fs::path> folders;
+  for (std::string folder; std::getline(text, folder, ':');) folders.emplace_back(folder.empty() ? "." : folder);
+  return folders;
+}
+
 /// Returns the first program `sort` in PATH, or "".
 fs::path FirstInPath() {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path program = fs::path(folder.empty() ? "." : folder) / kName;
+  for (const fs::path& folder : FoldersInPath()) {
+    const fs::path program = folder / kName;
     struct stat facts;
     if (::stat(program.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && ::access(program.c_str(), X_OK) == 0) {
       return program;
@@ -72,13 +80,9 @@ fs::path FirstInPath() {
 }
 
 bool IsInPath(const fs::path& wanted) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
   std::error_code error;
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (fs::equivalent(folder.empty() ? "." : folder, wanted, error)) return true;
-  }
-  return false;
+  return std::ranges::any_of(FoldersInPath(),
+                             [&](const fs::path& folder) { return fs::equivalent(folder, wanted, error); });
 }
 
 }  // namespace

@@ -170,16 +170,14 @@ void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
 }
 
 void Output::MakePages(FileSystem& files, const std::function<std::uint64_t()>& known) {
-  if (encoder_ || parts_ || pages_) return;
-  if (file_) {
-    pages_ = std::make_unique<PageMaker>(
-        known, [this](std::uint64_t, std::uint64_t end) { return file_->AllocateToWrite(end); },
-        [this, &files] { return files.FreeSpace(file_->directory()); });
-  } else if (stream_ && stream_->in_memory()) {
-    pages_ = std::make_unique<PageMaker>(
-        known, [this](std::uint64_t begin, std::uint64_t end) { return stream_->MakePages(begin, end); },
-        [this] { return stream_->free_space(); });
-  }
+  if (encoder_ || parts_ || pages_ || (!file_ && !(stream_ && stream_->in_memory()))) return;
+  const auto make = [this](std::uint64_t begin, std::uint64_t end) {
+    return file_ ? file_->AllocateToWrite(end) : stream_->MakePages(begin, end);
+  };
+  const auto free_space = [&files, place = file_ ? file_->directory() : stream_->proc_path()] {
+    return files.FreeSpace(place);
+  };
+  pages_ = std::make_unique<PageMaker>(known, make, free_space);
 }
 
 void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {

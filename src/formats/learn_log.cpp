@@ -1543,8 +1543,12 @@ std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::i
     LogTime record;
     ForEachLine(front, [&](std::string_view line) {
       LogTime time;
-      others += IsOfOther(*log, line, record, reader);
-      if (!BeginsWithStart(*log, line) && reader.Take(*log, line, time)) record = time;
+      if (BeginsWithStart(*log, line)) return;
+      if (reader.Take(*log, line, time)) {
+        record = time;
+      } else {
+        others += IsOfOther(*log, line, record);
+      }
     });
     if (10 * others <= log->looked) return log;
   }
@@ -1669,8 +1673,8 @@ bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record
   return holds || (!dated && !indented && !only_front && HasClockInFront(line));
 }
 
-bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record, LogTimeReader& reader) {
-  if (line.empty() || IsBlankChar(line[0]) || BeginsWithStart(log, line) || reader.Begins(log, line)) return false;
+bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record) {
+  if (line.empty() || IsBlankChar(line[0]) || BeginsWithStart(log, line)) return false;
   // LearnGitLog has looked at the other lines of git's log. An entry of Configuration Manager has a mark at its end.
   if (log.start == "commit " || log.start == "<![LOG[") return false;
   if (log.start.starts_with(">>>") && line.starts_with("<<<")) return false;  // the end of a section of SetupAPI

@@ -225,7 +225,7 @@ class LogTimeReader {
 };
 
 /// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
-/// `record` is the time of the record before it.
-bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record, LogTimeReader& reader);
+/// `record` is the time of the record before it. The line must not have the time of a record itself.
+bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
 }  // namespace gpusort

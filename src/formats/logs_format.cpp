@@ -78,16 +78,16 @@ bool HasClock(std::string_view line) {
   return false;
 }
 
-/// Counts a line that continues a record. `time` is the time of the record.
-void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, LogTimeReader& reader,
-                 KeyTally& tally) {
+/// Counts a line that continues a record. `time` is the time of the record. If records begin with LogTimes::start, the
+/// line must not have the time of a record.
+void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, KeyTally& tally) {
   constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
   if (line.empty()) return;
   if (!times.start.empty()) {
-    if (IsBlankChar(line[0]) || reader.Begins(times, line)) return;
+    if (IsBlankChar(line[0])) return;
     if (LookAlikeOf(times, line) == LookAlike::kOtherForm) {
       tally.other_form_lines.Note(line);
-    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && IsOfOther(times, line, time, reader)) {
+    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && IsOfOther(times, line, time)) {
       tally.inner_times.Note(line);
     }
     return;
@@ -451,8 +451,11 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         break;
       }
       if (table_.multiline == Multiline::kAuto || (!next.empty() && !IsBlankChar(next[0]))) {
-        if (LogTime found; late && scratch.times.Take(*state.log.times, next, found)) inside = found;
-        NoteUntimed(next, *state.log.times, late ? inside : time, scratch.times, tally);
+        if (LogTime found; late && scratch.times.Take(*state.log.times, next, found)) {
+          inside = found;
+        } else {
+          NoteUntimed(next, *state.log.times, late ? inside : time, tally);
+        }
       }
     }
     return q;

@@ -120,7 +120,9 @@ TEST_F(PipeWriterTest, MakesPagesOfAFileInMemoryInAdvanceAndChangesNoByte) {
     if (!fd.open()) GTEST_SKIP() << "/dev/shm takes no file";
     const Bytes before = RandomBytes(5001, 1), after = RandomBytes(kPages, 2);
     ASSERT_EQ(::write(fd.get(), before.data(), before.size()), static_cast<ssize_t>(before.size()));
-    if (flags != 0) ASSERT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);  // appending does not depend on the position
+    if (flags != 0) {
+      ASSERT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);  // appending does not depend on the position
+    }
     PipeWriter writer(fd.get(), "out", cancel_);
     if (!writer.in_memory()) GTEST_SKIP() << "/dev/shm is no tmpfs";
     ASSERT_TRUE(writer.MakePages(0, kPages));
