@@ -22,8 +22,8 @@ bool Unprintable(std::uint32_t code) {
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Decodes the UTF-8 sequence at the beginning of `text` (RFC 3629: shortest form, no surrogates). Returns its length,
-/// or 0 if it is not valid.
+}  // namespace
+
 std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   code = byte(0);
@@ -40,7 +40,7 @@ std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code) {
   return valid ? length : 0;
 }
 
-}  // namespace
+namespace {}  // namespace
 
 std::optional<std::uint64_t> ParseDigits(std::string_view text) {
   std::uint64_t value = 0;

@@ -33,6 +33,10 @@ std::optional<std::uint64_t> ParseDigits(std::string_view text);
 /// a number without a unit. Throws Error(kUsage) with a message that quotes `text`.
 Size ParseSize(std::string_view text, std::uint64_t bare_unit);
 
+/// Decodes the UTF-8 sequence at the beginning of `text`, which must not be empty (RFC 3629: shortest form, no
+/// surrogates). Returns its length, or 0 if it is not valid.
+std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code);
+
 /// Returns `text` as one line for a message or a log. Control characters, line separators, marks of text direction, and
 /// bytes that are not UTF-8 become \xNN. A backslash stays, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);

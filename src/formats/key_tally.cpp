@@ -21,6 +21,14 @@ void WindowTally::Add(const WindowTally& other) {
   latest = std::max(latest, other.latest);
 }
 
+KeyTally::Lines KeyTally::odd_keys() const {
+  Lines lines;
+  for (const auto& [table, rows] : odd_rows) {
+    if (replaced_tables.contains(table)) lines.Add({rows, table});
+  }
+  return lines;
+}
+
 void KeyTally::Add(const KeyTally& later) {
   constexpr std::size_t kMostSamples = 100;
   if (std::exchange(input, later.input) != later.input) record = 0;
@@ -52,9 +60,10 @@ void KeyTally::Add(const KeyTally& later) {
   parted_rows.Add(later.parted_rows);
   renumbered_rows.Add(later.renumbered_rows);
   renumbered_tables.Add(later.renumbered_tables);
-  odd_keys.Add(later.odd_keys);
   self_references.Add(later.self_references);
   replacing_inserts.Add(later.replacing_inserts);
+  for (const auto& [table, rows] : later.odd_rows) odd_rows[table] += rows;
+  replaced_tables.insert(later.replaced_tables.begin(), later.replaced_tables.end());
   other_form_lines.Add(later.other_form_lines);
   inner_times.Add(later.inner_times);
   if (log_note.empty()) log_note = later.log_note;

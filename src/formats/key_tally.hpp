@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpusort {
@@ -85,13 +88,16 @@ struct KeyTally {
   Lines parted_rows;        ///< the statements of a dump with rows of a table that had rows in another part of it
   Lines renumbered_rows;    ///< the tables of rows of a dump that lack a value which the server counts up
   Lines renumbered_tables;  ///< tables of a dump that get a column after their rows, whose values the server counts up
-  Lines odd_keys;           ///< the tables of rows of a dump whose primary key is no value of its column's type
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
   /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;
   /// Tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills, and that are not sorted by their primary keys.
   /// If two rows have the same primary key, the server may keep another one of them after sorting.
   Lines replacing_inserts;
+  /// For each table of a dump: the number of rows with a key that the server may change, so that it becomes equal to
+  /// another key. This matters only for tables that are also in `replaced_tables`: see odd_keys().
+  std::map<std::string, std::uint64_t> odd_rows;
+  std::set<std::string> replaced_tables;  ///< tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills
   /// INSERT statements of a dump that stay where they are, because they have no rows to sort (INSERT ... SELECT), or
   /// begin after other text on a line.
   Lines left_inserts;
@@ -112,6 +118,8 @@ struct KeyTally {
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
+  /// Returns the rows that `odd_rows` counts for tables in `replaced_tables`, and the name of the first such table.
+  Lines odd_keys() const;
   /// Adds the counts of the next part of the input. The caller must add the parts in their order in the input.
   void Add(const KeyTally& later);
 };

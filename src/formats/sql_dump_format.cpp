@@ -23,24 +23,21 @@ struct RowsPart {
   using Order = std::shared_ptr<const ValueKey>;
 
   std::string table;
-  KeyColumns wanted;      ///< the columns of the user's keys
-  std::vector<Order> by;  ///< for each key of the user, the order that the type of the column gives, or null
-  KeyColumns primary;     ///< the columns of the primary key; empty: not known
-  struct Primary {
-    Order order;
-    unsigned padding = SqlTable::Column::kNoPadding;
-    SqlTable::Column::Affinity affinity = SqlTable::Column::kNone;
-  };
-  std::vector<Primary> primary_by;  ///< the orders of the columns in `primary`, and what SqlTable says about them
-  std::vector<Order> columns;       ///< the orders of all columns; null: as text
+  KeyColumns wanted;              ///< the columns of the user's keys
+  std::vector<Order> by;          ///< for each key of the user, the order that the type of the column gives, or null
+  KeyColumns primary;             ///< the columns of the primary key; empty: not known
+  std::vector<Order> primary_by;  ///< the orders of the columns in `primary`
+  std::vector<SqlTable::Column>
+      key_columns;             ///< for each key of the user, or of `primary`: what is known of its column
+  std::vector<Order> columns;  ///< the orders of all columns; null: as text
   /// A foreign key of the table names the table, and the dump does not turn the checks off.
   bool refers_to_itself = false;
   bool again = false;  ///< the table has rows in a part of the dump before this one
   /// Rows that are equal in a primary or unique key keep their order, so that REPLACE keeps the same one of them.
   bool keeps_winners = false;
-  /// The column whose value the server counts up, if it is missing or null. kNotGiven: the rows lack the column.
-  std::size_t counted = kNone;
-  static constexpr std::size_t kNone = ~std::size_t{0}, kNotGiven = kNone - 1;
+  /// The columns whose values the server counts up, if they are missing or null, in ascending order.
+  std::vector<std::size_t> counted;
+  bool lacks_counted = false;  ///< the rows lack such a column, or the server ignores its values
 
   std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
   // The following members are only for INSERT.
@@ -166,6 +163,7 @@ std::shared_ptr<const SqlTable> Changed(const SqlTable& table, const SqlTableCha
       if (!is_column(retyped.name)) continue;
       column.type = retyped.type;
       column.loose = true;
+      column.not_null = retyped.not_null;
     }
     column.counted |= std::ranges::any_of(change.counted, is_column);
   }
@@ -299,13 +297,19 @@ const Byte* SkipSpace(const Byte* p, const Byte* end) {
   return p;
 }
 
-/// Returns true if a column of SQLite with this affinity converts the value.
-bool IsConverted(SqlValue::Is is, std::string_view text, SqlTable::Column::Affinity affinity) {
-  if (affinity == SqlTable::Column::kText) return is == SqlValue::kNumber;
-  if (affinity != SqlTable::Column::kNumber || is != SqlValue::kText) return false;
-  SkipSqlBlanks(text);
-  text = text.substr(0, text.find_last_not_of(kSqlBlanks) + 1);
-  return keys::IsDecimal({text.data(), text.data() + text.size()});
+/// Returns true if the server counts up a value instead of storing this one. `zero_counts` is true if it does so for
+/// the value 0.
+bool IsCountedUp(const SqlValue& value, std::string_view text, SqlDialect dialect, bool zero_counts) {
+  if (IsWord(text, "default") && !value.literal) return true;
+  if (dialect == SqlDialect::kPostgres) return false;  // a null stays null
+  if (value.is == SqlValue::kNull) return true;
+  if (dialect != SqlDialect::kMysql) return false;
+  if (text.empty() && !value.literal) return true;  // the row ()
+  // Texts that are no numbers, and fractions, become 0.
+  const std::string_view digits = value.is == SqlValue::kHex ? value.text : text;
+  const std::size_t first = digits.find_first_not_of("0- ");
+  const bool zero = first == digits.npos || (value.is != SqlValue::kHex && !IsDigit(digits[first]));
+  return zero_counts && zero && (value.literal || text == "false");
 }
 
 constexpr const char* kCommentInRow =
@@ -356,8 +360,8 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
 SqlDumpFormat::~SqlDumpFormat() = default;
 
 struct SqlDumpFormat::RowScratch : Scratch {
-  std::vector<SqlValue::Is> kinds;  ///< the kinds of `fields`
-  bool depends = false;             ///< a value of the row can depend on the rows before it
+  std::vector<SqlValue> values;  ///< the literals of `fields`
+  bool depends = false;          ///< a value of the row can depend on the rows before it
 };
 
 std::unique_ptr<TableFormat::Scratch> SqlDumpFormat::MakeScratch() const { return std::make_unique<RowScratch>(); }
@@ -539,7 +543,19 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     if (known != nullptr) table = Changed(*known, *change);
     if (target.schema.empty()) target.schema = dump.session.schema;
     const bool filled = dump.filled != nullptr && dump.filled->contains(target.name());
-    if (change->numbers_rows && filled && tally != nullptr) tally->renumbered_tables.Note(target.name());
+    // MySQL counts up values for null and 0 when a column becomes AUTO_INCREMENT.
+    const auto numbers = [&](const std::string& name) {
+      if (dump.dialect != SqlDialect::kMysql) return false;
+      if (known == nullptr || !dump.session.zero_is_value) return true;
+      return std::ranges::none_of(known->columns, [&](const SqlTable::Column& column) {
+        return IsSameSqlName(column.name, name) && column.not_null;
+      });
+    };
+    const bool numbers_rows = change->numbers_rows || std::ranges::any_of(change->counted, numbers);
+    if (numbers_rows && filled && tally != nullptr) tally->renumbered_tables.Note(target.name());
+    if (change->ignores && !change->unique.empty() && filled && tally != nullptr) {
+      tally->replacing_inserts.Note(target.name());
+    }
   }
   if (table == nullptr) return;
   if (table->schema.empty() && !dump.session.schema.empty()) {
@@ -669,6 +685,7 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
   insert.size = head.size;
   insert.target = std::move(head.target);
   insert.replaces = head.replaces;
+  insert.counts = head.counts;
   if (insert.is != InsertHead::kRows) return insert;
   if (dump->dialect == SqlDialect::kUnknown) {
     const SqlDialect dialect = DialectOfLine(text.substr(0, head.size));
@@ -724,10 +741,12 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     if (found != table->columns.end()) columns[i] = &*found;
   }
   for (std::size_t i = 0; table != nullptr && named && i < table->columns.size(); ++i) {
-    if (!table->columns[i].counted || table->columns[i].generated || part->counted == RowsPart::kNotGiven) continue;
-    const auto given = std::ranges::find(columns, &table->columns[i]);
-    part->counted = given == columns.end() ? RowsPart::kNotGiven : static_cast<std::size_t>(given - columns.begin());
+    if (!table->columns[i].counted || table->columns[i].generated) continue;
+    const auto found = std::ranges::find(columns, &table->columns[i]);
+    part->lacks_counted |= found == columns.end();
+    if (found != columns.end()) part->counted.push_back(static_cast<std::size_t>(found - columns.begin()));
   }
+  std::ranges::sort(part->counted);
   const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
     const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
     if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
@@ -755,14 +774,14 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     }
     const auto column = static_cast<std::size_t>(found - target.columns.begin());
     part->primary.Add(column, part->primary.keys.size());
-    RowsPart::Primary& primary = part->primary_by.emplace_back();
-    primary.order = order_of(column, of_type_);
-    if (columns[column] == nullptr) continue;
-    primary.padding = columns[column]->padding;
-    primary.affinity = columns[column]->affinity;
+    part->primary_by.push_back(order_of(column, of_type_));
   }
   const bool keyed = !part->wanted.keys.empty();
   const std::vector<KeyColumns::Wanted>& keys = keyed ? part->wanted.by_column : part->primary.by_column;
+  part->key_columns.resize(keyed ? names_.size() : part->primary.keys.size());
+  for (const KeyColumns::Wanted& key : keys) {
+    if (columns[key.column] != nullptr) part->key_columns[key.key] = *columns[key.column];
+  }
   // Rows with equal values in the columns `names` have equal sort keys, if the sort has no other columns. Keys of the
   // user do not follow what SQLite converts and which bytes a server ignores.
   const auto has_keys = [&](const std::vector<std::string>& names) {
@@ -789,6 +808,7 @@ void SqlDumpFormat::BeginInsert(const Insert& insert, std::string_view text, Sca
   auto part = std::make_shared<RowsPart>(*MakePart(insert.target, dump));
   part->head = text.substr(0, insert.size);
   part->replaces |= insert.replaces;
+  part->lacks_counted |= insert.counts;
   dump.part = std::move(part);
 }
 
@@ -894,7 +914,9 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     for (const SqlTable::Column& column : (*table)->columns) {
       put(column.name);
       out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' '
-          << column.loose << ' ' << column.padding << ' ' << static_cast<unsigned>(column.affinity) << ' ';
+          << column.not_null << ' ' << column.loose << ' ' << column.padding << ' '
+          << static_cast<unsigned>(column.affinity) << ' ' << column.size << ' ' << static_cast<unsigned>(column.text)
+          << ' ' << static_cast<std::uint64_t>(column.least) << ' ' << column.most << ' ' << column.year << ' ';
       put_all(column.labels);
     }
     put_all((*table)->primary);
@@ -984,9 +1006,15 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.type = static_cast<ValueType>(std::min<std::uint64_t>(number(), of_type_.size() - 1));
       column.generated = number() != 0;
       column.counted = number() != 0;
+      column.not_null = number() != 0;
       column.loose = number() != 0;
       column.padding = static_cast<unsigned>(number());
       column.affinity = static_cast<SqlTable::Column::Affinity>(number());
+      column.size = number();
+      column.text = static_cast<SqlTable::Column::Text>(number());
+      column.least = static_cast<std::int64_t>(number());
+      column.most = number();
+      column.year = number() != 0;
       column.labels = names();
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
@@ -1006,6 +1034,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     if ((insert || ParseCopy(head, copy) == Statement::kCopy) && in) {
       auto part = std::make_shared<RowsPart>(*MakePart(insert ? parsed.target : copy, dump));
       part->head = head;
+      part->lacks_counted |= parsed.counts;
       part->again = number() != 0;
       part->decided = number() != 0;
       part->several = number() != 0;
@@ -1418,11 +1447,10 @@ class SqlDumpFormat::InsertColumns {
         escapes_(dump.text.escapes),
         p_(FindByte(p, end, '(') + 1) {}
   bool more() const { return p_ < end_; }
-  /// Returns the value of the column. Sets `kind` to the kind of the literal. `order` is the order for its key; null:
-  /// as text. The value can lie in `text`.
-  Field Read(const ValueKey* order, std::string& text, SqlValue::Is& kind) {
-    const SqlValue value = ReadSqlValue(Text(p_, Stop()), dialect_, escapes_, text);
-    kind = value.is;
+  /// Returns the value of the column. Sets `value` to the literal. `order` is the order for its key; null: as text. The
+  /// value can lie in `text`.
+  Field Read(const ValueKey* order, std::string& text, SqlValue& value) {
+    value = ReadSqlValue(Text(p_, Stop()), dialect_, escapes_, text);
     Field field{value.text, value.is == SqlValue::kNull ? Field::kNull : Field::kValue,
                 static_cast<std::uint64_t>(p_ - record_)};
     if (value.is != SqlValue::kHex || (order != nullptr && order->rule().type == ValueType::kBytesHex)) return field;
@@ -1437,11 +1465,11 @@ class SqlDumpFormat::InsertColumns {
     p_ = Stop() + 1;
     stop_ = nullptr;
   }
-  /// Returns false if the column, whose value the server may count up, is a number other than 0. Takes less time than
+  /// Returns false if the column, whose value the server may count up, is a number greater than 0. Takes less time than
   /// Read().
   bool MayBeCountedUp() const {
     const Byte* const value = SkipSpace(p_, end_);
-    return value == end_ || ((*value < '1' || *value > '9') && *value != '-');
+    return value == end_ || *value < '1' || *value > '9';
   }
   /// Returns the text of the row.
   std::string_view row() const { return Text(begin_, end_); }
@@ -1466,10 +1494,10 @@ class SqlDumpFormat::CopyColumns {
       : format_(format), record_(record), end_(end), scratch_(scratch), p_(record) {}
   bool more() const { return !ended_; }
   /// As InsertColumns::Read.
-  Field Read(const ValueKey*, std::string& text, SqlValue::Is& kind) {
+  Field Read(const ValueKey*, std::string& text, SqlValue& value) {
     Field field;
     stop_ = format_.ReadField(record_, p_, end_, field, text);
-    kind = field.is == Field::kNull ? SqlValue::kNull : SqlValue::kText;
+    value = {field.is == Field::kNull ? SqlValue::kNull : SqlValue::kText, field.text};
     return field;
   }
   void Next() {
@@ -1502,12 +1530,12 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   const bool lite = dump.dialect == SqlDialect::kSqlite;
   const bool zero_counts = dump.dialect == SqlDialect::kMysql && !dump.session.zero_is_value;
   const bool depends = std::exchange(static_cast<RowScratch&>(scratch).depends, false);
-  bool renumbered = depends || part.counted == RowsPart::kNotGiven;
+  bool renumbered = depends || part.lacks_counted;
   std::vector<Field>& fields = scratch.fields;
   std::vector<std::string>& texts = scratch.texts;
-  std::vector<SqlValue::Is>& kinds = static_cast<RowScratch&>(scratch).kinds;
+  std::vector<SqlValue>& values = static_cast<RowScratch&>(scratch).values;
   fields.assign(keyed ? keys_.size() : wanted.keys.size(), {});
-  kinds.assign(fields.size(), SqlValue::kText);
+  values.assign(fields.size(), {});
   // A resize would move the texts to which `fields` refers.
   const std::size_t most = std::max(wanted.keys.size(), part.columns.size()) + 1;
   if (texts.size() < most) texts.resize(most);
@@ -1520,26 +1548,25 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   };
   std::size_t next = 0;  // the index in `wanted`
   // Every row of COPY gives a value.
-  const std::size_t counted = part.decided && part.counted < RowsPart::kNotGiven ? part.counted : RowsPart::kNone;
-  const auto wants = [&](std::size_t column) {
-    return all || next < wanted.by_column.size() || (counted != RowsPart::kNone && column <= counted);
-  };
-  for (std::size_t column = 0; columns.more() && wants(column); ++column) {
-    if (column == counted && columns.MayBeCountedUp()) {
-      SqlValue::Is kind = SqlValue::kText;
-      std::string buffer;
-      const std::string_view value = columns.Read(nullptr, buffer, kind).text;
-      // In PostgreSQL a null stays null.
-      const bool null = kind == SqlValue::kNull && dump.dialect != SqlDialect::kPostgres;
-      renumbered |= null || IsWord(value, "default") || (zero_counts && value == "0");
+  auto counted = part.decided ? part.counted.begin() : part.counted.end();
+  const auto wants = [&] { return all || next < wanted.by_column.size() || counted != part.counted.end(); };
+  for (std::size_t column = 0; columns.more() && wants(); ++column) {
+    if (counted != part.counted.end() && column == *counted) {
+      ++counted;
+      if (columns.MayBeCountedUp()) {
+        SqlValue value;
+        std::string buffer;
+        const std::string_view text = columns.Read(nullptr, buffer, value).text;
+        renumbered |= IsCountedUp(value, text, dump.dialect, zero_counts);
+      }
     }
     if (all) {
       const auto& order = column < part.columns.size() ? part.columns[column] : nullptr;
-      SqlValue::Is kind = SqlValue::kText;
-      const Field field = columns.Read(order.get(), texts[order != nullptr ? fields.size() + 1 : 0], kind);
+      SqlValue value;
+      const Field field = columns.Read(order.get(), texts[order != nullptr ? fields.size() + 1 : 0], value);
       bool known = true;
       if (lite) {
-        PutLite(of_type_, kind, field, true, out);
+        PutLite(of_type_, value.is, field, true, out);
       } else {
         known = put(order.get(), field);
       }
@@ -1547,13 +1574,15 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
     }
     for (; next < wanted.by_column.size() && wanted.by_column[next].column == column; ++next) {
       const std::size_t key = wanted.by_column[next].key;
-      const ValueKey* const order = !keyed                    ? part.primary_by[key].order.get()
+      const ValueKey* const order = !keyed                    ? part.primary_by[key].get()
                                     : part.by[key] != nullptr ? part.by[key].get()
                                                               : &keys_[key];
-      fields[key] = columns.Read(order, texts[next], kinds[key]);
+      fields[key] = columns.Read(order, texts[next], values[key]);
     }
     columns.Next();
   }
+  // PostgreSQL: a row may have fewer values than the table has columns.
+  renumbered |= counted != part.counted.end();
   if (renumbered) tally.renumbered_rows.Note(part.table);
   if (all) {
     // Rows whose values are all equal are ordered by the texts of the values.
@@ -1562,29 +1591,31 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   }
   // A primary key of SQLite can be null in several rows, unless SQLite counts it up.
   bool has_null = false, odd = false;
+  const bool may_replace = part.keeps_winners && (!part.several || !part.ended || part.replaces);
   for (const std::size_t key : wanted.keys) {
+    odd |= may_replace && (fields[key].is == Field::kMissing ||
+                           !KeepsValue(part.key_columns[key], values[key], fields[key].text, dump.dialect));
     if (!keyed) {
-      const RowsPart::Primary& primary = part.primary_by[key];
+      const unsigned padding = part.key_columns[key].padding;
       std::string_view& value = fields[key].text;
-      while (!value.empty() && static_cast<unsigned char>(value.back()) == primary.padding) value.remove_suffix(1);
+      while (!value.empty() && static_cast<unsigned char>(value.back()) == padding) value.remove_suffix(1);
       if (lite) {
-        has_null |= kinds[key] == SqlValue::kNull;
-        odd |= IsConverted(kinds[key], value, primary.affinity);
-        PutLite(of_type_, kinds[key], fields[key], false, out);
-      } else if (!put(primary.order.get(), fields[key])) {
+        has_null |= values[key].is == SqlValue::kNull;
+        PutLite(of_type_, values[key].is, fields[key], false, out);
+      } else if (!put(part.primary_by[key].get(), fields[key])) {
         odd = true;
         PutWhole(fields[key], out);
       }
     } else if (lite && part.by[key] != nullptr && fields[key].is != Field::kMissing) {
       KeyTally::Column& seen = tally.columns[key];
       (fields[key].is == Field::kNull ? seen.nulls += 1 : seen.any = true);
-      PutLite(of_key_[key], kinds[key], fields[key], false, out);
+      PutLite(of_key_[key], values[key].is, fields[key], false, out);
     } else {
       PutKey(key, fields[key], out, tally, part.by[key].get());
     }
   }
-  if (odd) tally.odd_keys.Note(part.table);
-  if (has_null && part.counted == RowsPart::kNone) PutWhole({columns.row(), Field::kValue, 0}, out);
+  if (odd) ++tally.odd_rows[part.table];
+  if (has_null && part.counted.empty() && !part.lacks_counted) PutWhole({columns.row(), Field::kValue, 0}, out);
 }
 
 void SqlDumpFormat::PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out) {
@@ -1635,7 +1666,12 @@ void SqlDumpFormat::TakeEnd(const AfterRow& after, const Byte* row_end, ScanStat
   const bool replaced = StateOf(state).part->replaces;
   EndInsert(after, Text(row_end, after.stop), 0, state);
   const RowsPart& part = *StateOf(state).part;
-  if (part.replaces && !replaced && !part.keeps_winners) tally.replacing_inserts.Note(part.table);
+  if (part.replaces && !replaced) NoteReplacing(part, tally);
+}
+
+void SqlDumpFormat::NoteReplacing(const RowsPart& part, KeyTally& tally) {
+  tally.replaced_tables.insert(part.table);
+  if (!part.keeps_winners) tally.replacing_inserts.Note(part.table);
 }
 
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
@@ -1650,9 +1686,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && StateOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && StateOf(state).part->refers_to_itself) tally.self_references.Note(StateOf(state).part->table);
-  if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces && !part.keeps_winners) {
-    tally.replacing_inserts.Note(part.table);
-  }
+  if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces) NoteReplacing(part, tally);
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
   if (const RowsPart& part = *StateOf(state).part; part.decided && part.several) {

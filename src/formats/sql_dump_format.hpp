@@ -93,6 +93,7 @@ class SqlDumpFormat : public CopyFormat {
     std::size_t size = 0;   ///< the size of the text before the first row, without `lead`
     bool goes_on = false;   ///< true: the rows are sorted together with those of the statement before
     bool replaces = false;  ///< see InsertHead
+    bool counts = false;    ///< see InsertHead
     SqlTarget target;
   };
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
@@ -120,6 +121,8 @@ class SqlDumpFormat : public CopyFormat {
   /// Calls EndInsert() for a statement whose last row ends at `row_end`. The statement may be the first of its part
   /// that says what happens to a row whose key exists already (ON CONFLICT). Then also counts the table in `tally`.
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
+  /// Counts a table that REPLACE, INSERT IGNORE or ON CONFLICT fills.
+  static void NoteReplacing(const RowsPart& part, KeyTally& tally);
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpState& dump) const;

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "formats/text_reader.hpp"
+#include "formats/value_keys.hpp"
 
 namespace gpusort {
 namespace {
@@ -400,7 +402,7 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
   if (TakeSqlWord(text, "overriding")) {
     for (const std::string_view word : {"system"sv, "user"sv, "value"sv}) {
       SkipSpaces(text);
-      TakeSqlWord(text, word);
+      head.counts |= TakeSqlWord(text, word) && word == "user";
     }
     SkipSpaces(text);
   }
@@ -606,7 +608,7 @@ const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool es
   while (open != end && IsSpace(static_cast<char>(*open))) ++open;
   if (open == end || *open != '(') return p;
   bool in_row = false, literal_carry = false;
-  std::uint64_t string_carry = 0, minus_carry = 0, letter_carry = 0, word_carry = 0;
+  std::uint64_t string_carry = 0, minus_carry = 0, letter_carry = 0, word_carry = 0, dot_carry = 0;
   for (const Byte* block = open; end - block >= 64; block += 64) {
     const Bytes64 bytes(block);
     std::uint64_t quotes = bytes.Are('\'');
@@ -618,10 +620,14 @@ const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool es
     std::uint64_t other = bytes.Are('"', '`', '/', '[', '\\') | (minus & (minus << 1 | minus_carry));
     minus_carry = minus >> 63;
     if (mysql) {
-      // A variable may be set (@a := @a + 1), and NEXT VALUE FOR has two words with a blank between them.
+      // A variable may be set (@a := @a + 1), NEXT VALUE FOR has two words with a blank between them, and s.nextval has
+      // a letter after a dot.
+      const std::uint64_t dots = bytes.Are('.') & code;
       const std::uint64_t letters = bytes.AreLetters() & code, blanks = bytes.Are(' ', '\t', '\n', '\r') & code;
       const std::uint64_t words = blanks & (letters << 1 | letter_carry);  // the first blank after a word
-      other |= bytes.Are('#', ':') | ((words << 1 | word_carry) & (letters | blanks));
+      other |= bytes.Are('#', ':', '@') | ((words << 1 | word_carry) & (letters | blanks));
+      other |= letters & (dots << 1 | dot_carry);
+      dot_carry = dots >> 63;
       letter_carry = letters >> 63;
       word_carry = words >> 63;
     }
@@ -811,7 +817,14 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
   const Byte* const begin = AsBytes(row);
   const Byte* const end = begin + row.size();
   const auto calls = [&](std::string_view word) { return std::ranges::count(kCalls, LowerText(word)) > 0; };
-  for (const Byte* p = begin; (p = FindAny(p, end, '\'', '"', '`', '(', ':', 'v', 'V')) != end;) {
+  /// Removes a name, which may be in quotes, from the front of `rest`.
+  const auto take_name = [](std::string_view& rest) {
+    std::string name;
+    SkipSpaces(rest);
+    TakeSqlName(rest, " .,()+-*/%|&<>=!;'\t\r\n\v\f", name);
+    return LowerText(name);
+  };
+  for (const Byte* p = begin; (p = FindAny(p, end, '\'', '"', '`', '(', ':', '.', '@', 'v', 'V')) != end;) {
     const auto before = static_cast<std::size_t>(p - begin);
     if (*p == '\'' || *p == '"' || *p == '`') {
       const bool prefixed = postgres && *p == '\'' && before > 0 && Lower(row[before - 1]) == 'e';
@@ -827,6 +840,16 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
     std::string_view rest = row.substr(before);
     if (*p == ':') {
       if (mysql && rest.starts_with(":=")) return true;
+    } else if (*p == '.') {  // s.nextval in the mode of Oracle
+      rest.remove_prefix(1);
+      const std::string name = take_name(rest);
+      if (mysql && (name == "nextval" || name == "currval" || name == "lastval")) return true;
+    } else if (*p == '@') {  // a variable of the server, such as @@identity
+      if (mysql && TakeSqlText(rest, "@@")) {
+        std::string name = take_name(rest);
+        if ((name == "session" || name == "local") && TakeSqlText(rest, ".")) name = take_name(rest);
+        if (name == "identity" || name == "last_insert_id" || name == "insert_id") return true;
+      }
     } else if (*p != '(') {  // NEXT VALUE FOR, or PREVIOUS VALUE FOR
       const bool word = (before == 0 || !IsSqlWordByte(row[before - 1])) && TakeSqlWord(rest, "value");
       SkipSpaces(rest);
@@ -972,32 +995,140 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
   SkipSpaces(raw);
   raw = raw.substr(0, raw.find_last_not_of(kSqlBlanks) + 1);
   const bool mysql = dialect == SqlDialect::kMysql;
-  if (raw.empty()) return {SqlValue::kText, raw};
+  if (raw.empty()) return {SqlValue::kText, raw, false};
   if (raw[0] == '\'' || (mysql && raw[0] == '"')) {
     const char quote = raw[0];
     raw.remove_prefix(1);
-    return {SqlValue::kText, TakeString(raw, quote, dialect, escapes, scratch)};
+    const std::string_view text = TakeString(raw, quote, dialect, escapes, scratch);
+    return {SqlValue::kText, text, raw.empty()};
   }
   if (IsDigit(raw[0]) || raw[0] == '-') {
     const bool hex = raw.size() > 2 && raw[0] == '0' && Lower(raw[1]) == 'x';
-    return {hex ? SqlValue::kHex : SqlValue::kNumber, raw.substr(hex ? 2 : 0)};
+    return {hex ? SqlValue::kHex : SqlValue::kNumber, raw.substr(hex ? 2 : 0), !hex || mysql};
   }
   if (raw.size() == 4 && IsWord(raw, "null")) return {SqlValue::kNull, {}};
   std::string_view rest = raw;
   if (mysql && raw[0] == '_') {  // a character set, as in _binary 'a'
     while (!rest.empty() && IsSqlWordByte(rest[0])) rest.remove_prefix(1);
+    const bool converts = !IsWord(raw.substr(0, raw.size() - rest.size()), "_binary");
     SkipSpaces(rest);
     if (!rest.empty() && (rest[0] == '\'' || rest[0] == '0' || Lower(rest[0]) == 'x')) {
-      return ReadSqlValue(rest, dialect, escapes, scratch);
+      SqlValue value = ReadSqlValue(rest, dialect, escapes, scratch);
+      value.literal = value.literal && !converts;
+      return value;
     }
   } else if (raw.size() > 2 && raw[1] == '\'' && "xXeEnNbB"sv.find(raw[0]) != std::string_view::npos) {
     const char prefix = Lower(raw[0]);
     rest.remove_prefix(2);
-    return {prefix == 'x' ? SqlValue::kHex : SqlValue::kText,
-            TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch)};
+    const std::string_view text = TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch);
+    const bool literal = rest.empty() && (prefix == 'x' || dialect == SqlDialect::kPostgres) && prefix != 'n';
+    return {prefix == 'x' ? SqlValue::kHex : SqlValue::kText, text, literal};
   }
   if (dialect == SqlDialect::kSqlite && ReadCall(raw, scratch)) return {SqlValue::kText, scratch};
-  return {SqlValue::kText, raw};
+  return {SqlValue::kText, raw, false};
+}
+
+namespace {
+
+/// Returns true if `text` is a whole number between `least` and `most`.
+bool IsIntegerIn(std::string_view text, std::int64_t least, std::uint64_t most) {
+  const bool negative = TakeSqlText(text, "-");
+  if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return false;
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  constexpr std::size_t kMostDigits = 20;
+  if (text.size() > kMostDigits) return false;
+  std::uint64_t number = 0;
+  for (const char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (number > (~std::uint64_t{0} - digit) / 10) return false;
+    number = number * 10 + digit;
+  }
+  if (!negative) return number <= most;
+  return number == 0 || (least < 0 && number <= std::uint64_t{0} - static_cast<std::uint64_t>(least));
+}
+
+/// Returns true if the server stores a text of MySQL without a change, as far as its characters and its size decide.
+bool KeepsCharacters(const SqlTable::Column& column, std::string_view text) {
+  std::uint64_t characters = text.size();
+  if (column.text != SqlTable::Column::kBytes) {
+    characters = 0;
+    for (std::size_t at = 0; at < text.size(); ++characters) {
+      std::uint32_t code = 0;
+      const std::size_t size = DecodeUtf8(text.substr(at), code);
+      if (size == 0 || (size > 1 && column.text == SqlTable::Column::kAscii)) return false;
+      at += size;
+    }
+  }
+  return column.size == 0 || characters <= column.size;
+}
+
+bool KeepsMysqlValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
+  switch (column.type) {
+    case ValueType::kInt:
+      if (value.is != SqlValue::kNumber && value.is != SqlValue::kText) return false;
+      if (column.year) {
+        constexpr unsigned kFirstYear = 1901, kLastYear = 2155;
+        return text == "0000" || (text.size() == 4 && text[0] != '0' && IsIntegerIn(text, kFirstYear, kLastYear));
+      }
+      return IsIntegerIn(text, column.least, column.most);
+    case ValueType::kText:
+      return (value.is == SqlValue::kText || value.is == SqlValue::kHex) && KeepsCharacters(column, text);
+    default:
+      return true;  // see SqlTable::Column::loose
+  }
+}
+
+bool KeepsPostgresValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
+  if (value.is != SqlValue::kText && value.is != SqlValue::kNumber) return value.is == SqlValue::kNull;
+  switch (column.type) {
+    case ValueType::kInt:
+      return IsIntegerIn(text, column.least, column.most);
+    case ValueType::kDecimal:
+      return true;
+    case ValueType::kDate:  // other forms than 2026-01-31 depend on a setting of the server
+      return text.size() >= std::size("2026-01-31") - 1 && text.find_first_not_of("0123456789") == text.find('-') &&
+             text.find('-') >= 4 && text.find_first_not_of("0123456789- BC") == text.npos;
+    case ValueType::kMacAddress:
+      return text.size() == column.size;
+    case ValueType::kBytesHex:
+      return value.is == SqlValue::kText && text.starts_with("\\x");
+    case ValueType::kText:
+      return value.is == SqlValue::kText && (column.size == 0 || text.size() <= column.size || [&] {  // characters
+               const auto begins = [](char c) { return (c & 0xC0) != 0x80; };
+               return static_cast<std::uint64_t>(std::ranges::count_if(text, begins)) <= column.size;
+             }());
+    default:
+      return value.is == SqlValue::kText;
+  }
+}
+
+bool KeepsLiteValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
+  using Column = SqlTable::Column;
+  const bool number = value.is == SqlValue::kNumber;
+  if (value.is == SqlValue::kNull) return column.counted;
+  if (column.affinity == Column::kText && number) return false;
+  if (number) {
+    if (!keys::IsDecimal({text.data(), text.data() + text.size()})) return false;
+    // Numbers with more digits can be equal as float.
+    constexpr std::size_t kExactDigits = 15, kIntegerDigits = 18;
+    const bool whole = text.find_first_not_of("-0123456789") == text.npos;
+    const std::size_t digits = static_cast<std::size_t>(std::ranges::count_if(text, IsDigit));
+    return digits <= (whole && column.affinity != Column::kReal ? kIntegerDigits : kExactDigits);
+  }
+  if (column.affinity == Column::kNone || column.affinity == Column::kText || value.is == SqlValue::kHex) return true;
+  SkipSpaces(text);
+  text = text.substr(0, text.find_last_not_of(kSqlBlanks) + 1);
+  return !keys::IsDecimal({text.data(), text.data() + text.size()});
+}
+
+}  // namespace
+
+bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect) {
+  const bool known =
+      value.literal || (column.type == ValueType::kBool && (IsWord(text, "true") || IsWord(text, "false")));
+  if (!known) return false;
+  if (dialect == SqlDialect::kMysql) return KeepsMysqlValue(column, value, text);
+  return dialect == SqlDialect::kSqlite ? KeepsLiteValue(column, value, text) : KeepsPostgresValue(column, value, text);
 }
 
 namespace {
@@ -1105,7 +1236,8 @@ SqlTable::Column::Affinity AffinityOf(std::string_view type) {
   };
   if (has({"int"})) return SqlTable::Column::kNumber;
   if (has({"char", "clob", "text"})) return SqlTable::Column::kText;
-  return type.empty() || has({"blob"}) ? SqlTable::Column::kNone : SqlTable::Column::kNumber;
+  if (type.empty() || has({"blob"})) return SqlTable::Column::kNone;
+  return has({"real", "floa", "doub"}) ? SqlTable::Column::kReal : SqlTable::Column::kNumber;
 }
 
 /// Sets which values of a column of PostgreSQL or MySQL are equal: its members `loose` and `padding`. `type` has the
@@ -1122,7 +1254,11 @@ void SetEquality(std::string_view type, bool sized, std::string_view collation, 
       case ValueType::kText: {
         const bool bytes = is({"varbinary", "binary"});
         const bool binary = collation.ends_with("_bin");
-        column.loose = !bytes && !binary && collation != "binary";
+        const bool characters = is({"char", "varchar", "character", "nchar", "nvarchar", "text"});
+        column.loose = !bytes && (!characters || (!binary && collation != "binary"));
+        if (binary && !bytes) {
+          column.text = collation.starts_with("utf8mb4_") ? SqlTable::Column::kCharacters : SqlTable::Column::kAscii;
+        }
         // These collations ignore blanks at the end, but for two kinds.
         const bool pads =
             binary && collation.find("nopad") == collation.npos && collation.find("0900") == collation.npos;
@@ -1158,6 +1294,32 @@ void SetEquality(std::string_view type, bool sized, std::string_view collation, 
   }
 }
 
+/// Sets which values of a column of PostgreSQL or MySQL the server stores without a change: its members `size`,
+/// `least`, `most` and `year`. `type` has the words of the type, in lower case, and `size` the number in brackets after
+/// the type, or 0.
+void SetLimits(std::string_view type, std::uint64_t size, bool is_unsigned, SqlTable::Column& column) {
+  constexpr std::uint64_t kNameSize = 63, kMacSize = 17, kMac8Size = 23;
+  const std::string_view first = type.substr(0, type.find(' '));
+  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
+  if (column.type == ValueType::kInt) {
+    column.year = first == "year";
+    const unsigned bits = is({"tinyint", "int1"})                                                             ? 8
+                          : is({"smallint", "int2", "smallserial", "serial2"})                                ? 16
+                          : is({"mediumint", "middleint", "int3"})                                            ? 24
+                          : is({"bigint", "int8", "bigserial", "serial8"}) || (is({"serial"}) && is_unsigned) ? 64
+                                                                                                              : 32;
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+    const bool natural = is_unsigned || first == "oid";
+    column.most = natural ? all : all >> 1;
+    column.least = natural ? 0 : -static_cast<std::int64_t>(all >> 1) - 1;
+  } else if (column.type == ValueType::kMacAddress) {
+    column.size = first == "macaddr8" ? kMac8Size : kMacSize;
+  } else if (column.type == ValueType::kText) {
+    column.size = first == "name" ? kNameSize : size;
+    if (size == 0 && is({"char", "character", "nchar", "binary"}) && type.find("varying") == type.npos) column.size = 1;
+  }
+}
+
 /// Reads the names of the columns of a key in brackets, as in PRIMARY KEY (a, b(10) DESC). Sets `whole` to false if
 /// the key is not made of whole columns, so that rows with other values can have equal keys.
 std::vector<std::string> TakeNames(Tokens& tokens, bool& whole) {
@@ -1181,6 +1343,25 @@ std::vector<std::string> TakeUnique(Tokens& tokens) {
   if (!whole) names.clear();
   return names;
 }
+
+/// Finds out whether the server counts up the values of a column, from the tokens that describe the column.
+class CountsUp {
+ public:
+  /// Call this for each token. Returns true for a word such as AUTO_INCREMENT, for a function such as nextval, and for
+  /// NEXT VALUE FOR.
+  bool Sees(const Tokens& tokens) {
+    static constexpr std::string_view kWords[] = {"auto_increment", "autoincrement",    "identity", "nextval",
+                                                  "currval",        "lastval",          "setval",   "uuid_short",
+                                                  "last_insert_id", "last_insert_rowid"};
+    const bool after_value = std::exchange(value_, tokens.Is("value"));
+    if (after_value && tokens.Is("for")) return true;
+    if (tokens.is() == Tokens::kName) return tokens.text() == "nextval";
+    return tokens.is() == Tokens::kWord && std::ranges::count(kWords, tokens.text()) > 0;
+  }
+
+ private:
+  bool value_ = false;  ///< the last token was the word VALUE
+};
 
 /// Returns true if a constraint or an index of a CREATE TABLE begins here, and not a column.
 bool BeginsConstraint(const Tokens& tokens, SqlDialect dialect) {
@@ -1304,7 +1485,10 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   Tokens tokens(text, dialect);
   SqlTableChange change;
   const bool index = tokens.Is("create");
-  while (tokens.is() != Tokens::kEnd && !tokens.Is(index ? "on" : "table")) tokens.Next();
+  const bool mysql = dialect == SqlDialect::kMysql;
+  for (; tokens.is() != Tokens::kEnd && !tokens.Is(index ? "on" : "table"); tokens.Next()) {
+    change.ignores |= !index && tokens.Is("ignore");
+  }
   tokens.Next();
   for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, change.table.schema, change.table.table)) return std::nullopt;
@@ -1315,7 +1499,6 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
     change.unique.push_back(TakeUnique(tokens));
     return change;
   }
-  const bool mysql = dialect == SqlDialect::kMysql;
   while (tokens.is() != Tokens::kEnd && !tokens.Is(";")) {
     // The words of an action up to the name of a column, such as ADD COLUMN IF NOT EXISTS.
     const bool adds = tokens.Take("add"), alters = tokens.Take("alter"), drops = tokens.Take("drop");
@@ -1344,7 +1527,8 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       if (adds) change.added.push_back(column);
       if (retypes) change.retyped.push_back(column);
     }
-    bool counted = false;
+    bool counted = false, not_null = false;
+    CountsUp counts_up;
     for (unsigned depth = 0; tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(";")));) {
       if (tokens.Take("references")) {
         change.refers_to_itself |= TakeReference(tokens, change.table.table);
@@ -1358,7 +1542,11 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       }
       if (!constraint && is({"unique", "primary"})) change.unique.emplace_back();
       // PostgreSQL: SET DEFAULT nextval('x'), and ADD GENERATED ALWAYS AS IDENTITY.
-      counted |= is({"auto_increment", "identity", "nextval"});
+      counted |= counts_up.Sees(tokens);
+      if (tokens.Take("not")) {
+        not_null |= tokens.Is("null");
+        continue;
+      }
       change.moves_columns |= depth == 0 && mysql && is({"first", "after"});
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       const bool as = tokens.Is("as") && adds && !column.name.empty();
@@ -1367,6 +1555,8 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
     }
     change.numbers_rows |= counted && (adds || (!change.retyped.empty() && !mysql));
     if (counted && !column.name.empty()) change.counted.push_back(column.name);
+    if (adds && !change.added.empty() && !column.name.empty()) change.added.back().not_null = not_null;
+    if (modifies && !change.retyped.empty()) change.retyped.back().not_null = not_null;
     if (!tokens.Take(",")) break;
   }
   const bool matters = !change.unique.empty() || change.refers_to_itself || change.moves_columns ||
@@ -1389,6 +1579,8 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   struct Text {
     std::string type;
     bool sized = false;
+    std::uint64_t size = 0;
+    bool is_unsigned = false;
     std::optional<std::string> collation;
   };
   std::vector<Text> texts;
@@ -1412,6 +1604,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     unsigned depth = 0;
     Text words;
     bool primary = false, descends = false, after_key = false;
+    CountsUp counts_up;
     while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
       if (depth == 0 && tokens.Take("primary")) {
         in_type = false;
@@ -1446,6 +1639,11 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         continue;
       }
       if (depth == 0 && (tokens.Is("null") || tokens.Is("check"))) after_key = false;
+      if (depth == 0 && tokens.Take("not")) {
+        in_type = false;
+        column.not_null |= tokens.Is("null");
+        continue;
+      }
       if (depth == 0 && tokens.Take("collate")) {
         in_type = false;
         words.collation = tokens.written();
@@ -1464,8 +1662,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         table->refers_to_itself |= TakeReference(tokens, table->table);
         continue;
       }
-      static constexpr std::string_view kCounts[] = {"auto_increment", "autoincrement", "identity", "nextval"};
-      column.counted |= tokens.is() == Tokens::kWord && std::ranges::count(kCounts, tokens.text()) > 0;
+      column.counted |= counts_up.Sees(tokens);
       in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
       if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
@@ -1478,6 +1675,10 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
       array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
       words.sized |= in_type && depth == 0 && tokens.Is("(");
+      words.is_unsigned |= depth == 0 && (tokens.Is("unsigned") || tokens.Is("zerofill"));
+      if (in_type && depth == 1 && words.size == 0 && tokens.is() == Tokens::kWord) {
+        words.size = ParseDigits(tokens.text()).value_or(0);
+      }
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       tokens.Next();
       column.generated |= as && tokens.Is("(");
@@ -1492,6 +1693,7 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       }
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
       if (primary) table->primary = {column.name};
+      column.not_null |= primary;
       words.type = array ? "array" : type;
       if (dialect == SqlDialect::kMysql && type.find(" binary") != type.npos) words.collation = "_bin";
       if (dialect == SqlDialect::kMysql && type == "serial") table->unique.push_back({column.name});
@@ -1511,7 +1713,9 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
                       std::ranges::any_of(integers, is_column);
   }
   std::string collation;  // of the table
+  bool strict = false;
   for (tokens.Take(")"); tokens.is() != Tokens::kEnd && !tokens.Is(";");) {
+    strict |= tokens.Is("strict");
     const bool charset = tokens.Is("charset") || tokens.Is("character");
     if (dialect == SqlDialect::kPostgres && tokens.Is("inherits")) {
       TakeParents(tokens, table->parents);
@@ -1529,12 +1733,13 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
     SqlTable::Column& column = table->columns[i];
     const Text& words = texts[i];
     if (dialect == SqlDialect::kSqlite) {
-      column.affinity = AffinityOf(words.type);
+      column.affinity = strict && words.type == "any" ? SqlTable::Column::kNone : AffinityOf(words.type);
       column.loose = words.collation && !IsSameSqlName(*words.collation, "binary");
     } else {
       const bool mysql = dialect == SqlDialect::kMysql;
       const std::string& own = words.collation ? *words.collation : mysql ? collation : "";
       SetEquality(words.type, words.sized, mysql ? LowerText(own) : own, dialect, column);
+      SetLimits(words.type, words.size, words.is_unsigned || (mysql && words.type == "serial"), column);
     }
   }
   return table;

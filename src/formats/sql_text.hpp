@@ -74,6 +74,7 @@ struct InsertHead {
   std::size_t size = 0;  ///< the number of bytes before the first row; white space after a newline belongs to the row
   SqlTarget target;
   bool replaces = false;  ///< REPLACE or IGNORE: of two rows with the same primary key, only one stays
+  bool counts = false;    ///< OVERRIDING USER VALUE: the server counts up values although the rows give some
 };
 /// Parses an INSERT at the beginning of `text`. The member `is` of the result is kUnfinished if `text` is too short to
 /// tell.
@@ -156,6 +157,7 @@ struct SqlValue {
   /// The kind of the value. kHex: the value is written as X'...' or 0x..., and `text` has the hexadecimal digits.
   enum Is : std::uint8_t { kNull, kNumber, kText, kHex } is = kText;
   std::string_view text;  ///< lies in the parsed text or in the buffer `scratch`
+  bool literal = true;    ///< false: another expression, or more than one literal
 };
 /// Returns the value of the SQL literal `raw`. If `raw` is another expression, the value is its text. The text of the
 /// result may lie in the buffer `scratch`.
@@ -166,7 +168,7 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
 bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect);
 
 /// Returns true if values of `row`, a row of an INSERT statement, can depend on the rows before it. The row then has a
-/// query, sets a variable, has NEXT VALUE FOR, or calls a function such as nextval or LAST_INSERT_ID.
+/// query, sets a variable, has NEXT VALUE FOR or s.nextval, or calls a function such as nextval or LAST_INSERT_ID.
 bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes);
 
 /// A type of PostgreSQL that CREATE TYPE ... AS ENUM describes.
@@ -186,14 +188,26 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< with kEnum: the values, the least first
     bool generated = false;  ///< the value is computed, so that an INSERT without column names does not give it
     bool counted = false;    ///< the server counts up a value for rows that do not give one
+    bool not_null = false;
     /// The server takes some values for equal that have different sort keys, such as 'a' and 'A', or 1.001 and 1.004 in
     /// a decimal(9,2).
     bool loose = false;
     /// The server ignores bytes of this value at the end of a text, as blanks in char(n). kNoPadding: it ignores none.
     unsigned padding = kNoPadding;
     static constexpr unsigned kNoPadding = 256;
-    /// SQLite: the values that the column converts. kNumber: texts that are numbers. kText: numbers.
-    enum Affinity : std::uint8_t { kNone, kNumber, kText } affinity = kNone;
+    /// SQLite: the values that the column converts. kNumber: texts that are numbers. kReal: these, and large integers.
+    /// kText: numbers.
+    enum Affinity : std::uint8_t { kNone, kNumber, kReal, kText } affinity = kNone;
+    /// The largest size of a text, in bytes or in characters. The server cuts longer texts. 0: not known. For MAC
+    /// addresses: the size of a complete address.
+    std::uint64_t size = 0;
+    /// MySQL: what the server can change in a text. kBytes: nothing. kCharacters: bytes that are not UTF-8. kAscii: all
+    /// that is not ASCII.
+    enum Text : std::uint8_t { kBytes, kCharacters, kAscii } text = kBytes;
+    /// The smallest and the largest integer. The server changes others. Both 0: not known.
+    std::int64_t least = 0;
+    std::uint64_t most = 0;
+    bool year = false;  ///< MySQL: the server changes numbers that have not four digits
   };
   std::string schema, table;
   std::vector<Column> columns;
@@ -210,6 +224,10 @@ struct SqlTable {
 /// CREATE TYPE statements of the dump have described so far.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
+/// Returns true if the server certainly stores a value of an INSERT in `column` without a change, so that it is not
+/// equal to values with other sort keys. `text` is the value, without the escapes of a literal. Does not consider what
+/// Column::loose tells.
+bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
 /// Returns true if `text` begins with ALTER TABLE or CREATE UNIQUE INDEX.
@@ -224,6 +242,7 @@ struct SqlTableChange {
   std::vector<SqlTable::Column> retyped;         ///< columns that get another type
   std::vector<std::string> counted;              ///< columns whose values the server counts up from now on
   bool numbers_rows = false;                     ///< the rows of the table get values that the server counts up
+  bool ignores = false;                          ///< ALTER IGNORE: of rows with equal unique keys, only one stays
 };
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any
 /// other text, and if the change does not matter to the order of rows.

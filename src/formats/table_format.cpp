@@ -441,18 +441,19 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
        "{} with a value that the server counts up or takes from the rows before it, the first in table {}: sorting "
        "changes such values");
   tell(tally.renumbered_tables, "table",
-       "{} with a column that is added after the rows and whose values the server counts up, the first is {}: sorting "
-       "changes such values");
-  tell(tally.odd_keys, "row",
-       "{} with a primary key that is no value of its column's type, the first in table {}: ordered by the text of the "
-       "key; if the server takes two such keys for equal, the new order may keep another row");
+       "{} with a column that gets values after the rows, which the server counts up, the first is {}: sorting changes "
+       "such values");
+  tell(tally.odd_keys(), "row",
+       "{} with a key that the server may change, as it cuts or converts values, the first in table {}, which REPLACE, "
+       "INSERT IGNORE or ON CONFLICT fills: if such a key becomes equal to that of another row, the new order may keep "
+       "another one of the rows");
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");
-  tell(
-      tally.replacing_inserts, "table",
-      "REPLACE, INSERT IGNORE or ON CONFLICT fills {}, the first is {}: if two rows of it have equal primary or unique "
-      "keys, the new order may keep another one of them");
+  tell(tally.replacing_inserts, "table",
+       "REPLACE, INSERT IGNORE, ON CONFLICT or ALTER IGNORE fills or changes {}, the first is {}: if two rows of it "
+       "have "
+       "equal primary or unique keys, the new order may keep another one of them");
   tell(tally.left_inserts, "INSERT statement",
        "{} without rows that are known, or after other text on the line, the first is {}: left in place");
   if (tally.lacks_year) {

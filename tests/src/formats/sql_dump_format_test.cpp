@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -840,12 +841,35 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(warns("INSERT INTO t VALUES (1) /* on conflict */;\n", {}, "pgdump"), 0u);
 }
 
+/// Sorts the dump and returns its tally. Expects that the rows get the order `want`: each row is given by its first
+/// digit. If `want` is empty, the order is not checked.
+KeyTally TallyOf(const std::string& text, const std::string& format, const std::string& want = "") {
+  const JobSpec spec = DumpOptions({}, format);
+  const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
+  EXPECT_EQ(cut.error, "");
+  const std::string sorted = Sorted(cut);
+  std::string rows;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i - 1] == '(' && sorted[i] >= '0' && sorted[i] <= '9') rows += sorted[i];
+  }
+  if (!want.empty()) {
+    EXPECT_EQ(rows, want) << text;
+  }
+  return cut.tally;
+}
+
 // Keys that the server converts to the type of their column can be equal to others.
 TEST(SqlDumpFormat, WarnsOfKeysThatAreNoValuesOfTheirType) {
-  const auto count = [](const std::string& type, const std::string& value, const std::string& format) {
-    const std::string dump = "CREATE TABLE t (a " + type + " PRIMARY KEY);\nINSERT INTO t VALUES (" + value + ");\n";
-    const JobSpec spec = DumpOptions({}, format);
-    return CutRecords(SqlDumpFormat(spec), dump, 11).tally.odd_keys.count;
+  const auto count = [](const std::string& type, const std::string& value, const std::string& format,
+                        const std::vector<ColumnKey>& keys = {}) {
+    const bool postgres = format == "pgdump";
+    const std::string head = postgres ? "INSERT INTO t VALUES (" : "REPLACE INTO t VALUES (";
+    const std::string dump = "CREATE TABLE t (a " + type + (type.ends_with(")STRICT") ? "" : " PRIMARY KEY)") + ";\n" +
+                             head + value + (postgres ? ") ON CONFLICT DO NOTHING;\n" : ");\n");
+    const JobSpec spec = DumpOptions(keys, format);
+    const KeyTally tally = CutRecords(SqlDumpFormat(spec), dump, 11).tally;
+    EXPECT_EQ(tally.replacing_inserts.count, 0u) << type;
+    return tally.odd_keys().count;
   };
   EXPECT_EQ(count("INTEGER", "' 1'", "sqlitedump"), 1u);
   EXPECT_EQ(count("INTEGER", "1", "sqlitedump"), 0u);
@@ -853,8 +877,80 @@ TEST(SqlDumpFormat, WarnsOfKeysThatAreNoValuesOfTheirType) {
   EXPECT_EQ(count("TEXT", "1", "sqlitedump"), 1u);
   EXPECT_EQ(count("TEXT", "'1'", "sqlitedump"), 0u);
   EXPECT_EQ(count("", "'1'", "sqlitedump"), 0u);
-  EXPECT_EQ(count("int", "1.4", "mysqldump"), 1u);
-  EXPECT_EQ(count("int", "'1'", "mysqldump"), 0u);
+  // Numbers of SQLite that can be equal as float.
+  EXPECT_EQ(count("REAL", "0.1", "sqlitedump"), 0u);
+  EXPECT_EQ(count("REAL", "0.10000000000000001", "sqlitedump"), 1u);
+  EXPECT_EQ(count("REAL", "9007199254740993", "sqlitedump"), 1u);
+  EXPECT_EQ(count("INTEGER", "9007199254740993", "sqlitedump"), 0u);
+  EXPECT_EQ(count("ANY", "'1'", "sqlitedump"), 1u);
+  EXPECT_EQ(count("ANY PRIMARY KEY)STRICT", "'1'", "sqlitedump"), 0u);
+  for (const std::string value : {"0x10", "true", "+1", "1+1", "random()", "NULL"}) {
+    EXPECT_EQ(count("INT", value, "sqlitedump"), 1u) << value;
+  }
+  EXPECT_EQ(count("BLOB", "X'00'", "sqlitedump"), 0u);
+  // MySQL cuts values that are too large, if the mode of SQL or IGNORE allows that, and converts others.
+  struct Case {
+    const char* type;
+    std::vector<const char*> kept, odd;
+  };
+  const Case mysql[] = {
+      {"int",
+       {"1", "'1'", "-2147483648", "2147483647", "007"},
+       {"1.4", "2147483648", "0x31", "1+1", "true", "+1", "NULL"}},
+      {"tinyint(1)", {"127"}, {"128", "-129"}},
+      {"smallint unsigned", {"65535"}, {"65536", "-1"}},
+      {"mediumint", {"8388607"}, {"8388608"}},
+      {"bigint(20) unsigned", {"18446744073709551615"}, {"18446744073709551616", "100000000000000000000000"}},
+      {"bigint", {"-9223372036854775808"}, {"9223372036854775808"}},
+      {"year(4)", {"2024", "0000", "'2024'"}, {"24", "'24'", "0"}},
+      {"varbinary(2)",
+       {"'ab'", "0x6162", "X'61'", "_binary 'ab'"},
+       {"'abc'", "0x616263", "CONCAT('a','b')", "'a' 'b'", "98"}},
+      {"binary(2)", {"'ab'"}, {"'abc'"}},
+      {"varchar(2) COLLATE utf8mb4_bin", {"'\xC3\xA9\xC3\xA9'"}, {"'abc'", "_latin1'a'", "'\xC3'", "b'1100010'"}},
+      {"varchar(9) COLLATE latin1_bin", {"'ab'"}, {"'\xC3\xA9'"}},
+  };
+  const Case postgres[] = {
+      {"integer", {"1", "'-1'"}, {"1.4", "' 1'", "1 + 1"}},
+      {"oid", {"4294967295"}, {"'-1'"}},
+      {"character varying(2)", {"'ab'", "E'a\\b'", "'\xC3\xA9\xC3\xA9'"}, {"'ab '", "7", "'a'::text", "lower('A')"}},
+      {"name", {"'ab'"}, {"'0123456789012345678901234567890123456789012345678901234567890123'"}},
+      {"macaddr", {"'08:00:2b:01:02:03'"}, {"'08002b:010203'"}},
+      {"macaddr8", {"'08:00:2b:ff:fe:01:02:03'"}, {"'08:00:2b:01:02:03'"}},
+      {"boolean", {"true", "'f'"}, {"1 > 2"}},
+      {"date", {"'2026-01-31'", "'0044-03-15 BC'"}, {"'01/02/2026'", "'20260131'", "'today'"}},
+      {"bytea", {"'\\x61'"}, {"'ab'"}},
+      {"uuid", {"'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'"}, {"gen_random_uuid()"}},
+      {"inet", {"'1.2.3.4/8'"}, {"inet '1.2.3.4'"}},
+  };
+  for (const std::string format : {"mysqldump", "pgdump"}) {
+    for (const Case& one : format == "pgdump" ? std::span<const Case>(postgres) : mysql) {
+      for (const std::vector<ColumnKey>& keys : {std::vector<ColumnKey>(), {Untyped("t.a")}}) {
+        const bool padded =
+            std::string(one.type).find("_bin") != std::string::npos || std::string(one.type) == "binary(2)";
+        if (!keys.empty() && padded) continue;  // such keys of the user always give a warning
+        for (const char* const value : one.kept)
+          EXPECT_EQ(count(one.type, value, format, keys), 0u) << one.type << value;
+        for (const char* const value : one.odd)
+          EXPECT_EQ(count(one.type, value, format, keys), 1u) << one.type << value;
+      }
+    }
+  }
+  // Values that a server keeps in other columns say nothing, and neither do those of other statements.
+  for (const std::string rows : {"('0000-00-00', 1);\n", "('', 1);\n"}) {
+    EXPECT_EQ(TallyOf("CREATE TABLE t (a date, b int, PRIMARY KEY (a));\nINSERT INTO t VALUES " + rows, "mysqldump")
+                  .odd_keys()
+                  .count,
+              0u);
+  }
+  // The end of the last statement says what happens to rows of the first.
+  EXPECT_EQ(
+      TallyOf("CREATE TABLE t (a int, PRIMARY KEY (a));\nINSERT INTO t VALUES (1.2), (2) ON DUPLICATE KEY UPDATE a = "
+              "3;\n",
+              "mysqldump")
+          .odd_keys()
+          .count,
+      1u);
 }
 
 // A text that the server pads is equal to the text without the padding, so that such rows keep their order.
@@ -946,23 +1042,6 @@ TEST(SqlDumpFormat, LoadsStatesAfterTheSchemaHasChanged) {
   }
 }
 
-/// Sorts the dump and returns its tally. Expects that the rows get the order `want`: each row is given by its first
-/// digit. If `want` is empty, the order is not checked.
-KeyTally TallyOf(const std::string& text, const std::string& format, const std::string& want = "") {
-  const JobSpec spec = DumpOptions({}, format);
-  const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
-  EXPECT_EQ(cut.error, "");
-  const std::string sorted = Sorted(cut);
-  std::string rows;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i - 1] == '(' && sorted[i] >= '0' && sorted[i] <= '9') rows += sorted[i];
-  }
-  if (!want.empty()) {
-    EXPECT_EQ(rows, want) << text;
-  }
-  return cut.tally;
-}
-
 TEST(SqlDumpFormat, WarnsOfTablesWhoseRowsStandInSeveralPlaces) {
   const std::string t = "INSERT INTO t VALUES (2);\n", u = "INSERT INTO u VALUES (1);\n";
   EXPECT_EQ(TallyOf(t + t + u + u, "mysqldump").parted_rows.count, 0u);
@@ -1039,6 +1118,12 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
     EXPECT_EQ(TallyOf(dump, change.find("AUTO") == change.npos ? "pgdump" : "mysqldump").renumbered_rows.count, 1u)
         << change;
   }
+  // ALTER IGNORE keeps one of the rows that are there.
+  EXPECT_EQ(
+      TallyOf("INSERT INTO t VALUES (1);\nALTER IGNORE TABLE t ADD UNIQUE (a);\n", "mysqldump").replacing_inserts.count,
+      1u);
+  EXPECT_EQ(TallyOf("INSERT INTO t VALUES (1);\nALTER TABLE t ADD UNIQUE (a);\n", "mysqldump").replacing_inserts.count,
+            0u);
   // Rows get numbers in a column that is added after them.
   for (const std::string change :
        {"ADD id serial PRIMARY KEY", "ADD COLUMN id int GENERATED BY DEFAULT AS IDENTITY",
@@ -1049,9 +1134,39 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
     EXPECT_EQ(TallyOf(rows + alter, format).renumbered_tables.count, 1u) << change;
     EXPECT_EQ(TallyOf(alter + rows, format).renumbered_tables.count, 0u) << change;
   }
-  EXPECT_EQ(TallyOf("INSERT INTO t VALUES (1);\nALTER TABLE t MODIFY id int AUTO_INCREMENT;\n", "mysqldump")
-                .renumbered_tables.count,
-            0u);
+  // A column of MySQL that becomes AUTO_INCREMENT gets numbers for null and, without a mode of SQL, for 0.
+  for (const std::string modify : {"MODIFY id int NOT NULL AUTO_INCREMENT", "CHANGE id id int AUTO_INCREMENT KEY"}) {
+    const auto numbers = [&](const std::string& mode, const std::string& column) {
+      return TallyOf(mode + "CREATE TABLE t (id int" + column + ");\nINSERT INTO t VALUES (1);\nALTER TABLE t " +
+                         modify + ";\n",
+                     "mysqldump")
+          .renumbered_tables.count;
+    };
+    const std::string mode = "SET SQL_MODE = \"NO_AUTO_VALUE_ON_ZERO\";\n";
+    EXPECT_EQ(numbers("", " NOT NULL"), 1u);
+    EXPECT_EQ(numbers(mode, ""), 1u);
+    EXPECT_EQ(numbers(mode, " NOT NULL"), 0u);
+    EXPECT_EQ(numbers(mode, " PRIMARY KEY"), 0u);
+  }
+  // A row of PostgreSQL may be shorter than the table, and several columns may be counted up.
+  EXPECT_EQ(count("s text, id serial", "INSERT INTO t VALUES ('a');\nINSERT INTO t VALUES ('a', 1);\n", "pgdump"), 1u);
+  EXPECT_EQ(count("a serial, b serial", "INSERT INTO t VALUES (DEFAULT, 1);\n", "pgdump"), 1u);
+  EXPECT_EQ(count("a serial, b serial", "INSERT INTO t VALUES (1, DEFAULT);\n", "pgdump"), 1u);
+  EXPECT_EQ(count("a int GENERATED ALWAYS AS IDENTITY", "INSERT INTO t OVERRIDING USER VALUE VALUES (1);\n", "pgdump"),
+            1u);
+  EXPECT_EQ(
+      count("a int GENERATED ALWAYS AS IDENTITY", "INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1);\n", "pgdump"), 0u);
+  // MySQL takes texts, fractions and false for 0.
+  EXPECT_EQ(
+      count(mysql, "INSERT INTO t VALUES ('','a'),('x','b'),(false,'c'),(0.2,'d'),(-0,'e'),(0x00,'f');\n", "mysqldump"),
+      6u);
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES ('1','a'),(-1,'b'),(0x10,'c'),(007,'d'),(1+1,'e');\n", "mysqldump"), 0u);
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES ();\n", "mysqldump"), 1u);
+  for (const std::string sequence :
+       {"(NEXT VALUE FOR s)", "next value for `s`", "nextval(`s`)", "s.nextval", "(uuid_short())"}) {
+    EXPECT_EQ(count("id int DEFAULT " + sequence + ", s text", "INSERT INTO t (s) VALUES ('a');\n", "mysqldump"), 1u);
+  }
+  EXPECT_EQ(count("id int COMMENT 'nextval', value int, s text", "INSERT INTO t (s) VALUES ('a');\n", "mysqldump"), 0u);
   // INTEGER PRIMARY KEY DESC is no name of the row's number.
   EXPECT_EQ(count("id INTEGER PRIMARY KEY DESC, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
   EXPECT_EQ(count("id INTEGER, s, PRIMARY KEY(id DESC)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 1u);
@@ -1075,6 +1190,15 @@ TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
       count("NEXT VALUE FOR s), (2, next\n value  for `s`), (3, 'next value for s'), (4, a value for", "mysqldump"),
       3u);
   EXPECT_EQ(count("UUID_SHORT()", "mysqldump"), 1u);
+  EXPECT_EQ(count("s.nextval), (2, `a`.`s` . currval), (3, 's.nextval'), (4, 1.5), (5, t.next", "mysqldump"), 2u);
+  EXPECT_EQ(count("@@identity), (2, @@SESSION.last_insert_id), (3, @@version), (4, @a), (5, '@@identity'", "mysqldump"),
+            2u);
+  // Longer than the pieces in which rows are skipped.
+  for (unsigned size = 40; size < 80; ++size) {
+    EXPECT_EQ(
+        count("'" + std::string(size, 'x') + "'), (2, s.nextval), (3, '" + std::string(99, 'y') + "'", "mysqldump"),
+        1u);
+  }
   // The first row of a statement with several rows says nothing about the next one.
   EXPECT_EQ(count("LAST_INSERT_ID()), (2, 'a'), (3, 'b'), (4, 'c'), (5, '" + std::string(100, 'x') + "'", "mysqldump"),
             1u);
