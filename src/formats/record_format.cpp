@@ -23,7 +23,12 @@ RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state,
     }
     return ends;
   }
-  const Ends rest = Scan(bytes.subspan(front), state);
+  Ends rest;
+  try {
+    rest = Scan(bytes.subspan(front), state);
+  } catch (const BadRecord& bad) {
+    throw BadRecord(front + bad.at(), bad.what());
+  }
   if (rest.last > 0) {
     if (ends.first == 0) ends.first = front + rest.first;
     ends.last = front + rest.last;

@@ -213,5 +213,34 @@ TEST(CopyFormat, CountsBadValuesWithTheirPlace) {
   EXPECT_EQ(cut.tally.short_records, 1);
 }
 
+// A guess about a block changes neither the records nor the place of an error.
+RC_GTEST_PROP(CopyFormat, FindsTheSameWithGuesses, ()) {
+  std::string text;
+  for (int i = *rc::gen::inRange(1, 8); i > 0; --i) {
+    text += *rc::gen::element<std::string>("\\.\n", "\\.\r\n", "1\t2\n", "\n", "a\\\n", "\\", "b", "\"c\n\"\n");
+  }
+  const bool postgres = *rc::gen::arbitrary<bool>();
+  const int quote = !postgres && *rc::gen::arbitrary<bool>() ? '"' : -1;
+  const JobSpec spec = TableOptionsOf(postgres ? "pgcopy" : "mysql", quote, {});
+  const CopyFormat format(spec);
+  const auto size = *rc::gen::inRange<std::size_t>(1, 12);
+  ScanState plain, guessed;
+  for (std::size_t at = 0; at < text.size(); at += size) {
+    const std::string block = text.substr(at, size);
+    const auto scan = [&](ScanState& state, bool guess) -> std::string {
+      try {
+        const RecordFormat::Ends ends = guess ? format.ScanGuessed(Span(block), state, format.LookAhead(Span(block)))
+                                              : format.Scan(Span(block), state);
+        return std::to_string(ends.first) + " " + std::to_string(ends.last) + " " + std::to_string(state.mode);
+      } catch (const BadRecord& bad) {
+        return std::to_string(bad.at()) + bad.what();
+      }
+    };
+    const std::string want = scan(plain, false);
+    RC_ASSERT(scan(guessed, true) == want);
+    if (want.find("more text") != want.npos) break;
+  }
+}
+
 }  // namespace
 }  // namespace gpusort
