@@ -1240,15 +1240,14 @@ bool MayHaveInserts(const std::string& path) {
   std::error_code error;
   if (path == "-" || !std::filesystem::is_regular_file(path, error)) return true;
   std::ifstream file(path, std::ios::binary);
+  bool rows = false;  // in the rows of COPY
   for (std::string line; std::getline(file, line);) {
-    const std::size_t at = line.find_first_not_of(" \t");
-    if (at == line.npos || (line[at] | 0x20) != 'i') continue;
-    constexpr std::string_view kWord = "insert";
-    const auto same = [](char a, char b) { return a == (b | 0x20); };
-    if (std::equal(kWord.begin(), kWord.end(), line.begin() + static_cast<std::ptrdiff_t>(at),
-                   line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), at + kWord.size())), same)) {
-      return true;
+    if (rows) {
+      rows = line != "\\." && line != "\\.\r";
+      continue;
     }
+    rows = line.starts_with("COPY ") && line.ends_with(" FROM stdin;");
+    if (!rows && check::Lowered(line).find("insert") != std::string::npos) return true;
   }
   return false;
 }

@@ -494,6 +494,49 @@ says '1 INSERT statement without rows that are known'
 same only.sql out.sql
 expect 3 "$bin/gpusort_check" --format mysqldump only.sql
 says 'only some servers read'
+# gpusort_check reads rows wherever gpusort sorts them, and refuses rows that gpusort leaves in place.
+checked() {  # FORMAT EXIT ROWS...: exit code of the check of a dump whose rows are not in order
+  local rows
+  for rows in "${@:3}"; do
+    printf -- "${begin[$1]}$rows" >bad.sql
+    expect "$2" "$bin/gpusort_check" --format "$1" bad.sql >/dev/null
+    [ "$2" = 1 ] || says 'cannot check'
+  done
+}
+declare -A begin=(
+  [mysqldump]='-- MySQL dump 10.13\nCREATE TABLE t (a int PRIMARY KEY);\n'
+  [pgdump]='-- PostgreSQL database dump\nCREATE TABLE t (a int PRIMARY KEY);\n'
+  [sqlitedump]='PRAGMA foreign_keys=OFF;\nCREATE TABLE t(a INTEGER PRIMARY KEY);\n'
+)
+checked mysqldump 1 '/*a*/ INSERT INTO t VALUES (2);\n/*a*/ INSERT INTO t VALUES (1);\n' '/* it/*s */ INSERT INTO t VALUES (2),(1);\n' \
+  'INSERT INTO t VALUES (1); INSERT INTO t VALUES (3); INSERT INTO t VALUES (2);\n' 'INSERT INTO t VALUE (3),(2);\n' \
+  'ALTER TABLE IF EXISTS t MODIFY a varchar(9);\nINSERT INTO t VALUES (9),(10);\n' 'INSERT t VALUES ROW(3),ROW(2);\n' \
+  '/*!50000 ALTER TABLE t MODIFY a varchar(9) */;\nINSERT INTO t VALUES (9),(10);\n'
+checked mysqldump 3 '/*!50000 INSERT INTO t VALUES (2),(1) */;\n' 'SET @a=1; INSERT INTO t VALUES (2),(1);\n' \
+  'INSERT INTO t VALUES (1); SELECT 1; INSERT INTO t VALUES (3),(2);\n' '/* a\n */ INSERT INTO t VALUES (3),(2);\n' \
+  'INSERT INTO t SET a=3;\nINSERT INTO t SET a=2;\n'
+checked pgdump 1 '/*a /* b */ c */INSERT INTO t VALUES (3),(2);\n' \
+  "ALTER TABLE IF EXISTS ONLY t ALTER a TYPE text;\nINSERT INTO t VALUES ('9'),('10');\n"
+checked pgdump 3 'BEGIN; INSERT INTO t VALUES (3),(2);\n' ';INSERT INTO t VALUES (3),(2);\n' \
+  'WITH x AS (SELECT 1) INSERT INTO t VALUES (3),(2);\n' 'BEGIN; COPY t (a) FROM stdin;\n3\n2\n\\.\n'
+checked sqlitedump 3 'BEGIN; INSERT INTO t VALUES(3); INSERT INTO t VALUES(2);\n'
+# It knows the same keys as gpusort, whatever else CREATE TABLE and ALTER TABLE say.
+agrees() {  # FORMAT COLUMNS STATEMENTS
+  printf -- "-- %s\nCREATE TABLE t (%s;\n%s\n" "$([ $1 = pgdump ] && echo PostgreSQL database dump || echo MySQL dump)" "$2" "$3" >some.sql
+  expect 0 "$g" --format "$1" some.sql out.sql
+  ! cmp -s some.sql out.sql || fail "in order already: $2"
+  expect 0 "$bin/gpusort_check" --format "$1" --against some.sql out.sql >/dev/null
+}
+agrees pgdump 'a int)' $'ALTER TABLE t ADD COLUMN IF NOT EXISTS b int;\nINSERT INTO t VALUES (2,10),(2,9);'
+agrees pgdump 'a char(3)[] PRIMARY KEY, b int)' "INSERT INTO t VALUES ('{b}',10),('{a }',9),('{a}',3);"
+agrees pgdump 'a int, CONSTRAINT x CHECK (a > 0), b int, LIKE u)' 'INSERT INTO t VALUES (9,2),(10,1);'
+agrees pgdump 'a int2, b int8, c float8, e timestamptz, f timetz, g serial4)' \
+  "INSERT INTO t VALUES (9,10,3,'2020-01-01 00:00:00+01','00:00:00+02',1),(9,9,3,'2020-01-01 00:00:00+02','00:00:00+02',1);"
+agrees mysqldump 'a varchar(9), b int)' $'ALTER TABLE t CHANGE a a int;\nINSERT INTO t VALUES (10,10),(9,9);'
+agrees mysqldump "a varchar(9) PRIMARY KEY, b int) COLLATE=utf8mb4_bin COMMENT='x (y)'" "INSERT INTO t VALUES ('b',10),('a ',9),('a',3);"
+agrees mysqldump 'a tinytext COLLATE utf8mb4_bin, b int, PRIMARY KEY (a(5)))' "INSERT INTO t VALUES ('b',10),('a ',9),('a',3);"
+agrees mysqldump "a int, b int COMMENT 'primary key', c int DEFAULT 5 CHECK (c in (1,2)), KEY (b))" 'INSERT INTO t VALUES (10,9,2),(2,10,1);'
+agrees mysqldump 'a bit(8), b int)' "INSERT INTO t VALUES (b'1',2),(b'01',3),(_latin1'0',4);"
 # The first line of mariadb-dump is a comment that no semicolon ends.
 printf '/*M!999999\\- enable the sandbox mode */ \nINSERT INTO `t` VALUES (2);\nINSERT INTO `t` VALUES (1);\n' >sandbox.sql
 expect 0 "$g" sandbox.sql out.sql

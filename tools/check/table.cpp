@@ -621,6 +621,7 @@ class Schema {
     bool literal = false;  ///< the next byte is literal
     char last = '\0', before = '\0';
     int depth = 0;
+    int comments = 0;         ///< how many comments of PostgreSQL are open in a comment
     std::string dollars;      ///< the text that closes a string of PostgreSQL between dollars
     std::size_t opening = 0;  ///< how many bytes of the opening `dollars` are not read yet
   };
@@ -637,6 +638,14 @@ class Schema {
       } else if (text.substr(0, at + 1).ends_with(place.dollars)) {
         place.dollars.clear();
       }
+      return false;
+    }
+    if (place.quote == '*' && postgres()) {
+      const bool opens = last == '/' && c == '*', closes = last == '*' && c == '/';
+      if (opens) ++place.comments;
+      if (closes && place.comments == 0) place.quote = '\0';
+      if (closes && place.comments > 0) --place.comments;
+      if (opens || closes) place.last = '\0';
       return false;
     }
     if (place.quote != '\0') {
@@ -660,7 +669,10 @@ class Schema {
       place.escapes = (backslashes_ && (c == '\'' || c == '"')) || (e && c == '\'');
       return false;
     }
-    if (c == '*' && last == '/') place.quote = '*';
+    if (c == '*' && last == '/') {
+      place.quote = '*';
+      place.last = '\0';  // the asterisk does not end the comment, too
+    }
     if ((c == '-' && last == '-') || (c == '#' && mysql_)) place.quote = '-';
     if (place.quote != '\0') place.escapes = false;
     if (c == '$' && postgres()) {
@@ -796,216 +808,391 @@ class Schema {
     }
   }
 
-  /// Notes the labels of a CREATE TYPE ... AS ENUM.
-  void ReadEnum(const std::string& statement) {
-    std::string_view rest = statement;
-    if (!postgres() || !Begins(rest, "create type ")) return;
-    rest.remove_prefix(std::string_view("create type ").size());
-    std::string schema, name;
-    TakeTableName(rest, schema, name);
-    const std::size_t open = rest.find('(');
-    if (open == rest.npos || Lowered(rest.substr(0, open)).find("enum") == std::string::npos) return;
-    std::vector<std::string>& labels = enums_[name];
-    labels.clear();
-    for (const std::string& value : Values(std::string(rest.substr(open)))) labels.push_back(Unquoted(value));
+  /// A word, a name in quotes, a string, or another byte of SQL. Comments are not tokens.
+  struct Token {
+    enum Is { kWord, kName, kString, kOther } is = kOther;
+    std::string text;     ///< a word in lower case, a name or a string without its quotes, or a byte
+    std::string written;  ///< a word as the server knows it as a name
+    bool Is(std::string_view word) const { return (is == kWord || is == kOther) && text == word; }
+  };
+  using Tokens = std::vector<Token>;
+  /// Divides SQL into tokens. Comments of MySQL that hold SQL are read as SQL.
+  Tokens TokensOf(std::string_view text) const {
+    Tokens tokens;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view rest = text.substr(at);
+      const char c = rest[0];
+      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+        ++at;
+      } else if (mysql_ && HoldsSql(rest)) {
+        at = std::min(text.find_first_not_of("0123456789", at + (rest[2] == 'M' ? 4 : 3)), text.size());
+      } else if (mysql_ && rest.starts_with("*/")) {
+        at += 2;
+      } else if (BeginsComment(rest)) {
+        at += CommentSize(rest);
+      } else if (std::string_view("\"`['").find(c) != std::string_view::npos && (c != '`' || !postgres()) &&
+                 (c != '[' || lite_)) {
+        Token& token = tokens.emplace_back();
+        token.is = c == '\'' ? Token::kString : Token::kName;
+        for (++at; at < text.size(); ++at) {
+          if (c == '\'' && backslashes_ && text[at] == '\\' && at + 1 < text.size()) {
+            ++at;
+          } else if (text[at] == (c == '[' ? ']' : c)) {
+            if (c == '[' || at + 1 == text.size() || text[at + 1] != c) break;
+            ++at;
+          }
+          token.text += text[at];
+        }
+        ++at;
+        token.written = token.text;
+      } else if (IsWordByte(c)) {
+        Token& token = tokens.emplace_back();
+        token.is = Token::kWord;
+        while (at < text.size() && (IsWordByte(text[at]) || text[at] == '$')) token.written += text[at++];
+        token.text = Lowered(token.written);
+        if (postgres()) token.written = token.text;
+      } else {
+        tokens.push_back({Token::kOther, std::string(1, c), {}});
+        ++at;
+      }
+    }
+    return tokens;
   }
-  static std::string Unquoted(std::string_view text) {
-    std::string value;
-    SkipSpace(text);
-    if (text.starts_with('\'')) TakeQuoted(text, '\'', value);
-    return value;
+  /// Reads tokens one after the other. After the last token, all further tokens are empty.
+  class Reader {
+   public:
+    explicit Reader(const Tokens& tokens) : tokens_(tokens) {}
+    bool done() const { return at_ >= tokens_.size(); }
+    const Token& token() const {
+      static const Token none;
+      return done() ? none : tokens_[at_];
+    }
+    const Token& after() const {
+      static const Token none;
+      return at_ + 1 < tokens_.size() ? tokens_[at_ + 1] : none;
+    }
+    bool Is(std::string_view word) const { return token().Is(word); }
+    bool Take(std::string_view word) {
+      if (!Is(word)) return false;
+      ++at_;
+      return true;
+    }
+    void Skip(std::initializer_list<std::string_view> words) {
+      for (const std::string_view word : words) Take(word);
+    }
+    bool TakeName(std::string& name) {
+      if (done() || token().is == Token::kOther) return false;
+      name = token().written;
+      ++at_;
+      return true;
+    }
+    void Next() { ++at_; }
+
+   private:
+    const Tokens& tokens_;
+    std::size_t at_ = 0;
+  };
+  static bool IsWordByte(char c) {
+    return static_cast<unsigned char>(c) >= 0x80 || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  }
+  static bool HoldsSql(std::string_view text) {
+    return text.starts_with("/*!") || (text.starts_with("/*M!") && !text.starts_with("/*M!999999"));
+  }
+  bool BeginsComment(std::string_view text) const {
+    return text.starts_with("--") || text.starts_with("/*") || (mysql_ && text.starts_with('#'));
+  }
+  /// Returns the size of the comment at the beginning of `text`. In PostgreSQL a comment can hold other ones.
+  std::size_t CommentSize(std::string_view text) const {
+    if (!text.starts_with("/*")) return std::min(text.find('\n'), text.size());
+    int depth = 1;
+    std::size_t at = 2;
+    for (; depth > 0 && at < text.size(); ++at) {
+      const std::string_view two = text.substr(at, 2);
+      if (two != "*/" && !(two == "/*" && postgres())) continue;
+      depth += two == "*/" ? -1 : 1;
+      ++at;
+    }
+    return at;
+  }
+  /// Reads a name with the names before it, which dots divide.
+  void TakeNames(Reader& reader, std::string& schema, std::string& name) const {
+    schema = schema_;
+    reader.TakeName(name);
+    while (reader.Take(".")) {
+      schema = std::exchange(name, {});
+      reader.TakeName(name);
+    }
+  }
+  /// Returns the tokens between the commas of the list that begins at the reader's place, and moves the reader after
+  /// the list. The list ends at its closing bracket, if `bracket` is true, or at a semicolon.
+  static std::vector<Tokens> TakeList(Reader& reader, bool bracket) {
+    std::vector<Tokens> items(1);
+    int depth = 0;
+    if (bracket) reader.Take("(");
+    for (; !reader.done(); reader.Next()) {
+      if (depth == 0 && reader.Is(bracket ? ")" : ";")) break;
+      if (depth == 0 && reader.Is(",")) {
+        items.emplace_back();
+        continue;
+      }
+      depth += reader.Is("(") ? 1 : reader.Is(")") ? -1 : 0;
+      items.back().push_back(reader.token());
+    }
+    reader.Next();
+    return items;
   }
 
-  /// Returns the rule of a column from its type, the words after its name.
-  Rule RuleOf(std::string_view words) const {
-    Rule rule;
-    const std::string type = Lowered(words);
-    const auto begins = [&](std::initializer_list<const char*> names) {
-      return std::ranges::any_of(names, [&](std::string_view name) {
-        return type.starts_with(name) &&
-               (type.size() == name.size() || std::isalpha(static_cast<unsigned char>(type[name.size()])) == 0);
-      });
-    };
-    const std::size_t end = type.find_first_of(" ,\n");
-    if (type.substr(0, end).find('[') != type.npos || type.substr(0, end).ends_with("range")) return rule;
-    std::string_view rest = words;
+  /// Notes the labels of a CREATE TYPE ... AS ENUM. The reader is after the word TYPE.
+  void ReadEnum(Reader reader) {
     std::string schema, name;
-    TakeTableName(rest, schema, name);
-    if (begins({"int", "integer", "tinyint", "smallint", "mediumint", "bigint", "serial", "bigserial", "year"}) ||
-        (postgres() && begins({"oid"}))) {
-      rule.type = Type::kInt;
-    } else if (begins({"dec", "decimal", "numeric", "float", "double", "real"})) {
-      rule.type = Type::kDecimal;
-    } else if (begins({"datetime", "timestamp"})) {
-      rule.type = Type::kTimestamp;
-    } else if (begins({"date"})) {
-      rule.type = Type::kDate;
-    } else if (!lite_ && begins({"time"})) {
-      rule.type = Type::kTime;
-    } else if (mysql_ && begins({"enum"})) {
-      rule.type = Type::kEnum;
-      for (const std::string& value : Values(std::string(words.substr(words.find('('))))) {
-        rule.labels.push_back(Unquoted(value));
+    TakeNames(reader, schema, name);
+    if (!postgres() || !reader.Take("as") || !reader.Take("enum")) return;
+    std::vector<std::string>& labels = enums_[name];
+    labels.clear();
+    for (const Tokens& item : TakeList(reader, true)) {
+      if (!item.empty()) labels.push_back(item[0].text);
+    }
+  }
+
+  /// Reads the description of a column from its type on.
+  void ReadColumn(Reader reader, const std::string& table_collation, Column& column, bool& primary) const {
+    static constexpr std::string_view kEnds[] = {
+        "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "charset",
+        "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
+    std::vector<std::string> type;  // its words
+    std::string qualified;          // the last part of its name
+    std::vector<std::string> labels;
+    std::optional<std::string> collation;
+    std::string last;  // the last word
+    bool in_type = true, array = false, dotted = false;
+    for (int depth = 0; !reader.done(); reader.Next()) {
+      const Token& token = reader.token();
+      const bool named = token.is == Token::kWord || token.is == Token::kName;
+      if (depth == 0 && named && (qualified.empty() || dotted)) qualified = token.written;
+      dotted = depth == 0 && token.Is(".") && in_type;
+      if (depth == 0 && token.is == Token::kWord) {
+        in_type = in_type && std::ranges::count(kEnds, token.text) == 0 && (token.text != "character" || type.empty());
+        if (in_type) type.push_back(token.text);
+        if (token.text == "primary" && reader.after().Is("key")) primary = true;
+        if (mysql_ && token.text == "key" && !type.empty() && last != "unique") primary = true;
+        last = token.text;
+        if (token.text == "as" && reader.after().Is("(")) column.generated = true;
+        if (token.text == "binary" && mysql_ && type.size() > 1) collation = "_bin";
+        if (token.text == "collate") {
+          collation = Lowered(reader.after().text);
+        } else if (mysql_ && (token.text == "charset" || (token.text == "character" && reader.after().Is("set")))) {
+          if (token.text == "character") reader.Next();
+          if (!collation) collation = reader.after().Is("binary") ? "binary" : "";
+        }
       }
-    } else if (postgres() && begins({"bool", "boolean"})) {
-      rule.type = Type::kBool;
-    } else if (postgres() && begins({"uuid"})) {
-      rule.type = Type::kUuid;
-    } else if (postgres() && begins({"inet", "cidr"})) {
-      rule.type = Type::kIp;
-    } else if (postgres() && begins({"interval"})) {
+      if (token.is == Token::kName && !lite_) in_type = false;
+      array = array || (in_type && depth == 0 && (token.Is("[") || token.Is("array")));
+      if (depth == 1 && in_type && token.is == Token::kString) labels.push_back(token.text);
+      depth += token.Is("(") ? 1 : token.Is(")") ? -1 : 0;
+    }
+    if (array || lite_) return;
+    column.rule = RuleOf(type);
+    if (mysql_ && !type.empty() && type[0] == "enum") column.rule.labels = labels;
+    if (const auto known = enums_.find(qualified); postgres() && known != enums_.end()) {
+      column.rule.type = Type::kEnum;
+      column.rule.labels = known->second;
+    }
+    column.padding = PaddingOf(type, column.rule.type, collation.value_or(table_collation));
+  }
+
+  /// Returns the rule of a column from the words of its type.
+  Rule RuleOf(const std::vector<std::string>& type) const {
+    Rule rule;
+    if (type.empty()) return rule;
+    const auto is = [&](std::initializer_list<const char*> names) {
+      return std::ranges::any_of(names, [&](std::string_view name) { return type[0] == name; });
+    };
+    if (is({"int", "integer", "tinyint", "smallint", "mediumint", "middleint", "bigint", "int1", "int2", "int3", "int4",
+            "int8", "serial", "serial2", "serial4", "serial8", "bigserial", "smallserial", "year"}) ||
+        (postgres() && is({"oid"}))) {
+      rule.type = Type::kInt;
+    } else if (is({"dec", "decimal", "numeric", "fixed", "float", "float4", "float8", "double", "real"})) {
+      rule.type = Type::kDecimal;
+    } else if (is({"datetime", "timestamp", "timestamptz"})) {
+      rule.type = Type::kTimestamp;
+    } else if (is({"date"})) {
+      rule.type = Type::kDate;
+    } else if (is({"time", "timetz"})) {
+      rule.type = Type::kTime;
+    } else if (is({"interval"})) {
       rule.type = Type::kInterval;
-    } else if (postgres() && (begins({"macaddr"}) || type.starts_with("macaddr8"))) {
+    } else if (mysql_) {
+      if (is({"enum"})) rule.type = Type::kEnum;
+    } else if (is({"bool", "boolean"})) {
+      rule.type = Type::kBool;
+    } else if (is({"uuid"})) {
+      rule.type = Type::kUuid;
+    } else if (is({"inet", "cidr"})) {
+      rule.type = Type::kIp;
+    } else if (is({"macaddr", "macaddr8"})) {
       rule.type = Type::kMacAddress;
-    } else if (postgres() && begins({"bit", "varbit"})) {
+    } else if (is({"bit", "varbit"})) {
       rule.type = Type::kBits;
-    } else if (postgres() && begins({"money"})) {
+    } else if (is({"money"})) {
       rule.type = Type::kNumber;
-    } else if (postgres() && begins({"bytea"})) {
+    } else if (is({"bytea"})) {
       rule.type = Type::kBytesHex;
-    } else if (const auto labels = enums_.find(name); labels != enums_.end()) {
-      rule.type = Type::kEnum;
-      rule.labels = labels->second;
     }
     return rule;
   }
 
-  /// Returns the byte that the server ignores at the end of a text in this column. `words` come after the name of the
-  /// column, and `options` after the columns of the table.
-  int PaddingOf(std::string_view words, std::string_view options) const {
+  /// Returns the byte that the server ignores at the end of a text in a column, or -1.
+  int PaddingOf(const std::vector<std::string>& type, Type is, const std::string& collation) const {
+    if (type.empty() || is != Type::kText) return -1;
     if (postgres()) {
-      const bool varies = words.starts_with("character varying") || words.starts_with("char varying");
-      return !varies && (words.starts_with("char") || words.starts_with("bpchar")) ? ' ' : -1;
+      const bool varies = type.size() > 1 && type[1] == "varying";
+      return !varies && (type[0] == "char" || type[0] == "character" || type[0] == "bpchar") ? ' ' : -1;
     }
-    if (!mysql_) return -1;
-    if (words.starts_with("binary")) return '\0';
-    const bool text = std::ranges::any_of(std::initializer_list<const char*>{"char", "varchar", "text"},
-                                          [&](const char* type) { return words.starts_with(type); });
-    const bool own = words.find("collate") != words.npos || words.find("character set") != words.npos;
-    const std::string_view from = own ? words : options;
-    const std::size_t at = from.find("collate");
-    if (!text || at == from.npos) return -1;
-    std::string_view name = from.substr(at + 7);
-    name.remove_prefix(std::min(name.find_first_not_of(" ="), name.size()));
-    name = name.substr(0, name.find_first_of(" ;,\n"));
-    const bool pads = name.ends_with("_bin") && name.find("0900") == name.npos && name.find("nopad") == name.npos;
-    return pads ? ' ' : -1;
+    if (type[0] == "binary") return '\0';
+    const bool pads = collation.ends_with("_bin") && collation.find("0900") == collation.npos &&
+                      collation.find("nopad") == collation.npos;
+    return pads && type[0] != "varbinary" ? ' ' : -1;
   }
 
-  static bool BeginsTable(std::string_view text) {
-    return Begins(text, "create table ") || Begins(text, "create unlogged table ") ||
-           Begins(text, "create temporary table ");
+  /// Returns true if a constraint or an index begins here, and not a column.
+  bool BeginsConstraint(const Reader& reader) const {
+    if (reader.done() || reader.token().is != Token::kWord) return false;
+    const auto is = [&](std::initializer_list<std::string_view> words) {
+      return std::ranges::any_of(words, [&](std::string_view word) { return reader.Is(word); });
+    };
+    if (is({"constraint", "primary", "unique", "foreign", "check"})) return true;
+    if (is({"key", "index", "fulltext", "spatial"})) return mysql_;
+    if (is({"like"})) return postgres();
+    if (is({"period"})) return mysql_ && reader.after().Is("for");
+    return is({"exclude"}) && postgres() && (reader.after().Is("using") || reader.after().Is("("));
   }
-  /// Returns true if a statement begins here that says something about a table or a type.
+
+  /// Reads all statements of `text` that say something about tables and types.
+  void Describe(const std::string& text) {
+    const Tokens tokens = TokensOf(text);
+    Reader reader(tokens);
+    while (!reader.done()) {
+      Reader words = reader;
+      if (words.Take("create")) {
+        words.Skip({"or", "replace", "global", "local", "temp", "temporary", "unlogged", "foreign"});
+        if (words.Take("table")) {
+          ReadTable(words);
+        } else if (words.Take("type")) {
+          ReadEnum(words);
+        }
+      } else if (words.Take("alter")) {
+        words.Skip({"online", "ignore"});
+        if (words.Take("table")) ReadChange(words);
+      }
+      while (!reader.done() && !reader.Is(";")) reader.Next();
+      reader.Next();
+    }
+  }
+  /// Returns true if a statement begins here that may say something about a table or a type.
   static bool Describes(std::string_view text) {
-    return BeginsTable(text) || Begins(text, "create type ") || Begins(text, "alter table ");
+    const std::string lower = Lowered(text.substr(0, 200));
+    return lower.find("create") != lower.npos || lower.find("alter") != lower.npos;
   }
-  void Describe(const std::string& statement) {
-    ReadTable(statement);
-    ReadEnum(statement);
-    if (Begins(statement, "alter table ")) ReadChange(statement);
-  }
-  /// Reads an ALTER TABLE: ADD, MODIFY and ALTER ... TYPE change a column. Forgets the columns of the table if the
-  /// statement changes them in another way.
-  void ReadChange(std::string_view rest) {
-    rest.remove_prefix(std::string_view("alter table ").size());
-    if (Begins(rest, "only ")) rest.remove_prefix(5);
+  /// Reads an ALTER TABLE, after the word TABLE. ADD, MODIFY and ALTER ... TYPE change a column. Forgets the columns of
+  /// the table if the statement changes them in another way.
+  void ReadChange(Reader reader) {
+    reader.Skip({"if", "exists", "only"});
     std::string schema, name;
-    TakeTableName(rest, schema, name);
+    TakeNames(reader, schema, name);
     const Columns* const known = FindTable(schema, name);
     if (known == nullptr) return;
     Columns table = *known;
-    const std::string actions = "(" + std::string(rest.substr(0, rest.rfind(';'))) + ")";
-    for (const std::string& action : Values(actions)) {
-      std::string_view words = action;
-      SkipSpace(words);
-      const auto take = [&](std::string_view word) {
-        if (!Begins(words, std::string(word) + " ")) return false;
-        words.remove_prefix(word.size());
-        SkipSpace(words);
-        return true;
-      };
-      const bool adds = take("add"), alters = take("alter"), modifies = take("modify");
-      const bool drops = take("drop"), column = take("column");
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique", "foreign", "check", "index", "key"};
-      const bool other = !column && std::ranges::any_of(kOther, [&](const char* word) { return Begins(words, word); });
-      if (Begins(words, "rename") || Begins(words, "change ") || (drops && !other) || (mysql_ && MovesColumn(words))) {
-        table.columns.clear();
-        table.primary.clear();
-        break;
-      }
-      if (other || !(adds || alters || modifies)) continue;
+    for (const Tokens& action : TakeList(reader, false)) {
+      Reader words(action);
+      const bool adds = words.Take("add"), alters = words.Take("alter"), drops = words.Take("drop");
+      const bool changes = words.Take("change"), modifies = changes || words.Take("modify");
+      bool moves = words.Is("rename");
+      const bool column = words.Take("column");
+      words.Skip({"if", "not", "exists"});
+      const bool other = !column && (BeginsConstraint(words) || words.Is("partition"));
+      moves = moves || (drops && !other) || (adds && words.Is("("));
       Column changed;
-      TakeServerName(words, changed.name);
-      if (alters && take("set")) take("data");
-      if (alters && !take("type")) continue;
-      changed.rule = RuleOf(words);
-      const auto same =
-          std::ranges::find_if(table.columns, [&](const Column& one) { return Same(one.name, changed.name); });
-      if (adds) {
-        table.columns.push_back(std::move(changed));
-      } else if (same != table.columns.end()) {
-        same->rule = changed.rule;
+      if (!other && (adds || alters || modifies) && words.TakeName(changed.name)) {
+        std::string renamed;
+        if (changes && words.TakeName(renamed)) moves = moves || !Same(changed.name, renamed);
+        if (alters && words.Take("set")) words.Take("data");
+        const bool retypes = modifies || (alters && words.Take("type"));
+        bool primary = false;
+        if (adds || retypes) ReadColumn(words, "", changed, primary);
+        changed.padding = -1;
+        const auto same =
+            std::ranges::find_if(table.columns, [&](const Column& one) { return Same(one.name, changed.name); });
+        if (adds) {
+          table.columns.push_back(changed);
+        } else if (retypes && same != table.columns.end()) {
+          same->rule = changed.rule;
+          if (same->rule.type == Type::kEnum) same->rule = Rule();
+        }
       }
+      int depth = 0;
+      for (const Token& token : action) {
+        moves = moves || (mysql_ && depth == 0 && (token.Is("first") || token.Is("after")));
+        depth += token.Is("(") ? 1 : token.Is(")") ? -1 : 0;
+      }
+      if (!moves) continue;
+      table.columns.clear();
+      table.primary.clear();
+      break;
     }
     tables_.push_back(std::move(table));
   }
-  /// Returns true if the description of a column gives it another place.
-  static bool MovesColumn(std::string_view words) {
-    const std::string lower = Lowered(words);
-    return lower.ends_with(" first") || lower.find(" after ") != lower.npos;
-  }
-  /// Notes the columns of a CREATE TABLE.
-  void ReadTable(const std::string& statement) {
-    std::string_view rest = statement;
-    if (!BeginsTable(rest)) return;
-    rest.remove_prefix(Lowered(rest).find("table ") + std::string_view("table ").size());
-    if (Begins(rest, "if not exists ")) rest.remove_prefix(std::string_view("if not exists ").size());
+  /// Notes the columns of a CREATE TABLE. The reader is after the word TABLE.
+  void ReadTable(Reader reader) {
+    reader.Skip({"if", "not", "exists"});
     Columns table;
-    TakeTableName(rest, table.schema, table.name);
-    if (!rest.starts_with('(')) return;
-    const auto take_names = [&](std::string_view text) {
-      table.primary.clear();
-      for (const std::string& value : Values(std::string(text.substr(std::min(text.find('('), text.size()))))) {
-        std::string_view name = value;
-        TakeServerName(name, table.primary.emplace_back());
+    TakeNames(reader, table.schema, table.name);
+    if (!reader.Is("(")) return;
+    const std::vector<Tokens> items = TakeList(reader, true);
+    std::string collation;
+    std::vector<Tokens> parents;
+    while (!reader.done() && !reader.Is(";")) {
+      const bool charset = reader.Is("charset") || reader.Is("character"), collate = reader.Is("collate");
+      const bool inherits = postgres() && reader.Is("inherits");
+      reader.Next();
+      if (inherits) {
+        parents = TakeList(reader, true);
+      } else if (mysql_ && (charset || collate)) {
+        reader.Skip({"set", "="});
+        if (collate || reader.Is("binary")) collation = Lowered(reader.token().text);
       }
-    };
-    for (const std::string& item : Values(std::string(rest))) {
-      std::string_view words = item;
-      SkipSpace(words);
-      const bool quoted = !words.empty() && std::string_view("\"`['").find(words[0]) != std::string_view::npos;
-      Column column;
-      TakeServerName(words, column.name);
-      const std::string lower = Lowered(words);
-      // The words from "key" on are names of columns in databases other than MySQL.
-      static constexpr const char* kOther[] = {"constraint", "primary", "unique",   "foreign", "check",
-                                               "key",        "index",   "fulltext", "spatial"};
-      const auto* const end = std::end(kOther) - (mysql_ ? 0 : 4);
-      const bool other = std::find(std::begin(kOther), end, Lowered(column.name)) != end ||
-                         (mysql_ && Lowered(column.name) == "period" && lower.starts_with("for "));
-      const std::size_t primary = lower.find("primary key");
-      if (!quoted && other) {
-        if (Lowered(column.name) == "primary") take_names(words);
-        if (Lowered(column.name) == "constraint" && primary != lower.npos) take_names(words.substr(primary));
+    }
+    bool unknown = false;
+    for (const Tokens& item : items) {
+      Reader words(item);
+      if (BeginsConstraint(words)) {
+        unknown = unknown || words.Is("like");
+        while (!words.done() && !(words.Is("primary") && words.after().Is("key"))) words.Next();
+        while (!words.done() && !words.Is("(")) words.Next();
+        if (words.done()) continue;
+        table.primary.clear();
+        for (const Tokens& part : TakeList(words, true)) {
+          if (!part.empty()) table.primary.push_back(part[0].written);
+        }
         continue;
       }
-      column.rule = RuleOf(words);
-      column.padding = PaddingOf(lower, Lowered(rest.substr(std::min(rest.rfind(')'), rest.size()))));
-      column.generated = lower.find(" as (") != lower.npos || lower.starts_with("as (") || lower.starts_with("as(");
-      if (primary != lower.npos) table.primary.assign(1, column.name);
+      Column column;
+      if (!words.TakeName(column.name)) continue;
+      bool primary = false;
+      ReadColumn(words, collation, column, primary);
+      if (primary) table.primary.assign(1, column.name);
       table.columns.push_back(std::move(column));
     }
-    const std::string lower = Lowered(rest);
-    if (const std::size_t at = lower.rfind("inherits"); postgres() && at != lower.npos) {
-      for (const std::string& value : Values(std::string(rest.substr(at)))) AddParent(value, table);
+    for (const Tokens& parent : parents) AddParent(Reader(parent), table);
+    if (unknown) {
+      table.columns.clear();
+      table.primary.clear();
     }
     tables_.push_back(std::move(table));
   }
   /// Puts the columns of a parent before those of the table. A column with the same name has the place of the first.
-  void AddParent(std::string_view parent, Columns& table) const {
+  void AddParent(Reader parent, Columns& table) const {
     std::string schema, name;
-    TakeTableName(parent, schema, name);
+    TakeNames(parent, schema, name);
     const Columns* const known = FindTable(schema, name);
     if (known == nullptr) return;
     std::vector<Column> columns = known->columns;
@@ -1108,6 +1295,7 @@ class DumpReader : public CopyReader, protected Schema {
     for (std::string line; TakeLine(line, '\n'); line.clear()) {
       header_ += line + "\n";
       if (inside_.empty()) TakeSession(line);
+      if (inside_.empty() && line == "\\.") Fail("cannot check: this line ends rows of COPY that this program does not find");
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
       const bool describes = inside_.empty() && Describes(line);
@@ -1348,21 +1536,32 @@ class InsertReader : public DumpReader {
   /// Reads a line of SQL, or an INSERT. Returns false at the end.
   bool ReadStatement() {
     std::string text = std::exchange(rest_, {});
+    const bool after_other = std::exchange(after_other_, false);
     if (text.empty() && !ReadLine(text)) return false;
     if (table_.name == "sqldump" && !known_) Guess(text);
     const bool starts = !open_ && (!delimiter_) && place_.quote == '\0' && place_.dollars.empty();
     const std::size_t lead = starts ? LeadOf(text) : 0;
     const std::string_view code = std::string_view(text).substr(lead);
-    if (starts && (Begins(code, "insert") || Begins(code, "replace"))) {
+    bool known = false;  // the statement at the front is an INSERT without rows
+    if (starts && !after_other && BeginsInsert(code)) {
       std::string statement(code);
       if (ReadInsert(text.substr(0, lead), statement)) return true;
       text.resize(lead);
       text += statement;
+      known = true;
+      const Tokens tokens = TokensOf(statement);
+      const auto has = [&](const char* word) {
+        return std::ranges::any_of(tokens, [&](const Token& token) { return token.Is(word); });
+      };
+      if (has("set") && !has("select")) FailInsert();  // INSERT INTO t SET a = 1
     }
     // A line without code does not end a block.
     if (!starts || lead < text.size()) last_head_.clear();
     lead_ = starts && lead == text.size();
-    if (postgres() && !delimiter_ && (starts || !copy_.empty()) && BeginsRows(text.substr(0, text.size() - 1))) {
+    if (postgres() && place_.quote == '\0' && place_.dollars.empty() && text == "\\.\n")
+      Fail("cannot check: this line ends rows of COPY that this program does not find");
+    if (postgres() && !delimiter_ && ((starts && !after_other) || !copy_.empty()) &&
+        BeginsRows(text.substr(0, text.size() - 1))) {
       header_ += text;
       open_ = lead_ = false;
       place_ = {};
@@ -1376,21 +1575,51 @@ class InsertReader : public DumpReader {
         statement_.clear();
         brackets_ = 0;
       }
+      const std::size_t before = statement_.size();
       statement_ += text;
       for (std::size_t at = 0; at < text.size(); ++at) {
         const std::string_view two = std::string_view(text).substr(at, 2);
+        if (mysql_ && place_.quote == '\0' && HoldsSql(std::string_view(text).substr(at))) {
+          std::string_view inside = std::string_view(text).substr(at + (text[at + 2] == 'M' ? 4 : 3));
+          inside.remove_prefix(std::min(inside.find_first_not_of("0123456789 \t"), inside.size()));
+          if (!open_ && BeginsInsert(inside)) FailInsert();
+        }
         if (!Step(place_, text, at) || std::isspace(static_cast<unsigned char>(text[at])) != 0) continue;
         if (two == "--" || two == "/*") continue;
+        if (!open_ && !known && BeginsInsert(std::string_view(text).substr(at))) FailInsert();
+        known = false;
         if (postgres() && text[at] == '(') ++brackets_;
         if (postgres() && text[at] == ')') --brackets_;
         const bool atomic = postgres() && Lowered(statement_).find("begin atomic") != statement_.npos;
         open_ = text[at] != ';' || brackets_ > 0 || (lite_ && IsTrigger() && Lowered(text) != "end;\n") ||
                 (atomic && Lowered(text) != "end;\n");
+        if (open_ || LeadOf(std::string_view(text).substr(at + 1)) + at + 1 == text.size()) continue;
+        // Another statement follows on the line.
+        rest_ = text.substr(at + 1);
+        after_other_ = true;
+        text.resize(at + 1);
+        statement_.resize(before + at + 1);
+        place_ = {};
       }
-      if (!open_) Describe(statement_);
+      if (!open_ && Describes(statement_)) Describe(statement_);
+      if (!open_ && statement_.size() > lead && Begins(std::string_view(statement_).substr(lead), "with")) {
+        const Tokens tokens = TokensOf(statement_);
+        if (std::ranges::any_of(tokens, [](const Token& token) { return token.Is("insert"); })) FailInsert();
+      }
     }
     header_ += text;
     return true;
+  }
+  static bool BeginsInsert(std::string_view text) {
+    const auto begins = [&](std::string_view word) {
+      return Begins(text, word) && (text.size() == word.size() || !IsWordByte(text[word.size()]));
+    };
+    return begins("insert") || begins("replace");
+  }
+  [[noreturn]] void FailInsert() const {
+    Fail(
+        "cannot check: an INSERT after other SQL, with SET, or in a comment that only some servers read; gpusort "
+        "leaves such rows in place");
   }
   /// Returns the size of the white space and the comments before the statement at the beginning of a line.
   std::size_t LeadOf(std::string_view text) const {
@@ -1402,8 +1631,9 @@ class InsertReader : public DumpReader {
         ++at;
       } else if (rest.starts_with("--") || (mysql_ && rest.starts_with('#'))) {
         return text.size();
-      } else if (rest.starts_with("/*") && !(mysql_ && holds_sql) && rest.find("*/") != rest.npos) {
-        at += rest.find("*/") + 2;
+      } else if (const std::size_t size = rest.starts_with("/*") ? CommentSize(rest) : 0;
+                 size > 3 && !(mysql_ && holds_sql) && rest.substr(0, size).ends_with("*/")) {
+        at += size;
       } else {
         break;
       }
@@ -1451,14 +1681,16 @@ class InsertReader : public DumpReader {
         end = at;
       } else if (c == ',' && place.depth == 0) {
         commas.push_back(at);
-      } else if (values == text.npos && place.depth == 0 && (c == 's' || c == 'S') && at > 6 &&
-                 Lowered(text.substr(at - 5, 6)) == "values") {
-        values = at + 1;
+      } else if (values == text.npos && place.depth == 0 && (c == 's' || c == 'S' || c == 'e' || c == 'E') && at > 6 &&
+                 !IsWordByte(at + 1 < text.size() ? text[at + 1] : ' ')) {
+        const std::string word =
+            Lowered(text.substr(at - (c == 's' || c == 'S' ? 6 : 5), c == 's' || c == 'S' ? 7 : 6));
+        if (!IsWordByte(word[0]) && (word.substr(1) == "values" || word.substr(1) == "value")) values = at + 1;
       }
     }
     if (rows.empty()) return false;
     if (mysql_ && text.substr(0, values).find("/*!") != text.npos) {
-      Fail("an INSERT with a comment that only some servers read, before its rows");
+      Fail("cannot check: an INSERT with a comment that only some servers read, before its rows");
     }
     // Brackets after a clause such as ON CONFLICT (a) are no rows.
     for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -1640,9 +1872,17 @@ class InsertReader : public DumpReader {
     SkipSpace(raw);
     raw = raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1);
     cell.null = Lowered(raw) == "null";
+    if (mysql_ && raw.starts_with('_')) {  // a character set
+      const std::string_view literal = raw.substr(std::min(raw.find_first_of(" '"), raw.size()));
+      const std::size_t first = literal.find_first_not_of(' ');
+      if (first != literal.npos && std::string_view("'0xX").find(literal[first]) != std::string_view::npos) {
+        raw = literal.substr(first);
+      }
+    }
     const std::size_t quote = raw.find_first_of("'\"");
     const bool e = postgres() && quote == 1 && (raw[0] == 'E' || raw[0] == 'e');
-    const bool prefixed = e || (mysql_ && raw.starts_with("_binary "));
+    const bool prefixed =
+        e || (quote == 1 && !lite_ && std::string_view("bBnN").find(raw[0]) != std::string_view::npos);
     const bool hex = mysql_ && (Begins(raw, "0x") || Begins(raw, "x'"));
     if (hex) {
       cell.text = Bytes(raw.substr(2));
@@ -1672,11 +1912,12 @@ class InsertReader : public DumpReader {
   bool known_ = false;  ///< the dialect of an sqldump is known
   Place place_;         ///< in SQL that is no INSERT with rows
   bool open_ = false, delimiter_ = false;
-  int brackets_ = 0;       ///< PostgreSQL: the open brackets of the statement
-  std::string rest_;       ///< the text of the line after an INSERT
-  std::string last_head_;  ///< empty: the next INSERT begins a block
-  bool several_ = false;   ///< the block has a statement with several rows, or other text between two statements
-  bool lead_ = false;      ///< the previous line was white space or a comment
+  bool after_other_ = false;  ///< `rest_` comes after a statement that is no INSERT
+  int brackets_ = 0;          ///< PostgreSQL: the open brackets of the statement
+  std::string rest_;          ///< the text of the line after an INSERT
+  std::string last_head_;     ///< empty: the next INSERT begins a block
+  bool several_ = false;      ///< the block has a statement with several rows, or other text between two statements
+  bool lead_ = false;         ///< the previous line was white space or a comment
   std::vector<Key> lite_keys_, whole_;  ///< the keys of a table of SQLite, or without names of columns
   std::vector<std::pair<const Key*, std::size_t>> found_;
   std::deque<Record> records_;
