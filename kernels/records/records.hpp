@@ -59,11 +59,14 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size in bytes of the smallest possible record: of a line, 1 byte (the delimiter).
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
+/// The average size of lines for which the memory of a batch is planned, in bytes.
+inline constexpr std::uint64_t kUsualLine = 32;
+
 /// Returns the maximum number of records in a buffer of `slot_bytes` bytes. Sorting takes more memory for each line
-/// (some key bytes and an offset), and that memory is planned for lines of 32 bytes on average. If lines are shorter, a
-/// batch (the records that are sorted together) does not fill its buffer.
+/// (some key bytes and an offset), and that memory is planned for lines of kUsualLine bytes on average. If lines are
+/// shorter, a batch (the records that are sorted together) does not fill its buffer.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
-  return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / 32);
+  return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / kUsualLine);
 }
 
 /// Returns the size of the first record in bytes, or 0 if there is no whole record. `bytes` may end within a record.

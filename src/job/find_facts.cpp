@@ -22,6 +22,13 @@ void TakeOver(const Manifest& manifest, PlanFacts& facts) {
   facts.input.keys = manifest.job->keyed ? KeysWhen::kAlways : KeysWhen::kNever;
 }
 
+/// Returns about how many records `bytes` bytes have, if `sampled` bytes have `records` records.
+std::uint64_t EstimateRecords(std::uint64_t records, std::uint64_t sampled, std::uint64_t bytes) {
+  if (sampled == 0) return 0;
+  const double share = static_cast<double>(records) / static_cast<double>(sampled);
+  return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
+}
+
 }  // namespace
 
 bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
@@ -90,7 +97,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
   facts.key_cost = KeyCostOf(keys);
   if (!facts.known) return;
   constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
-  std::uint64_t plain = 0, keyed = 0;
+  std::uint64_t plain = 0, keyed = 0, records = 0;
   std::vector<std::byte> out;
   const HostBuffer buffer(memory, kSample + kReadSlack);
   ScanState front;
@@ -110,7 +117,7 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
       if (plain == 0) keys.Tune(whole);
       const std::uint64_t bytes_whole = whole.size();
       out.clear();
-      while (!whole.empty()) whole = whole.subspan(encoder->Append(whole, state, out, tally));
+      for (; !whole.empty(); ++records) whole = whole.subspan(encoder->Append(whole, state, out, tally));
       plain += bytes_whole;
       keyed += out.size();
     } catch (const BadRecord&) {
@@ -121,7 +128,28 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
   if (plain == 0) return;
   const auto with_keys = [&](std::uint64_t bytes) { return bytes / plain * keyed + bytes % plain * keyed / plain; };
   facts.bytes = with_keys(inputs.bytes());
+  facts.records = EstimateRecords(records, plain, inputs.bytes());
   for (std::uint64_t& bytes : facts.sorted) bytes = with_keys(bytes);
+}
+
+void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory) {
+  if (!facts.known || inputs.bytes() == 0) return;
+  constexpr std::uint64_t kSample = std::uint64_t{64} << 10, kPlaces = 3;
+  const std::uint64_t most = std::min(kSample, inputs.bytes());
+  const HostBuffer buffer(memory, most + kReadSlack);
+  std::uint64_t lines = 0, sampled = 0;
+  for (std::uint64_t place = 0; place < kPlaces; ++place) {
+    std::uint64_t at = (inputs.bytes() - most) / (kPlaces - 1) * place;
+    std::uint32_t input = 0;
+    for (; input + 1 < inputs.count() && at >= inputs.size(input); ++input) at -= inputs.size(input);
+    const std::uint64_t size = inputs.size(input);
+    if (at >= size) continue;
+    const std::span<const std::byte> bytes =
+        inputs.Read({input, at, std::min(most, size - at)}, {buffer.data(), buffer.size()});
+    lines += detail::CountBytes(bytes.data(), bytes.size(), facts.plain.delimiter);
+    sampled += bytes.size();
+  }
+  facts.records = EstimateRecords(lines, sampled, inputs.bytes());
 }
 
 }  // namespace gpusort

@@ -24,8 +24,11 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
                     const Journal* journal = nullptr);
 
 /// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
-/// read again, also calls keys.Tune() with the sample, and sets `facts.bytes` and `facts.sorted` to the sizes of
-/// records with their keys.
+/// read again, also calls keys.Tune() with the sample, sets `facts.bytes` and `facts.sorted` to the sizes of records
+/// with their keys, and estimates `facts.records`.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
+
+/// Estimates `facts.records`, the number of lines, from samples at the beginning, the middle and the end of the inputs.
+void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

@@ -96,12 +96,16 @@ bool SortContext::UsesGpu() const {
   return false;
 }
 
-/// Measures how long keys are, and divides the memory. The number of threads that fit depends on the length of records
-/// with keys.
+/// Measures how long keys and lines are, and divides the memory. The number of threads that fit depends on the length
+/// of records with keys.
 void SortContext::ShareMemory() {
   facts.machine.threads = FittingThreads(cores.cores);
   facts.machine.free_ram = open.machine.available - std::min(open.machine.available, open.memory.limit());
-  if (layout.keyed()) MeasureKeys(facts.input, *open.ordered.keyed, open.inputs, open.memory);
+  if (layout.keyed()) {
+    MeasureKeys(facts.input, *open.ordered.keyed, open.inputs, open.memory);
+  } else if (!layout.fixed() && !facts.merges()) {
+    MeasureLines(facts.input, open.inputs, open.memory);
+  }
   sorting.shares = gpusort::ShareMemory(facts);
   const unsigned planned = sorting.shares.threads, most = facts.machine.threads;
   if (most < cores.cores) {

@@ -61,6 +61,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(input.key_cost);
   GPUSORT_PUT(input.bytes);
   GPUSORT_PUT(input.expected);
+  GPUSORT_PUT(input.records);
   GPUSORT_PUT(input.known);
   GPUSORT_PUT(input.rereadable);
   GPUSORT_PUT(input.direct);

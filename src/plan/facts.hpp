@@ -61,6 +61,7 @@ struct InputFacts {
   KeyCost key_cost;            ///< the bytes that sort keys add to records
   std::uint64_t bytes = 0;     ///< size of all records with their sort keys
   std::uint64_t expected = 0;  ///< estimated size of all records without sort keys, also known for streams
+  std::uint64_t records = 0;   ///< estimated number of lines in `bytes`; 0 if it is unknown, or records have one size
   bool known = true;           ///< `bytes` is exact or a good estimate; false for a stream
   bool rereadable = true;      ///< all inputs are regular files, which can be read at any offset and again
   bool direct = false;         ///< most bytes come from a disk, without the page cache

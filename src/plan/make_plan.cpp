@@ -206,6 +206,22 @@ class Planner {
     return RoundUp(DivideUp(std::max(facts_.input.bytes, unit_), plan_.ring.parts), unit_);
   }
 
+  /// Returns how many bytes of slots `bytes` bytes of the input take. A batch of short lines does not fill its slot
+  /// (see SlotRecords). The result has a sixteenth to spare, because the number of lines is an estimate.
+  std::uint64_t InSlots(std::uint64_t bytes) const {
+    const InputFacts& input = facts_.input;
+    if (!lines() || input.bytes == 0) return bytes;
+    constexpr double kSpare = 17.0 / 16;
+    const double taken = kSpare * static_cast<double>(kUsualLine) * static_cast<double>(input.records);
+    const double factor = taken / static_cast<double>(input.bytes);
+    return factor <= kSpare ? bytes : static_cast<std::uint64_t>(factor * static_cast<double>(bytes)) + 1;
+  }
+
+  /// Returns how many runs `bytes` bytes of the input make with slots of `slot` bytes.
+  std::uint64_t RunsOf(std::uint64_t bytes, std::uint64_t slot) const {
+    return std::max(DivideUp(bytes, std::min(slot, AskedBatch())), DivideUp(InSlots(bytes), slot));
+  }
+
   std::uint64_t AskedBatch() const {
     return facts_.asked.batch_bytes == 0 ? kMaxSize : std::max(unit_, WholeRecords(facts_.asked.batch_bytes));
   }
@@ -238,10 +254,10 @@ class Planner {
   /// Plans slots for all runs of an input whose size is known. Returns false if `room` bytes of memory are not enough.
   bool KeepAll(bool planned, std::uint64_t room) {
     // A small input is a single batch.
-    const std::uint64_t bytes = std::max(facts_.input.bytes, unit_);
+    const std::uint64_t bytes = std::max(facts_.input.bytes, unit_), in_slots = InSlots(bytes);
     const bool small = bytes <= 32 * kMiB;
-    plan_.slot_bytes = Even(bytes, Slot(small ? bytes : std::clamp(bytes / 8, 16 * kMiB, kMaxBatch)));
-    plan_.runs = DivideUp(bytes, plan_.slot_bytes);
+    plan_.slot_bytes = Even(bytes, Slot(small ? in_slots : std::clamp(in_slots / 8, 16 * kMiB, kMaxBatch)));
+    plan_.runs = DivideUp(in_slots, plan_.slot_bytes);
     plan_.lanes = plan_.runs > 1 ? 2 : 1;
     plan_.resident_runs = plan_.runs == 1 ? 1 : WithSlack(plan_.runs);
     plan_.slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.resident_runs + 2 * plan_.lanes, 1u << 20));
@@ -277,15 +293,15 @@ class Planner {
     std::uint64_t slot = Slot(room / 4);
     while (slot > largest_ && !fits(slot)) slot = Slot(slot - slot / 16 - unit_);
     if (!fits(slot)) TooSmall();
-    if (facts_.input.known) slot = Slot(std::min(slot, std::max(facts_.input.bytes, unit_)));
+    if (facts_.input.known) slot = Slot(std::min(slot, InSlots(std::max(facts_.input.bytes, unit_))));
     if (lines() && facts_.input.known && facts_.asked.batch_bytes == 0) {
       // Sorted lines are copied from random places, which is faster if a batch is about as large as the cache. All runs
       // must still fit into one merge. Touching new memory costs time as well.
       const std::uint64_t runs = std::max<std::uint64_t>(16, shares_.memory / (2 * kMiB));
-      slot = std::min(slot, Slot(std::max(8 * kMiB, DivideUp(facts_.input.bytes, runs))));
+      slot = std::min(slot, Slot(InSlots(std::max(8 * kMiB, DivideUp(facts_.input.bytes, runs)))));
     }
     plan_.slot_bytes = slot;
-    plan_.runs = facts_.input.known ? DivideUp(facts_.input.bytes, std::min(slot, AskedBatch())) : 0;
+    plan_.runs = facts_.input.known ? RunsOf(facts_.input.bytes, slot) : 0;
   }
 
   /// Returns true if `room` bytes are enough for the slots of `slot` bytes each, for the lanes, and for a merge. `read`
@@ -328,7 +344,7 @@ class Planner {
     const bool known = facts_.input.known && !plan_.merges_only;
     const std::uint64_t slot = known ? Even(PartBytes(), *found) : *found;
     plan_.slot_bytes = slot;
-    plan_.runs = known ? plan_.ring.parts * DivideUp(PartBytes(), std::min(slot, AskedBatch())) : 0;
+    plan_.runs = known ? plan_.ring.parts * RunsOf(PartBytes(), slot) : 0;
     const std::uint64_t most = plan_.runs == 0 ? kMaxSize : WithSlack(plan_.runs);
     // A run may stay only in GPU memory if the input can be read again.
     const bool planned = facts_.asked.batch_bytes == 0 || facts_.asked.fan_in == 0;
@@ -457,9 +473,14 @@ class Planner {
     } else {
       // The first runs stay in memory.
       const std::uint64_t resident = std::min(plan_.runs, plan_.resident_runs);
-      std::uint64_t left = facts_.input.bytes - std::min(facts_.input.bytes, resident * plan_.batch_bytes);
+      const bool short_lines = InSlots(facts_.input.bytes) > facts_.input.bytes;
+      const std::uint64_t full =
+          short_lines
+              ? std::min(plan_.batch_bytes, DivideUp(facts_.input.bytes, std::max<std::uint64_t>(1, plan_.runs)))
+              : plan_.batch_bytes;
+      std::uint64_t left = facts_.input.bytes - std::min(facts_.input.bytes, resident * full);
       for (spilled = plan_.runs - resident; sizes.size() < spilled;) {
-        const std::uint64_t batch = std::min(left, plan_.batch_bytes);
+        const std::uint64_t batch = std::min(left, full);
         left -= batch;
         sizes.push_back(std::min(batch, KeptBytes()));
         temp.push_back(SpillBytes(sizes.back()));

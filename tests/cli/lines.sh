@@ -152,6 +152,16 @@ grep -q '"records_in": *'"$(wc -l <web.log)" stats.json || fail "the statistics 
 "$g" --explain=full web.log out >plan.txt
 grep -q "what is left over in temp files" plan.txt || fail "the plan keeps no way for runs that were not planned"
 
+# Of short lines, a batch has fewer bytes than its memory. The plan knows that: as many runs as are made.
+seq 3000000 | sed 's/.*\(..\)$/\1/' >short.txt
+for options in '--memory 16M' '--memory 64M' '--memory 1G' '--memory 16M -n' '--memory 64M -k1,1g'; do
+  expect 0 "$g" --device cpu $options --stats stats.json short.txt out
+  made=$(sed -n 's/.*"runs": *\([0-9]*\).*/\1/p' stats.json)
+  planned=$("$g" --device cpu $options --explain=full short.txt | sed -n 's/^runs  *\([0-9]*\)$/\1/p')
+  [ $((8 * made)) -le $((9 * planned + 9)) ] && [ $((8 * planned)) -le $((9 * made + 9)) ] ||
+    fail "$options: $planned runs of short lines are planned, and $made are made"
+done
+
 expect 0 python3 "$src/tests/cli/lines_random.py" "$g" "$(few && echo 20 || echo 60)" "${GPUSORT_SEED:-1}"
 nothing_left
 echo "lines: ok"

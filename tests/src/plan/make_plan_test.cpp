@@ -439,6 +439,42 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
   EXPECT_LT(in_ring, made - 100);
 }
 
+/// Returns facts about lines of `line_bytes` bytes each.
+PlanFacts LineFacts(const LineOrdered& order, std::uint64_t input, std::uint64_t memory, std::uint64_t line_bytes) {
+  PlanFacts facts = Facts(input, memory);
+  facts.input.plain = MakeLineLayout('\n', order.view);
+  facts.input.records = input / line_bytes;
+  facts.costs.block_index = RunBlocks::IndexBytes(facts.input.plain);
+  return facts;
+}
+
+// A batch of short lines ends when its slot has no room for another line, long before the slot is full of bytes.
+TEST(Plan, CountsTheRunsOfShortLines) {
+  const LineOrdered order{LineOrder{}};
+  for (const std::uint64_t memory : {32 * kMiB, 64 * kMiB, 512 * kMiB, 4 * kGiB}) {
+    for (const std::uint64_t input : {kMiB, 14 * kMiB, 138 * kMiB, 4 * kGiB}) {
+      for (const std::uint64_t line : {1, 3, 8, 31, 32, 33, 200}) {
+        const PlanFacts facts = LineFacts(order, input, memory, line);
+        const Plan plan = Make(facts);
+        const std::uint64_t lines = std::min(SlotRecords(facts.input.plain, plan.slot_bytes), plan.batch_bytes / line);
+        const std::uint64_t runs = (input / line + lines - 1) / lines;
+        EXPECT_GE(plan.runs + runs / 64 + 1, runs) << Describe(facts);
+        EXPECT_LE(plan.runs, runs + runs / 8 + 1) << Describe(facts);
+        const std::uint64_t spilled = plan.runs - std::min(plan.runs, plan.resident_runs);
+        EXPECT_EQ(plan.temp_bytes > 0, spilled > 0) << Describe(facts);
+        EXPECT_GE(plan.levels, Levels(spilled, plan.fan_in)) << Describe(facts);
+      }
+    }
+  }
+  // Short lines stay in memory that is large enough for their batches.
+  for (const std::uint64_t line : {1, 3, 8, 33}) {
+    const Plan plan = Make(LineFacts(order, 14 * kMiB, 4 * kGiB, line));
+    EXPECT_EQ(plan.runs, 1u);
+    EXPECT_EQ(plan.temp_bytes, 0u);
+  }
+  EXPECT_EQ(Make(LineFacts(order, 138 * kMiB, 8 * kGiB, 3)).temp_bytes, 0u);
+}
+
 /// Returns any facts about fixed records or lines, on the CPU or on GPUs.
 PlanFacts AnyFacts() {
   static const LineOrdered order{LineOrder{}};
@@ -455,6 +491,7 @@ PlanFacts AnyFacts() {
   if (lines) {
     facts.input.plain = MakeLineLayout('\n', order.view);
     facts.costs.block_index = RunBlocks::IndexBytes(facts.input.plain);
+    if (*rc::gen::arbitrary<bool>()) facts.input.records = input / *rc::gen::inRange<std::uint64_t>(1, 100);
   }
   facts.machine.threads = *rc::gen::inRange(1u, 33u);
   if (gpu) facts.machine.gpus = *rc::gen::element(1u, 2u, 8u);
