@@ -26,6 +26,16 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+/// How long each part of the measuring may take, in seconds: reading a sample, sorting a sample, and each of writing
+/// and reading a file in a folder. Together they take about a second. A part that has begun to wait for a disk ends
+/// later.
+constexpr double kReadSeconds = 0.25, kSortSeconds = 0.3, kProbeSeconds = 0.08;
+/// The number of bytes that are sorted to learn how many bytes can be sorted in kSortSeconds.
+constexpr std::uint64_t kFirstSample = std::uint64_t{1} << 20, kFirstSampleOfGpu = std::uint64_t{32} << 20;
+/// The largest sample. A GPU job has larger fixed costs and a higher rate, so it needs a larger sample to show its
+/// rate.
+constexpr std::uint64_t kMostSample = std::uint64_t{48} << 20, kMostSampleOfGpu = std::uint64_t{256} << 20;
+
 double Since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
@@ -70,9 +80,10 @@ class Uses {
 /// A file in memory with whole records of the input.
 class InputSample {
  public:
-  /// Reads records from the beginning, the middle and the end of all inputs. In formats whose records can only be found
-  /// from the beginning of an input, reads from there.
-  explicit InputSample(SortContext& context)
+  /// Reads records from the beginning, the middle and the end of all inputs: about `sampled` bytes, or as many as can
+  /// be read in kReadSeconds, and at least one record. In formats whose records can only be found from the beginning of
+  /// an input, reads from there.
+  InputSample(SortContext& context, std::uint64_t sampled)
       : inputs_(context.open.inputs),
         plain_(context.open.ordered.plain),
         format_(context.open.ordered.format()),
@@ -83,16 +94,15 @@ class InputSample {
     if (!file_.open()) throw Error(ErrorCode::kIo, "no memory file can be made");
     Put(inputs_.header());
     whole_ = end_;
-    // A GPU job has larger fixed costs and a higher rate, so it needs a larger sample to show its rate.
-    const std::uint64_t sampled = (context.facts.machine.gpu ? std::uint64_t{256} : std::uint64_t{48}) << 20;
     const std::uint64_t places = context.open.ordered.table || inputs_.bytes() <= sampled ? 1 : 3;
     const std::uint64_t most = std::min(sampled / places, inputs_.bytes());
     for (std::uint64_t place = 0; place < places; ++place) {
+      const SteadyClock::time_point begin = SteadyClock::now();
       std::uint64_t at = (inputs_.bytes() - most) / 2 * place, left = most;
       for (std::uint32_t input = 0; left > 0 && input < inputs_.count(); ++input) {
         const std::uint64_t size = inputs_.size(input);
         const std::uint64_t skip = std::min(at, size), count = std::min(left, size - skip);
-        Take(input, skip, skip + count);
+        Take(input, skip, skip + count, begin, kReadSeconds / static_cast<double>(places));
         at -= skip;
         left -= count;
       }
@@ -118,12 +128,14 @@ class InputSample {
     }
   }
 
-  /// Adds the whole records between the bytes `at` and `stop` of an input.
-  void Take(std::uint32_t input, std::uint64_t at, const std::uint64_t stop) {
+  /// Adds the whole records between the bytes `at` and `stop` of an input. Stops `limit` seconds after `begin_place`,
+  /// unless the sample has no record yet.
+  void Take(std::uint32_t input, std::uint64_t at, const std::uint64_t stop, SteadyClock::time_point begin_place,
+            double limit) {
     ScanState state;
     if (plain_.fixed()) at -= at % plain_.stride;
     bool inside = at > 0 && !plain_.fixed();
-    while (at < stop) {
+    while (at < stop && (whole_ == inputs_.header().size() || Since(begin_place) < limit)) {
       const std::uint64_t count = std::min(piece_, stop - at);
       const auto begin = StageClock::SteadyNow();
       RecordSpan bytes = inputs_.Read({input, at, count}, {buffer_.data(), buffer_.size()});
@@ -187,22 +199,38 @@ JobSpec SampleJob(const SortContext& context, const InputSample& sample) {
   return job;
 }
 
-/// Measures the speeds of sorting and merging. The first job on a GPU also loads the kernels, which matters little in a
-/// long job, so the second one counts.
-void MeasureBackend(SortContext& context, const InputSample& sample, ExpectFacts& expected) {
+/// Measures the speeds of sorting and merging `sample`. Returns how many seconds both take.
+double MeasureBackend(SortContext& context, const InputSample& sample, ExpectFacts& expected) {
   const JobSpec spec = SampleJob(context, sample);
-  for (int jobs = context.facts.machine.gpu ? 2 : 1; jobs > 0; --jobs) {
-    const QuietLog quiet;
-    Output nowhere(std::make_unique<PipeWriter>(spec.target.output, context.open.cancel));
-    SortContext small(spec, context.open.cancel, context.open.files, std::move(nowhere), {}, context.sorting.gpus,
-                      nullptr);
-    SortJob(small);
-    for (const PhaseTimes& phase : small.clock.phases()) {
-      const double seconds = InSeconds(phase.wall);
-      if (phase.name == "form runs" && seconds > 0) expected.form = sample.bytes() / seconds;
-      if (phase.name == "merge runs" && seconds > 0) expected.merge = sample.bytes() / seconds;
-    }
+  const QuietLog quiet;
+  Output nowhere(std::make_unique<PipeWriter>(spec.target.output, context.open.cancel));
+  SortContext small(spec, context.open.cancel, context.open.files, std::move(nowhere), {}, context.sorting.gpus,
+                    nullptr);
+  SortJob(small);
+  double all = 0;
+  for (const PhaseTimes& phase : small.clock.phases()) {
+    const double seconds = InSeconds(phase.wall);
+    if (phase.name == "form runs" && seconds > 0) expected.form = sample.bytes() / seconds;
+    if (phase.name == "merge runs" && seconds > 0) expected.merge = sample.bytes() / seconds;
+    all += seconds;
   }
+  return all;
+}
+
+/// Measures the speeds of sorting and merging with a sample that takes about kSortSeconds. Returns the sample. The
+/// first job on a GPU also loads the kernels, which matters little in a long job, so the second one counts.
+std::unique_ptr<InputSample> MeasureSorting(SortContext& context, ExpectFacts& expected) {
+  const bool gpu = context.facts.machine.gpu;
+  const std::uint64_t first = gpu ? kFirstSampleOfGpu : kFirstSample;
+  auto sample = std::make_unique<InputSample>(context, first);
+  const double seconds = MeasureBackend(context, *sample, expected);
+  const std::uint64_t most = std::min(context.open.inputs.bytes(), gpu ? kMostSampleOfGpu : kMostSample);
+  const std::uint64_t more = SampleBytes(sample->bytes(), seconds, most);
+  if (!gpu && static_cast<double>(more) <= sample->bytes()) return sample;
+  sample.reset();  // frees its memory
+  sample = std::make_unique<InputSample>(context, more);
+  MeasureBackend(context, *sample, expected);
+  return sample;
 }
 
 /// Sets the bytes that the job will move.
@@ -305,9 +333,14 @@ std::string Describe(const std::vector<ExpectedPhase>& phases) {
   return TableRow("expected", FormatDuration(all) + text);
 }
 
+std::uint64_t SampleBytes(double bytes, double seconds, std::uint64_t most) {
+  const double wanted = seconds > 0 ? bytes * kSortSeconds / seconds : static_cast<double>(most);
+  const double least = std::min(bytes, static_cast<double>(most));
+  return static_cast<std::uint64_t>(std::clamp(wanted, least, static_cast<double>(most)));
+}
+
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct) {
   constexpr std::uint64_t kBlock = std::uint64_t{4} << 20, kMost = std::uint64_t{512} << 20;
-  constexpr double kSeconds = 0.08;
   FolderSpeed speed;
   struct stat facts {};
   if (::stat(directory.c_str(), &facts) == 0) speed.device = facts.st_dev;
@@ -328,16 +361,19 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
     const std::uint64_t most = std::min(kMost, files.FreeSpace(directory) / 4);
     std::uint64_t written = 0;
     SteadyClock::time_point begin = SteadyClock::now();
-    while (written < most && Since(begin) < kSeconds) {
-      file->WriteAt(written, bytes);
-      written += kBlock;
+    // The page cache takes far more bytes in this time than a slow disk can write, so each step is synced. Steps grow,
+    // because a sync takes time of its own.
+    for (std::uint64_t step = kBlock; written < most; step *= 2) {
+      for (const std::uint64_t end = written + step; written < end; written += kBlock) file->WriteAt(written, bytes);
+      if (!file->direct()) file->Sync();
+      // The next step takes as long as all steps so far.
+      if (2 * Since(begin) >= kProbeSeconds) break;
     }
-    if (!file->direct()) file->Sync();
     speed.write = static_cast<double>(written) / Since(begin);
     if (!file->direct()) file->DropCache();
     std::uint64_t read = 0;
     begin = SteadyClock::now();
-    while (read < written && Since(begin) < kSeconds) {
+    while (read < written && Since(begin) < kProbeSeconds) {
       if (file->ReadAt(read, bytes) == 0) break;
       read += kBlock;
     }
@@ -354,17 +390,16 @@ Estimate MeasureJob(SortContext& context) {
   if (!inputs.rereadable()) return nothing("the input is a stream or compressed");
   if (inputs.bytes() == 0) return nothing("the input is empty");
   try {
-    const InputSample sample(context);
     ExpectFacts expected;
-    MeasureBackend(context, sample, expected);
+    const std::unique_ptr<InputSample> sample = MeasureSorting(context, expected);
     CountBytes(context, expected);
-    ProbeFolders(context, sample, expected);
+    ProbeFolders(context, *sample, expected);
     if (context.job.plan.merges_only) expected.form = 0;
     expected.gpu = context.facts.machine.gpu;
     if (expected.gpu) expected.open = context.sorting.stats.open_seconds;
     expected.verifies = context.open.spec.target.verify;
     const std::vector<ExpectedPhase> phases = Expect(expected);
-    return {.conclusion = Conclude(phases), .rows = Describe(phases) + MeasuredText(expected, sample)};
+    return {.conclusion = Conclude(phases), .rows = Describe(phases) + MeasuredText(expected, *sample)};
   } catch (const Error& error) {
     if (context.open.cancel.requested()) throw;
     return nothing(error.what());

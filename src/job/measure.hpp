@@ -1,6 +1,6 @@
 // Estimates the time of a job for --explain. Measures the speed of the folders, and of sorting and merging a sample of
-// the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the resource that is
-// used longest decides the time of the phase. Start at MeasureJob.
+// the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the resource that
+// is used longest decides the time of the phase. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -55,13 +55,17 @@ struct Estimate {
   std::string rows{};        ///< rows for the output of --explain=full: the expected times and the measured speeds
 };
 
+/// Returns how many bytes of the input to sort as a sample, if sorting a sample of `bytes` bytes took `seconds`: as
+/// many as take 0.3 s, at least `bytes` and at most `most` bytes.
+std::uint64_t SampleBytes(double bytes, double seconds, std::uint64_t most);
+
 /// Measures the speed of the disk of a folder: writes a file without a name and reads it back, for about a sixth of a
-/// second. If `direct` is true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is
-/// 0.
+/// second, or as long as the disk takes for 4 MiB. If `direct` is true, bypasses the page cache; otherwise syncs the
+/// file. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
-/// Sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed of the folders.
-/// Call this after the plan is made. Throws no error except Error(kCancelled).
+/// In about a second, sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed
+/// of the folders. Call this after the plan is made. Throws no error except Error(kCancelled).
 Estimate MeasureJob(SortContext& context);
 
 }  // namespace gpusort

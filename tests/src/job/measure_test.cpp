@@ -4,6 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "io/system_calls.hpp"
+#include "records.hpp"
+
 namespace gpusort {
 namespace {
 
@@ -77,6 +84,41 @@ RC_GTEST_PROP(Expect, TakesNoLessForMore, (unsigned bytes, unsigned more, bool a
   const double faster = Seconds(Expect(facts));
   facts.temp_folder.write /= 4;
   RC_ASSERT(Seconds(Expect(facts)) >= faster);
+}
+
+TEST(Sample, IsAsLargeAsCanBeSortedInTime) {
+  EXPECT_EQ(SampleBytes(100, 0.1, 1000), 300u);
+  EXPECT_EQ(SampleBytes(100, 0.1, 200), 200u);
+  EXPECT_EQ(SampleBytes(100, 10, 1000), 100u);
+  EXPECT_EQ(SampleBytes(100, 10, 50), 50u);
+  EXPECT_EQ(SampleBytes(100, 0, 1000), 1000u);
+}
+
+/// A disk that takes 20 ms for each MiB when files are synced or written without the page cache.
+class SlowDisk : public SystemCalls {
+ public:
+  ssize_t Write(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) override {
+    written += bytes;
+    return SystemCalls::Write(fd, data, bytes, offset);
+  }
+  int Sync(int fd) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * ((written - synced) >> 20)));
+    synced = written;
+    return SystemCalls::Sync(fd);
+  }
+  std::uint64_t written = 0, synced = 0;
+};
+
+// The page cache takes many blocks in the time of the measurement, and the disk would take seconds to write them.
+TEST(ProbeFolder, WritesLittleToASlowDisk) {
+  const auto calls = std::make_shared<SlowDisk>();
+  FileSystem files(calls);
+  const testing::TempFolder folder;
+  const FolderSpeed speed = ProbeFolder(files, folder.path(), false);
+  if (speed.memory) GTEST_SKIP() << "the temp folder is in memory";
+  EXPECT_LE(calls->written, std::uint64_t{4} << 20);
+  EXPECT_GT(speed.write, 0);
+  EXPECT_LT(speed.write, 60 << 20);
 }
 
 TEST(ProbeFolder, LeavesNothingAndTakesWhatItFinds) {
