@@ -24,6 +24,12 @@ namespace fs = std::filesystem;
 constexpr const char* kName = "sort";
 
 [[noreturn]] void Fail(const std::string& what, const std::error_code& error) {
+  if (error == std::errc::permission_denied || error == std::errc::read_only_file_system) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--install-sort: {} cannot be made: {}: give a folder in which you may write, such as "
+                            "~/bin, or run this command with sudo",
+                            what, error.message()));
+  }
   throw Error(ErrorCode::kIo, fmt::format("--install-sort: {}: {}", what, error.message()));
 }
 

@@ -210,7 +210,8 @@ void ParseJob(Process& process, std::span<const std::string> words) {
 
 void BeginJob(Process& process, const std::string& program) {
   const JobSpec& spec = process.spec;
-  CheckReportFiles(spec, PartNames(spec));
+  // The target of --install-sort is a folder, and InstallSort says what is wrong with it.
+  if (spec.action != Action::kInstallSort) CheckReportFiles(spec, PartNames(spec));
   InitLog(spec.reports.log_level, spec.reports.log_file, spec.reports.json_log ? LogFormat::kJson : LogFormat::kText);
   if (!spec.source.inputs.empty()) LogStart(program, spec);
   OnStuckDriver(EndByStuckDriver);

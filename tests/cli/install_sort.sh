@@ -81,4 +81,18 @@ for words in '--install-sort other numbers' '-n --install-sort other' '--install
   says 'takes no files and no other options'
 done
 expect 2 "$g" --install-sort
+# A folder in which this user may not write, and one that this user may not make.
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+  user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  chmod 755 "$work"
+else
+  user=()
+fi
+mkdir closed
+chmod 555 closed
+for folder in closed closed/new; do
+  expect 2 "${user[@]}" "$g" --install-sort $folder
+  says "--install-sort: '$work/closed/[a-z]*' cannot be made: Permission denied: give a folder in which you may write, such as ~/bin, or run"
+done
+chmod 755 closed
 nothing_left

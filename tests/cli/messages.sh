@@ -50,6 +50,8 @@ row 'an option shortened' "$g" --rev fruit.txt out
 mkdir with-sort
 echo mine >with-sort/sort
 row 'a link where another sort is' "$g" --install-sort with-sort
+mkdir -m 555 not-mine
+row 'a link in a folder that this user may not write' in_user "$g" --install-sort not-mine
 row 'a link, and files to sort' "$g" --install-sort with-sort fruit.txt out
 row 'an option without its value' "$g" fruit.txt out --memory
 row 'a flag with a value' "$g" --unique=yes fruit.txt out
