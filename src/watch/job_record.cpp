@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -129,6 +130,20 @@ void JobRecord::EndTrace(const JobEnding& ending) {
            ReportErrorCode(error), ending);
 }
 
+/// Returns where the records of the inputs came from: "in 2 files".
+std::string InputsText(const std::vector<std::string>& inputs) {
+  const auto is_file = [](const std::string& name) {
+    std::error_code error;
+    const std::filesystem::file_type type = std::filesystem::status(name, error).type();
+    return name != "-" &&
+           (type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found);
+  };
+  const auto files = static_cast<std::size_t>(std::ranges::count_if(inputs, is_file));
+  if (files == inputs.size()) return "in " + Counted(files, "file");
+  const std::string streams = inputs.size() - files == 1 ? "a stream" : Counted(inputs.size() - files, "stream");
+  return files == 0 ? "from " + streams : fmt::format("in {} and {}", Counted(files, "file"), streams);
+}
+
 /// Adds the command line, the machine, and the sizes of the job to the page.
 void JobRecord::AddAbout() {
   std::string command;
@@ -145,7 +160,7 @@ void JobRecord::AddAbout() {
   const SortStats& stats = *facts_.stats;
   if (!stats.backend.empty()) facts_.about.emplace_back("sorted by", EscapeName(stats.backend));
   const auto records = [](std::uint64_t count) { return Counted(count, "record"); };
-  facts_.about.emplace_back("input", records(stats.records_in) + " in " + Counted(spec_.source.inputs.size(), "file"));
+  facts_.about.emplace_back("input", records(stats.records_in) + " " + InputsText(spec_.source.inputs));
   facts_.about.emplace_back("output", records(stats.records_out) + ", " + FormatBytes(stats.bytes) +
                                           (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0
                                                ? ", compressed to " + FormatBytes(stats.stored_bytes)

@@ -67,6 +67,15 @@ expect 0 "$g" --memory 8M --report page.html --type u64 in.bin out.bin
 "$g" --memory 8M --report /dev/stderr --type u64 in.bin out.bin 2>stream.html || fail "a page on standard error"
 look stream.html
 
+# A stream is no file.
+printf 'b\na\n' >two.txt
+expect 0 "$g" --report page.html - sorted.txt <two.txt
+look page.html
+holds '2 records from a stream'
+expect 0 "$g" --report page.html -o sorted.txt two.txt two.txt <(cat two.txt)
+look page.html
+holds '6 records in 2 files and a stream'
+
 # Names that look like markup, in files and in messages.
 evil="x<script>alert(1)<\\script>'\"&<b2>.txt"
 printf 'b\na\n' >"$evil"
