@@ -30,7 +30,7 @@ constexpr const char* kShortUsage =
     "on a GPU or without one. The extension of INPUT tells its records.\n\n";
 
 constexpr const char* kShortExamples =
-    "\n  gpusort access.log sorted.log\n"
+    "\n  gpusort words.txt sorted.txt\n"
     "  gpusort -k created_at:timestamp:desc -k amount:decimal orders.csv sorted.csv\n"
     "  gpusort --format log -o all.log access.log app.log.gz syslog\n"
     "More: gpusort --help=all, --help=keys, --help=examples, --help=man; man gpusort\n";

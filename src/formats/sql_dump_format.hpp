@@ -105,9 +105,11 @@ class SqlDumpFormat : public CopyFormat {
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow that text between rows keeps its place.
   void RefuseGaps() const;
-  /// Begins a new part of the dump (rows that are sorted together) if the INSERT statements of the part so far have one
-  /// row each, but different clauses after the row, such as ON CONFLICT. Rows could then not move between these
-  /// statements and statements with several rows.
+  /// Begins a new part of the dump (rows that are sorted together) with the current statement if the statements of the
+  /// part so far have one row each, but not the same text after the row: different clauses, such as ON CONFLICT, or
+  /// different white space up to the end of the statement. Must be called when the current statement turns out to have
+  /// several rows. All rows of a statement with several rows share one end, so rows with different ends cannot move
+  /// into it.
   void SplitPart(ScanState& state) const;
   /// Decides whether, from here on, each row or each whole INSERT statement is a record. From the first statement with
   /// several rows on, each row is a record. Must be called when the first row of a statement was read. `several` is

@@ -51,8 +51,11 @@ expect 0 "$plot" --out drawn "$src/data/bench/h200-kernels.json" "$src/data/benc
 for picture in drawn/*; do
   cmp "$picture" "$src/data/bench/plots/${picture#drawn/}" || fail "${picture#drawn/} is not what tools/plot-bench makes of data/bench"
 done
-grep -o 'plots/[^"]*[.]svg' "$src/data/bench/README.md" | while read -r picture; do
+grep -o 'plots/[^")]*[.]svg' "$src/data/bench/README.md" | while read -r picture; do
   [ -s "$src/data/bench/$picture" ] || fail "data/bench/README.md names $picture, which is not there"
+done
+for picture in "$src"/data/bench/plots/*-light.svg; do
+  grep -qF "${picture##*/}" "$src/data/bench/README.md" "$src/README.md" || fail "no page shows or names ${picture##*/}"
 done
 python3 - drawn/* <<'PY'
 import sys

@@ -313,6 +313,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"--gpu", "a", "b"}, {"'--gpu'; did you mean --device or --gpu-memory or --gpu-timeout?"}},
       {{"--device", "cuda", "a", "b"}, {"'cuda' is none of: auto, cpu, gpu; did you mean gpu?"}},
       {{"--type", "int32", "a", "b"}, {"'int32' is not a type", "did you mean i32?"}},
+      {{"--type", "number", "a", "b"}, {"'number' is not a type", "did you mean f64 or i64?"}},
       {{"--type", "double", "a", "b"}, {"did you mean f64?"}},
       {{"-k", "a:datetime", "a.csv", "b"}, {"unknown 'datetime'; did you mean timestamp?"}},
       {{"-k", "a:int32", "a.csv", "b"}, {"unknown 'int32'; did you mean int?"}},
@@ -996,7 +997,7 @@ TEST(HelpText, GivesExamplesThatTheParserTakes) {
     EXPECT_EQ(Refusal(words), "") << line;
     ++count;
   }
-  EXPECT_EQ(count, 3 + 19);
+  EXPECT_EQ(count, 3 + 20);
 }
 
 TEST(VersionText, ListsTheBackends) {
