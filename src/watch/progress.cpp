@@ -134,11 +134,11 @@ void Progress::Print() {
   const std::string line = RenderProgress(facts_);
   if (CurrentLogFormat() == LogFormat::kText) return PrintStatusLine(line, {});
   LogFields fields{{"phase", facts_.phase}, {"bytes", facts_.done}};
-  if (facts_.total > 0) fields.emplace_back("bytes_total", facts_.total);
-  fields.emplace_back("bytes_per_second", facts_.bytes_per_second);
-  if (facts_.percent) fields.emplace_back("percent", static_cast<std::uint64_t>(*facts_.percent));
-  if (facts_.seconds_left) fields.emplace_back("seconds_left", *facts_.seconds_left);
-  if (!facts_.waits_for.empty()) fields.emplace_back("waits_for", facts_.waits_for);
+  if (facts_.total > 0) fields.push_back({"bytes_total", facts_.total});
+  fields.push_back({"bytes_per_second", facts_.bytes_per_second});
+  if (facts_.percent) fields.push_back({"percent", static_cast<std::uint64_t>(*facts_.percent)});
+  if (facts_.seconds_left) fields.push_back({"seconds_left", *facts_.seconds_left});
+  if (!facts_.waits_for.empty()) fields.push_back({"waits_for", facts_.waits_for});
   PrintStatusLine(line, fields);
 }
 
