@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "formats/gap_key.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
+#include "formats/time_text.hpp"
 #include "formats/value_keys.hpp"
 #include "kernels/error.hpp"
 
@@ -312,6 +314,32 @@ bool IsCountedUp(const SqlValue& value, std::string_view text, SqlDialect dialec
   return zero_counts && zero && (value.literal || text == "false");
 }
 
+/// Writes the key of a time of MySQL whose month or day is 0, such as 0000-00-00. Returns false for any other text.
+bool PutZeroDate(const ValueKey* order, std::string_view text, FieldWriter& out) {
+  constexpr std::string_view kForm = "0000-00-00";
+  constexpr std::size_t kMonth = 5, kDay = 8;
+  if (order == nullptr || order->rule().type != ValueType::kTimestamp || text.size() < kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == '-' ? text[i] != '-' : !IsDigit(text[i])) return false;
+  }
+  const bool no_month = text.substr(kMonth, 2) == "00";
+  if (!no_month && text.substr(kDay, 2) != "00") return false;
+  std::string first(text.substr(0, kForm.size()));
+  if (no_month) first.replace(kMonth, 2, "01");
+  const std::optional<Day> day = ParseDay(first.replace(kDay, 2, "01"));
+  if (!day) return false;
+  // The time comes after the last microsecond before the first day of the year or month: its fraction has more digits.
+  std::string fraction = no_month ? "9999990" : "9999991";
+  fraction += text.substr(kDay, 2);
+  std::ranges::copy_if(text.substr(kForm.size()), std::back_inserter(fraction), IsDigit);
+  fraction += '1';  // a fraction does not end with 0
+  Instant instant;
+  instant.seconds = day->days * std::int64_t{86400} - 1;
+  instant.fraction = fraction;
+  order->PutInstant(instant, out);
+  return true;
+}
+
 constexpr const char* kCommentInRow =
     "a row of an INSERT has a comment or a string between dollars, which are not read there";
 
@@ -322,9 +350,10 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
       input_(spec.source.inputs.empty() ? "" : spec.source.inputs[0]),
       force_(spec.source.force_format),
       check_(spec.action == Action::kCheck),
-      no_gaps_(!spec.source.ranges.empty() ? "by tasks"
-               : spec.order.merge          ? "with -m"
-               : spec.target.verify        ? "with --verify-output"
+      no_gaps_(!spec.source.ranges.empty() ? "by tasks: sort the dump in one process (gpusort INPUT OUTPUT)"
+               : spec.order.merge          ? "with -m: leave out -m, as a dump has nothing to merge"
+               : spec.target.verify        ? "with --verify-output: gpusort_check --against INPUT OUTPUT checks the "
+                                             "output"
                                            : ""),
       strip_(table_.strip_volatile) {
   const auto refuse = [&](bool given, const std::string& what) {
@@ -816,7 +845,7 @@ void SqlDumpFormat::RefuseGaps() const {
   if (*no_gaps_ == '\0') return;
   throw Error(ErrorCode::kUsage, std::string("the rows of INSERT statements with several rows cannot be sorted ") +
                                      no_gaps_ +
-                                     ": write the dump with one row a statement (mysqldump "
+                                     ", or write the dump with one row a statement (mysqldump "
                                      "--skip-extended-insert)");
 }
 
@@ -1528,6 +1557,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   const KeyColumns& wanted = keyed ? part.wanted : part.primary;
   const bool all = wanted.keys.empty();
   const bool lite = dump.dialect == SqlDialect::kSqlite;
+  const bool mysql = dump.dialect == SqlDialect::kMysql;
   const bool zero_counts = dump.dialect == SqlDialect::kMysql && !dump.session.zero_is_value;
   const bool depends = std::exchange(static_cast<RowScratch&>(scratch).depends, false);
   bool renumbered = depends || part.lacks_counted;
@@ -1543,6 +1573,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   const auto put = [&](const ValueKey* order, const Field& field) {
     if (order == nullptr) return PutWhole(field, out), true;
     if (field.is == Field::kValue && order->Put(field.text, out)) return true;
+    if (mysql && field.is == Field::kValue && PutZeroDate(order, field.text, out)) return true;
     order->PutNull(out);
     return field.is != Field::kValue;
   };
@@ -1610,6 +1641,8 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
       KeyTally::Column& seen = tally.columns[key];
       (fields[key].is == Field::kNull ? seen.nulls += 1 : seen.any = true);
       PutLite(of_key_[key], values[key].is, fields[key], false, out);
+    } else if (mysql && fields[key].is == Field::kValue && PutZeroDate(part.by[key].get(), fields[key].text, out)) {
+      tally.columns[key].any = true;
     } else {
       PutKey(key, fields[key], out, tally, part.by[key].get());
     }

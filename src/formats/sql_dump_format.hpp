@@ -163,7 +163,7 @@ class SqlDumpFormat : public CopyFormat {
   /// error.
   const bool force_;
   const bool check_;                        ///< true: the job only checks the order of the rows, so gaps are ignored
-  const char* const no_gaps_;               ///< the task or option that cannot move gaps, for a message; empty: none
+  const char* const no_gaps_;               ///< for a message: what cannot move gaps, and what to do; empty: none
   const bool strip_;                        ///< true: lines that differ between dumps of equal databases are left out
   std::vector<Name> names_;                 ///< one per key
   std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump

@@ -1215,9 +1215,10 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
     return ValueType::kDecimal;
   }
   if (is({"datetime", "timestamp", "timestamptz"})) return ValueType::kTimestamp;
-  if (first == "date") return ValueType::kDate;
+  // A date of MySQL can have the month 0 or the day 0, which only keys of timestamps allow (PutZeroDate).
+  if (first == "date") return dialect == SqlDialect::kMysql ? ValueType::kTimestamp : ValueType::kDate;
   if (is({"time", "timetz"})) return ValueType::kTime;
-  if (dialect == SqlDialect::kMysql) return ValueType::kText;
+  if (dialect == SqlDialect::kMysql) return is({"inet4", "inet6"}) ? ValueType::kIp : ValueType::kText;
   if (is({"bool", "boolean"})) return ValueType::kBool;
   if (first == "uuid") return ValueType::kUuid;
   if (is({"inet", "cidr"})) return ValueType::kIp;
@@ -1692,6 +1693,10 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         column.labels = known.labels;
       }
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
+      // MySQL stores '' for words that are not in the list, and orders it first.
+      if (dialect == SqlDialect::kMysql && !column.labels.empty() && std::ranges::count(column.labels, "") == 0) {
+        column.labels.insert(column.labels.begin(), "");
+      }
       if (primary) table->primary = {column.name};
       column.not_null |= primary;
       words.type = array ? "array" : type;

@@ -371,10 +371,12 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     const ColumnKey& key = table.keys[k];
     const std::string name = NameOf(table, key);
     if (column.bad.count > 0) {
-      lines.push_back(fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
-                                  Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
-                                  ValueTypeName(key.rule.type), RecordName(spec, column.bad),
-                                  InQuotes(column.samples.at(0), kMostQuoted), kStrict));
+      lines.push_back(
+          fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
+                      Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
+                      // A dump can give the type of a key.
+                      key.rule.type == ValueType::kText ? "value of the column's type" : ValueTypeName(key.rule.type),
+                      RecordName(spec, column.bad), InQuotes(column.samples.at(0), kMostQuoted), kStrict));
     }
     if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
     if (column.any && column.missing > 0 && RowOf(table).warns_missing) {

@@ -131,9 +131,33 @@ SQL
   maria_sql -e 'DROP DATABASE x; DROP DATABASE y'
   maria_sql <out.sql || fail "MariaDB does not take a dump of two databases"
   [ "$(maria_sql -e 'SELECT COUNT(*) FROM x.wide, y.wide')" = 1600 ] || fail "two databases"
+  check_maria_types
   check_folders
   # The third dump has statements that are cut by size, so that they differ between the two databases.
   for options in '' '--skip-extended-insert --replace'; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
+}
+
+# Keys with the types of CREATE TABLE have the order of the server, also values that only MariaDB has.
+check_maria_types() {
+  local column options
+  maria_sql <<'SQL' || fail "MariaDB takes no table with types"
+CREATE OR REPLACE DATABASE x; USE x; SET sql_mode = '';
+CREATE TABLE v (id int, d date, dt datetime(3), t time(1), y year, e enum('sad','ok','it''s'), i inet6, n double, u bigint unsigned, b bit(9));
+INSERT INTO v SELECT seq, ELT(1 + seq % 7, '0000-00-00', '2020-00-00', '2020-01-00', '2019-12-31', '2020-01-01', '9999-12-31', NULL),
+  ELT(1 + seq % 5, '0000-00-00', '2020-00-00 10:00:00.5', '2019-12-31 23:59:59.999', '2020-01-01', '2020-00-00 10:00'),
+  ELT(1 + seq % 4, '-10:00:00.5', '838:59:59', '00:00:01', '-00:00:00.1'), 1970 + seq * 7 % 90, ELT(1 + seq % 4, 'sad', 'ok', 'it''s', ''),
+  CONCAT(ELT(1 + seq % 2, '2001:db8::', '::'), seq % 30), SIN(seq) * POW(10, seq % 9), 18446744073709551615 - seq * 9, seq * 77 % 512
+  FROM seq_1_to_100;
+SQL
+  for options in '' --skip-extended-insert; do
+    maria_dump $options x >maria.sql
+    for column in d dt t y e i n u b; do
+      expect 0 "$g" -k "v.$column:nulls-first" -k v.id maria.sql out.sql
+      same <(maria_sql x -e "SELECT id FROM v ORDER BY $column, id") <(LC_ALL=C sed -n 's/^[^(]*(\([0-9]*\),.*/\1/p' out.sql)
+    done
+    expect 0 "$g" maria.sql out.sql
+    expect 0 "$bin/gpusort_check" --format mysqldump --against maria.sql out.sql >/dev/null
+  done
 }
 
 # Dumps in many files, with the loops of the manual page.
@@ -372,7 +396,7 @@ for k in 0 1; do "$bin/gpusort_task" part --part $k/2 task got.sql; done
 same sorted.sql got.sql
 for k in 0 1 2; do
   expect 2 "$bin/gpusort_task" runs --slice $k/3 --into several --format mysqldump long.sql
-  says 'cannot be sorted by tasks'
+  says 'cannot be sorted by tasks: sort the dump in one process'
 done
 rm -rf task several
 # A table that refers to itself: a warning unless the dump turns the checks off.

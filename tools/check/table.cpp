@@ -992,7 +992,11 @@ class Schema {
     }
     if (array || lite_) return;
     column.rule = RuleOf(type);
-    if (mysql_ && !type.empty() && type[0] == "enum") column.rule.labels = labels;
+    if (mysql_ && !type.empty() && type[0] == "enum") {
+      if (std::ranges::count(labels, "") == 0) labels.insert(labels.begin(), "");
+      column.rule.labels = labels;
+    }
+    column.rule.zero_dates = mysql_;
     if (const auto known = enums_.find(qualified); postgres() && known != enums_.end()) {
       column.rule.type = Type::kEnum;
       column.rule.labels = known->second;
@@ -1016,13 +1020,14 @@ class Schema {
     } else if (is({"datetime", "timestamp", "timestamptz"})) {
       rule.type = Type::kTimestamp;
     } else if (is({"date"})) {
-      rule.type = Type::kDate;
+      rule.type = mysql_ ? Type::kTimestamp : Type::kDate;
     } else if (is({"time", "timetz"})) {
       rule.type = Type::kTime;
     } else if (is({"interval"})) {
       rule.type = Type::kInterval;
     } else if (mysql_) {
       if (is({"enum"})) rule.type = Type::kEnum;
+      if (is({"inet4", "inet6"})) rule.type = Type::kIp;
     } else if (is({"bool", "boolean"})) {
       rule.type = Type::kBool;
     } else if (is({"uuid"})) {
@@ -1295,7 +1300,8 @@ class DumpReader : public CopyReader, protected Schema {
     for (std::string line; TakeLine(line, '\n'); line.clear()) {
       header_ += line + "\n";
       if (inside_.empty()) TakeSession(line);
-      if (inside_.empty() && line == "\\.") Fail("cannot check: this line ends rows of COPY that this program does not find");
+      if (inside_.empty() && line == "\\.")
+        Fail("cannot check: this line ends rows of COPY that this program does not find");
       if (inside_.empty() && line.starts_with('\\')) continue;  // a command of psql
       if ((inside_.empty() || !copy_.empty()) && BeginsRows(line)) return true;
       const bool describes = inside_.empty() && Describes(line);

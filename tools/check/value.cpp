@@ -537,6 +537,24 @@ Value TakeInstant(const std::string& format, std::string_view& text, bool& zoned
   return value;
 }
 
+/// Reads YYYY-MM-DD, also with a time, where the month or the day is 00. It comes between the last microsecond before
+/// the year or month and the first day.
+Value ReadZeroDate(std::string_view text) {
+  const bool no_month = text.substr(5, 2) == "00";
+  std::string first(text.substr(0, 10));
+  if (no_month) first.replace(5, 2, "01");
+  const Value day = ReadDay(first.replace(8, 2, "01"));
+  if (!std::holds_alternative<Instant>(day)) return Null{};
+  Instant instant = std::get<Instant>(day);
+  instant.count = instant.count * 86400 - 1;
+  instant.fraction = (no_month ? "9999990" : "9999991") + std::string(text.substr(8, 2));
+  for (const char c : text.substr(10)) {
+    if (c >= '0' && c <= '9') instant.fraction += c;
+  }
+  instant.fraction += '1';
+  return instant;
+}
+
 Value ReadInstantBy(const std::string& format, std::string_view text) {
   bool zoned = false;
   Value value = TakeInstant(format, text, zoned);
@@ -879,6 +897,9 @@ Value ReadValue(const Rule& rule, std::string_view text) {
     case Type::kDate:
       return rule.time_format.empty() ? ReadDay(trimmed) : ReadDayBy(PlainFormat(rule.time_format), trimmed);
     case Type::kTimestamp:
+      if (rule.zero_dates && trimmed.size() > 9 && (trimmed.substr(5, 2) == "00" || trimmed.substr(8, 2) == "00")) {
+        return ReadZeroDate(trimmed);
+      }
       return rule.time_format.empty() ? ReadInstant(trimmed) : ReadInstantBy(PlainFormat(rule.time_format), trimmed);
     case Type::kIp:
       return ReadAddress(trimmed);

@@ -656,6 +656,30 @@ TEST(SqlDumpFormat, OrdersEnumsByTheirLabels) {
   EXPECT_EQ(SortedInserts(array + rows[0] + rows[1], {Untyped("t.m")}, "pgdump"), array + rows[1] + rows[0]);
 }
 
+// Values that only MySQL has: dates without a month or a day, and the text that it stores for an unknown label.
+TEST(SqlDumpFormat, OrdersValuesThatOnlyMysqlHas) {
+  const auto sorts = [](const std::string& type, const std::vector<std::string>& values) {
+    const std::string create = "CREATE TABLE t (a " + type + ", b int);\n";
+    std::string sorted, reversed;
+    for (const std::string& value : values) {
+      const std::string row = "INSERT INTO t VALUES (" + value + ",1);\n";
+      sorted += row;
+      reversed = row + reversed;
+    }
+    for (const std::vector<ColumnKey>& keys : {std::vector<ColumnKey>(), {Untyped("t.a")}}) {
+      EXPECT_EQ(SortedInserts(create + reversed, keys, "mysqldump"), create + sorted) << type;
+    }
+  };
+  sorts("date", {"'0000-00-00'", "'0000-00-01'", "'0000-01-00'", "'0000-01-01'", "'2019-12-31'", "'2020-00-00'",
+                 "'2020-00-01'", "'2020-01-00'", "'2020-01-01'", "'2020-01-31'", "'2020-02-00'", "'2020-02-01'"});
+  sorts("datetime(6)", {"'0000-00-00 00:00:00.000000'", "'2019-12-31 23:59:59.999999'", "'2020-00-00 00:00:00.000000'",
+                        "'2020-00-00 10:00:00.000000'", "'2020-00-00 10:00:00.500000'", "'2020-01-00 00:00:00.000000'",
+                        "'2020-01-01 00:00:00.000000'"});
+  sorts("enum('b','a')", {"''", "'b'", "'a'"});
+  sorts("enum('b','','a')", {"'b'", "''", "'a'"});
+  sorts("inet6", {"'::1'", "'::ffff:1.2.3.4'", "'2001:db8::9'", "'2001:db8::10'"});
+}
+
 TEST(SqlDumpFormat, OrdersValuesAsSqlite) {
   std::string dump = "CREATE TABLE t(id FLOATING POINT PRIMARY KEY);\n", sorted = dump;
   for (const std::string value : {"X'00'", "'x'", "10", "1.5", "NULL", "-2.5", "9", "'10'", "1e10", "X'ff'"}) {
