@@ -172,10 +172,11 @@ void JobRecord::EndReport(const JobEnding& ending) {
   constexpr std::size_t kMostNames = 8;
   const std::vector<std::string>& inputs = spec_.source.inputs;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i)
-    facts_.files.emplace_back("input", EscapeName(inputs[i]));
+    facts_.files.emplace_back("input", inputs[i] == "-" ? "standard input" : EscapeName(inputs[i]));
   if (inputs.size() > kMostNames)
     facts_.files.emplace_back("inputs", fmt::format("{} more", inputs.size() - kMostNames));
-  facts_.files.emplace_back("output", EscapeName(spec_.target.output));
+  const std::string& output = spec_.target.output;
+  facts_.files.emplace_back("output", output == "-" ? "standard output" : EscapeName(output));
   facts_.seconds = InSeconds(StageClock::SteadyNow() - begin_);
   if (ending.exit_code == 0 && facts_.stats) {
     facts_.summary = SummaryText(spec_, facts_.seconds, threads_, *facts_.stats);

@@ -1,7 +1,8 @@
 # labels: any_build nightly hours
 # Tests the Debian packages in a clean Debian 12 and 13, and Ubuntu where its keys are installed: installed, used,
 # upgraded, removed, with nothing left, and installed as in a container. lintian finds no errors and no warnings. Builds
-# all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it.
+# all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it. Other words in GPUSORT_PACKAGE are for
+# every call of tools/package, such as --no-cuda -DCMAKE_UNITY_BUILD=ON for a faster test.
 . "$2/tests/cli/common.sh.inc"
 
 for program in mmdebstrap dpkg-shlibdeps; do
@@ -10,12 +11,13 @@ done
 [ "$(id -u)" = 0 ] || { echo "SKIPPED (chroot needs root): the packages"; exit 77; }
 
 export TMPDIR=$work
-"$src/tools/package" ${GPUSORT_PACKAGE-} >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
+words=${GPUSORT_PACKAGE-}
+"$src/tools/package" $words >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
 mkdir old new
 cp "$src"/build/package/*.deb old/
 expect 2 "$src/tools/package" --no-build --version 99.1
 says '--version and -D have no meaning'
-"$src/tools/package" --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
+"$src/tools/package" ${words//--no-build/} --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
 mv "$src"/build/package/*.deb new/
 cp old/*.deb "$src/build/package/"
 version=$(dpkg-deb -f old/gpusort_*.deb Version)

@@ -72,6 +72,7 @@ printf 'b\na\n' >two.txt
 expect 0 "$g" --report page.html - sorted.txt <two.txt
 look page.html
 holds '2 records from a stream'
+holds '["input", "standard input"]'
 expect 0 "$g" --report page.html -o sorted.txt two.txt two.txt <(cat two.txt)
 look page.html
 holds '6 records in 2 files and a stream'
