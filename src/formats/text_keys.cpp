@@ -93,7 +93,8 @@ std::optional<std::string_view> TextKeys::Find(std::size_t key, std::string_view
   if (const re2::RE2* const pattern = patterns_[key].get()) {
     const int groups = std::min(pattern->NumberOfCapturingGroups(), 1);
     re2::StringPiece found[2];
-    if (!pattern->Match(text, 0, text.size(), re2::RE2::UNANCHORED, found, groups + 1)) return std::nullopt;
+    if (!pattern->Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED, found, groups + 1))
+      return std::nullopt;
     const re2::StringPiece& value = found[groups];
     if (value.data() == nullptr) return std::nullopt;  // the match has no such group
     return std::string_view(value.data(), value.size());

@@ -18,7 +18,9 @@ namespace gpusort {
 
 /// Compiles a regular expression in the syntax of RE2. An expression of ASCII characters alone matches bytes, so that
 /// `.` is any byte but a newline. Any other expression, and one with \p, \P or \x{, matches characters of UTF-8. Throws
-/// Error(kUsage) if `pattern` is invalid. The message begins with `of`, the option or key that has the expression.
+/// Error(kUsage) if `pattern` is invalid. The message begins with `of`, the option or key that has the expression. Give
+/// RE2 a text as {data, size}: in Debian 13, its string view is a type of its own, which std::string_view does not
+/// become.
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of);
 
 /// Finds the values of keys that are fields of a line or matches of a regular expression. One thread at a time may use

@@ -103,7 +103,7 @@ TimePattern::TimePattern(TimePattern&&) noexcept = default;
 
 std::string_view TimePattern::Find(std::string_view line) const {
   re2::StringPiece found[2];
-  if (!pattern_->Match(line, 0, line.size(), re2::RE2::UNANCHORED, found, 2)) return {};
+  if (!pattern_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED, found, 2)) return {};
   return {found[1].data(), found[1].size()};
 }
 
@@ -111,7 +111,7 @@ bool TimePattern::Take(std::string_view line, TimeParts& parts) const {
   constexpr int kMostGroups = 32;
   re2::StringPiece found[kMostGroups];
   const int groups = std::min(pattern_->NumberOfCapturingGroups() + 1, kMostGroups);
-  if (!pattern_->Match(line, 0, line.size(), re2::RE2::UNANCHORED, found, groups)) return false;
+  if (!pattern_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED, found, groups)) return false;
   return std::ranges::all_of(parts_, [&](const auto& part) {
     const auto& [number, set] = part;
     if (number >= groups) return false;

@@ -1,7 +1,7 @@
 # labels: any_build nightly hours
 # Tests the Debian packages in a clean Debian 12 and 13, and Ubuntu where its keys are installed: installed, used,
-# upgraded, removed, with nothing left, and installed as in a container. lintian finds no errors and no warnings. Builds
-# all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it. Other words in GPUSORT_PACKAGE are for
+# upgraded, removed, with nothing left, and installed as in a container. Installs the wheel and the bundle there, and in
+# Debian 13 also the sources. lintian finds no errors and no warnings. Builds all of gpusort, unless GPUSORT_PACKAGE=--no-build says that build/package has it. Other words in GPUSORT_PACKAGE are for
 # every call of tools/package, such as --no-cuda -DCMAKE_UNITY_BUILD=ON for a faster test.
 . "$2/tests/cli/common.sh.inc"
 
@@ -20,6 +20,19 @@ says '--version and -D have no meaning'
 "$src/tools/package" ${words//--no-build/} --version 99.1 >package.log 2>&1 || fail "tools/package: $(tail -n 40 package.log)"
 mv "$src"/build/package/*.deb new/
 cp old/*.deb "$src/build/package/"
+if command -v patchelf >/dev/null && /usr/bin/python3 -c 'import wheel'; then
+  "$src/tools/package" --no-build --wheel >package.log 2>&1 || fail "tools/package --wheel: $(tail -n 40 package.log)"
+  mv "$src"/build/package/*.whl new/
+else
+  echo 'SKIPPED (no patchelf or python3-wheel): the wheel in clean systems'
+fi
+if [ -x "$src/build/release/tests/src_tests" ]; then
+  "$src/tools/bundle" --no-build >bundle.log 2>&1 || fail "tools/bundle: $(tail -n 40 bundle.log)"
+  cp -R "$src/bundle" new/
+else
+  echo 'SKIPPED (no build/release with tests): the bundle in clean systems'
+fi
+(cd "$src" && tar c --exclude=./build --exclude=__pycache__ --exclude=./bundle --exclude=./.git .) >sources.tar
 version=$(dpkg-deb -f old/gpusort_*.deb Version)
 for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64.deb old/gpusort-cluster_${version}_all.deb new/gpusort_99.1_amd64.deb; do
   [ -e "$name" ] || fail "there is no $name: $(ls old new)"
@@ -93,7 +106,39 @@ rm before after
 sh post.sh >apt.log 2>&1 || { cat apt.log; exit 1; }
 sh test.sh
 [ ! -e /opt/gpusort ]
-echo "used, upgraded, and removed without a trace; installed as in a container"
+said="packages used, upgraded, and removed without a trace; installed as in a container"
+# sorts FOLDER: the programs in FOLDER sort numbers, lines by time, and compressed lines. Nothing else is in the environment.
+sorts() {
+  env -i "$1/gpusort_gen" --type u64 --count 100000 --seed 1 in.u64
+  env -i "$1/gpusort" --device cpu in.u64 out.u64
+  env -i "$1/gpusort_check" --type u64 --against in.u64 out.u64 >/dev/null
+  printf '2026-11-02 b\n2026-11-01 a\n' | env -i "$1/gpusort" --format log --timezone UTC --compress zst - - |
+    env -i "$1/gpusort" --decompress zst --format lines - - | cmp - <(printf '2026-11-01 a\n2026-11-02 b\n')
+}
+if [ -n "$(ls new/*.whl 2>/dev/null)" ]; then
+  apt-get install -y --no-install-recommends python3-venv >apt.log 2>&1 || { cat apt.log; exit 1; }
+  python3 -m venv venv
+  venv/bin/pip install --quiet --no-index new/*.whl
+  sorts venv/bin
+  venv/bin/python -c 'import gpusort; assert gpusort.sort("in.u64", "again.u64").records == 100000; assert gpusort.check("again.u64")'
+  cmp out.u64 again.u64
+  said="$said; wheel used"
+fi
+if [ -d new/bundle ]; then
+  mv new/bundle /srv/moved
+  sorts /srv/moved/bin
+  env -i /srv/moved/bin/io_tests --gtest_brief=1 --gtest_filter='Spill*' >tests.log 2>&1 || { cat tests.log; exit 1; }
+  said="$said; bundle used"
+fi
+if [ -e sources.tar ]; then
+  mkdir sources
+  tar x -C sources -f sources.tar
+  (cd sources && tools/install-deps && tools/build cpu -DGPUSORT_TESTS=OFF -DGPUSORT_BENCH=OFF -DCMAKE_UNITY_BUILD=ON &&
+    cmake --install build/cpu --prefix ~/.local) >build.log 2>&1 || { cat build.log; exit 1; }
+  sorts ~/.local/bin
+  said="$said; built from the sources"
+fi
+echo "$said"
 END
 # The README's program for host threads.
 awk '/^```/ { take = $0 == "```cpp"; next } take' "$src/README.md" >host.cpp
@@ -109,6 +154,7 @@ in_suite() {
   mount -t proc proc root/proc
   cp /etc/resolv.conf root/etc/
   cp -R old new host.cpp in-root.sh post.sh test.sh root/root/
+  if [ "$1" = trixie ] && ! few; then cp sources.tar root/root/; fi
   mkdir -p root/opt/gpusort
   cp old/gpusort*.deb root/opt/gpusort/
   chroot root /bin/bash /root/in-root.sh >in-root.log 2>&1 || fail "in a clean $1: $(tail -n 30 in-root.log)"
@@ -122,7 +168,7 @@ in_suite bookworm
 in_suite trixie
 ubuntu=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 if [ -e $ubuntu ]; then
-  for suite in noble resolute; do
+  for suite in noble resolute; do  # 24.04 and 26.04
     in_suite $suite "deb [signed-by=$ubuntu] http://archive.ubuntu.com/ubuntu $suite main universe"
   done
 else

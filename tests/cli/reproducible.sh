@@ -41,6 +41,6 @@ for program in one/bundle/bin/gpusort* one/bundle/lib/gpusort/*; do
 done
 # Every package says what is inside.
 for package in one/build/package/*.deb; do
-  dpkg-deb --fsys-tarfile "$package" | tar t | grep -q '/[a-z-]*[.]spdx[.]json$' || fail "$package has no SPDX file"
+  dpkg-deb --fsys-tarfile "$package" | tar t | grep "/[a-z-]*[.]spdx[.]json\$" >/dev/null || fail "$package has no SPDX file"
 done
 echo "reproducible: $(wc -l <sums/one) files"
