@@ -106,10 +106,11 @@ bool BatchFeeder::Batch::Continues(const InputRange& next) const {
 bool BatchFeeder::Ended(const Pipeline& waiter) {
   // lock() could wait for a long time: until the next batch is read.
   std::unique_lock turn(turn_, std::try_to_lock);
-  for (; !turn.owns_lock(); turn.try_lock()) {
+  while (!turn.owns_lock()) {
     waiter.ThrowIfStopped();
     if (next_number_ > 1) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (turn.try_lock()) break;
   }
   // Other batches may have been read completely before this one asks.
   if (next_number_ > 1) return false;

@@ -2,6 +2,9 @@
 if(GPUSORT_QUICK_START)
   set(Boost_USE_STATIC_LIBS ON)
 endif()
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 OLD)  # CMake's own FindBoost, with every version of CMake
+endif()
 find_package(Boost 1.71 REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
