@@ -491,6 +491,13 @@ expect 0 "$g" bin.sql out.sql
 [ "$(tail -n 1 out.sql)" = "REPLACE INTO \`t\` VALUES ('a ',2),('a',3),('b',1);" ] || fail "padded keys: $(tail -n 1 out.sql)"
 expect 0 "$bin/gpusort_check" --format mysqldump --against bin.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format mysqldump bin.sql >/dev/null
+# Statements with one row and several ends are sorted apart from those after an empty line and those with several rows.
+for rows in "\nINSERT INTO t VALUES (3);\nINSERT INTO t VALUES (2);" "INSERT INTO t VALUES (3),(2);"; do
+  printf -- "-- MySQL dump 10.13\nINSERT INTO t VALUES (9); -- a\nINSERT INTO t VALUES (8);\n$rows\n" >ends.sql
+  expect 0 "$g" ends.sql out.sql
+  expect 0 "$bin/gpusort_check" --format mysqldump --against ends.sql out.sql >/dev/null
+  expect 1 "$bin/gpusort_check" --format mysqldump ends.sql >/dev/null
+done
 # A column may be called key, except in MySQL, and the columns of a parent come first.
 cat >names.sql <<'SQL'
 -- PostgreSQL database dump

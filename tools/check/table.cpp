@@ -1709,13 +1709,18 @@ class InsertReader : public DumpReader {
     }
     const std::size_t begin = text.find_first_not_of(" \t\r\n", values);
     const std::string head = text.substr(0, Before(text, values, begin));
-    const bool goes_on = head == last_head_;
+    // Statements with one row that end in different ways are sorted apart from what needs places between rows.
+    const bool has_places = rows.size() > 1 || lead_ || !lead.empty();
+    const bool goes_on = head == last_head_ && !(has_places && !several_ && ends_differ_);
     if (!goes_on) BeginPart(head);
     several_ = (goes_on && several_) || rows.size() > 1 || (goes_on && (lead_ || !lead.empty()));
     lead_ = false;
     // A comment after a single statement moves with it.
     const bool to_line = LeadOf(std::string_view(text).substr(end + 1)) == text.size() - end - 1;
     const std::size_t stop = to_line ? text.size() : end + 1;
+    const std::string ending = text.substr(rows.back().second, stop - rows.back().second);
+    ends_differ_ = goes_on && !several_ && (ends_differ_ || ending != ending_);
+    if (!goes_on) ending_ = ending;
     std::string clause = Clause(text.substr(rows.back().second, end - rows.back().second));
     header_ += lead + head;
     if (!several_) clause += Clause(text.substr(end + 1, stop - end - 1), true);
@@ -1922,6 +1927,8 @@ class InsertReader : public DumpReader {
   int brackets_ = 0;          ///< PostgreSQL: the open brackets of the statement
   std::string rest_;          ///< the text of the line after an INSERT
   std::string last_head_;     ///< empty: the next INSERT begins a block
+  std::string ending_;        ///< what comes after the row of the first statement of the block
+  bool ends_differ_ = false;  ///< the block has statements with one row, and another `ending_`
   bool several_ = false;      ///< the block has a statement with several rows, or other text between two statements
   bool lead_ = false;         ///< the previous line was white space or a comment
   std::vector<Key> lite_keys_, whole_;  ///< the keys of a table of SQLite, or without names of columns
