@@ -1407,13 +1407,14 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
   // The last lines may have been kept, because they could have been the beginning of an INSERT.
   ScanState last = state;
   std::string_view rest = Text(AsBytes(open.data()), AsBytes(open.data()) + open.size());
-  if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
-    const LeadOfStatement lead = SkipLead(rest, StateOf(last).dialect, true);
-    if (lead.ended && gpusort::BeginsInsert(rest.substr(lead.size))) {
-      throw BadRecord(open.size(), "the dump ends inside an INSERT");
-    }
-  }
   while (!rest.empty()) {
+    if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
+      const LeadOfStatement lead = SkipLead(rest, StateOf(last).dialect, true);
+      if (lead.ended && gpusort::BeginsInsert(rest.substr(lead.size))) {
+        throw BadRecord(open.size(), "the dump ends inside an INSERT");
+      }
+    }
+    if (last.mode == kAfterInsert) last.mode = kSql;
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     TakeLine(line, 0, last, nullptr);
     if (last.mode == kRows) throw BadRecord(open.size(), "the dump ends inside the rows of a table");

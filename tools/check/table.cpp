@@ -171,6 +171,14 @@ struct Json {
   std::vector<std::pair<std::string, Json>> members;
 };
 
+/// Appends the character as UTF-8.
+void AddCharacter(std::uint32_t c, std::string& to) {
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  constexpr std::uint32_t kLeads[] = {0, 0xC0, 0xE0, 0xF0};
+  to += static_cast<char>(kLeads[more] | c >> 6 * more);
+  for (int i = more - 1; i >= 0; --i) to += static_cast<char>(0x80 | (c >> 6 * i & 0x3F));
+}
+
 /// Parses one JSON value by recursion.
 class JsonParser {
  public:
@@ -292,12 +300,6 @@ class JsonParser {
       at_ = behind;
     }
     return 0xFFFD;
-  }
-  static void AddCharacter(std::uint32_t c, std::string& to) {
-    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    constexpr std::uint32_t kLeads[] = {0, 0xC0, 0xE0, 0xF0};
-    to += static_cast<char>(kLeads[more] | c >> 6 * more);
-    for (int i = more - 1; i >= 0; --i) to += static_cast<char>(0x80 | (c >> 6 * i & 0x3F));
   }
 
   const std::string_view text_;
@@ -1821,8 +1823,18 @@ class InsertReader : public DumpReader {
       return;
     }
     for (const std::string& value : values) SetCell(value);
-    for (const Key& key : *defaults_) keys_.push_back(&key);
-    columns_ = default_columns_;
+    for (std::size_t i = 0; i < defaults_->size(); ++i) {
+      const Key& key = (*defaults_)[i];
+      keys_.push_back(&key);
+      columns_.push_back(default_columns_[i]);
+      if (!has_primary_ || key.rule.type == Type::kText || default_columns_[i] >= cell_count_) continue;
+      // Values of a primary key that are not of its type are ordered by their texts.
+      const Cell cell = cells_[default_columns_[i]];
+      const bool odd = !cell.null && std::holds_alternative<Null>(ValueOf(key.rule, cell.text));
+      columns_.push_back(cell_count_);
+      keys_.push_back(whole_.data());
+      AddCell().text = odd ? cell.text : "";
+    }
     for (std::size_t i = 0; defaults_->empty() && i < values.size(); ++i) {
       keys_.push_back(whole_.data());
       columns_.push_back(i);
@@ -1838,8 +1850,12 @@ class InsertReader : public DumpReader {
     const Cell cell = cells_[--cell_count_];
     const auto first = raw.find_first_not_of(" \t\r\n");
     const char c = first == raw.npos ? ' ' : raw[first];
-    const bool number = !cell.null && (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-');
-    const bool blob = !cell.null && (c == 'X' || c == 'x') && raw.substr(first + 1).starts_with('\'');
+    Rule decimal;
+    decimal.type = Type::kDecimal;
+    const bool digits = std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-';
+    const bool number = !cell.null && digits && !std::holds_alternative<Null>(ValueOf(decimal, cell.text));
+    const std::string start = Lowered(raw.substr(std::min(first, raw.size()), 2));
+    const bool blob = !cell.null && (start == "x'" || start == "0x");
     const bool plain = cell.text.find_first_not_of("-0123456789") == std::string::npos;
     std::string text = cell.text;
     if (blob) text = Bytes(raw.substr(first + 2));
@@ -1848,10 +1864,13 @@ class InsertReader : public DumpReader {
     AddCell().text = number && whole && !plain ? "1" : "0";
     AddCell().text = cell.null || (number && (plain || !whole)) ? "" : text;
   }
-  /// Returns the bytes whose hexadecimal digits stand before the first quote of `digits`.
+  /// Returns the bytes whose hexadecimal digits `digits` begins with. Of an odd number of digits, the first is left
+  /// out.
   static std::string Bytes(std::string_view digits) {
     std::string bytes;
-    for (; digits.size() > 1 && digits[0] != '\''; digits.remove_prefix(2)) {
+    digits = digits.substr(0, std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size()));
+    if (digits.size() % 2 == 1) digits.remove_prefix(1);
+    for (; digits.size() > 1; digits.remove_prefix(2)) {
       unsigned byte = 0;
       std::from_chars(digits.data(), digits.data() + 2, byte, 16);
       bytes += static_cast<char>(byte);
@@ -1894,12 +1913,29 @@ class InsertReader : public DumpReader {
     const bool e = postgres() && quote == 1 && (raw[0] == 'E' || raw[0] == 'e');
     const bool prefixed =
         e || (quote == 1 && !lite_ && std::string_view("bBnN").find(raw[0]) != std::string_view::npos);
-    const bool hex = mysql_ && (Begins(raw, "0x") || Begins(raw, "x'"));
+    const bool hex = !lite_ && (Begins(raw, "0x") || Begins(raw, "x'"));
     if (hex) {
       cell.text = Bytes(raw.substr(2));
       return;
     }
     if (std::string_view call = raw; lite_ && Evaluate(call, cell.text)) return;
+    if (std::string_view call = raw; lite_ && TakeText(call, "unistr(") && call.starts_with('\'')) {
+      std::string written;
+      TakeQuoted(call, '\'', written);
+      cell.text.clear();
+      for (std::size_t at = 0; at < written.size(); ++at) {
+        if (written[at] == '\\' && written.substr(at + 1, 1) == "u") {
+          std::uint32_t code = 0;
+          std::from_chars(written.data() + at + 2, written.data() + std::min(at + 6, written.size()), code, 16);
+          AddCharacter(code, cell.text);
+          at += 5;
+        } else {
+          at += written[at] == '\\' && at + 1 < written.size() ? 1 : 0;
+          cell.text += written[at];
+        }
+      }
+      return;
+    }
     cell.text.clear();
     if (cell.null || (quote != 0 && !prefixed)) {
       cell.text = raw;
