@@ -8,20 +8,24 @@
 #include <cstring>
 #include <span>
 
+#include "kernels/cpu/key_code.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort::detail {
 
 /// A copy of 56 consecutive bytes of one line's encoded key (bytes that sort as the line does). A sort first compares
-/// the twelve key bytes in the Entry objects of two lines. If these are equal, it compares copies of the 56 bytes after
-/// them, because finding the keys in the lines again would take longer.
+/// the twelve bytes in the Entry objects of two lines. If these are equal, it compares copies of 56 bytes of the keys,
+/// because finding the keys in the lines again would take longer.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
   Byte bytes[kBytes];  ///< after the end of the key: zeros or ones, as EncodeChunk pads
   std::uint32_t row;
-  std::uint32_t ended;  ///< not 0 if the encoded key ends within these bytes
+  std::uint32_t size;  ///< the number of bytes before the padding, or kMore if the encoded key does not end within them
+
+  static constexpr std::uint32_t kMore = ~std::uint32_t{0};
+  bool ended() const { return size != kMore; }
 };
 
 /// Collects the bytes of a WideKey. Has the same functions as ChunkWriter, which collects twelve bytes, so that PutKeys
@@ -69,7 +73,7 @@ class WideWriter {
   }
   void Finish(std::uint32_t row) {
     std::memset(to_ + Have(), padding_, WideKey::kBytes - Have());
-    const std::uint32_t tail[2] = {row, !full()};
+    const std::uint32_t tail[2] = {row, full() ? WideKey::kMore : static_cast<std::uint32_t>(Have())};
     std::memcpy(to_ + WideKey::kBytes, tail, sizeof(tail));
   }
 
@@ -95,7 +99,8 @@ class LineKeys {
   explicit LineKeys(const LineOrderView& order)
       : order_(order),
         plain_(IsPlain(order)),
-        flip_((order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0} : 0) {}
+        flip_(plain_ && (order.key_count == 0 ? order.last_resort_reverse : order.keys[0].reverse) ? ~std::uint64_t{0}
+                                                                                                   : 0) {}
 
   /// Returns the first position in [begin, end) at which the keys of lines a and b differ. If they do not differ there,
   /// returns `end` or the length of the shorter key, whichever is smaller. Call this only if plain() is true, that is,
@@ -108,19 +113,12 @@ class LineKeys {
   /// Returns twelve bytes of the line's encoded key (bytes that sort as the line does), from byte `skip` on. `line`
   /// must not include its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
-    if (plain_) {
-      const RecordSpan key = Key(line);
+    if (in_line()) {
+      const RecordSpan key = InLine(line);
       const Byte* const bytes = AsBytes(key.data());
       return {LoadWord(bytes, skip, key.size()) ^ flip_,
               static_cast<std::uint32_t>((LoadWord(bytes, skip + 8, key.size()) ^ flip_) >> 32),
               key.size() <= skip + kEntryKeyBytes};
-    }
-    if (order_.keyed) {
-      const RecordSpan field = Field(line);
-      Byte bytes[kEntryKeyBytes];
-      PutPadded(field, skip, bytes, kEntryKeyBytes);
-      return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)),
-              field.size() <= skip + kEntryKeyBytes};
     }
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
@@ -133,13 +131,14 @@ class LineKeys {
       const RecordSpan field = Field(line);
       PutPadded(field, skip, key.bytes, WideKey::kBytes);
       key.row = row;
-      key.ended = field.size() <= skip + wanted;
-      return key.ended != 0;
+      const std::uint64_t size = field.size() - std::min<std::uint64_t>(skip, field.size());
+      key.size = size <= wanted ? static_cast<std::uint32_t>(size) : WideKey::kMore;
+      return key.ended();
     }
     WideWriter writer(key, skip, wanted);
     PutKeys(writer, AsBytes(line.data()), line.size(), order_);
     writer.Finish(row);
-    return key.ended != 0;
+    return key.ended();
   }
   /// Returns true if the encoded key of a line is simply a range of the bytes of the line, or their complements (for
   /// descending order).
@@ -151,6 +150,13 @@ class LineKeys {
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
     return line.subspan(range.begin, range.size());
   }
+  /// Returns true if the encoded key of a line stands in the line: if plain() is true, or if gpusort has put the key
+  /// there.
+  bool in_line() const { return plain_ || order_.keyed; }
+  /// Returns the part of the line that is its encoded key. Call this only if in_line() is true. If flip() is not 0, the
+  /// encoded key consists of the complements of these bytes.
+  RecordSpan InLine(RecordSpan line) const { return plain_ ? Key(line) : Field(line); }
+  Byte flip() const { return static_cast<Byte>(flip_); }
   const LineOrderView& order() const { return order_; }
   int Compare(RecordSpan a, RecordSpan b) const {
     return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
@@ -200,9 +206,9 @@ class LineKeys {
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
-    if (keys.plain()) {
-      plain_ = keys.Key(first);
-      most_ = std::min<std::uint64_t>(plain_.size(), 1024);
+    if (keys.in_line()) {
+      key_ = keys.InLine(first);
+      most_ = std::min<std::uint64_t>(key_.size(), 1024);
     } else {
       keys.Widen(first, 0, 0, wide_);
     }
@@ -214,10 +220,7 @@ class CommonKey {
   /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the
   /// first line (that of the constructor), but at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
-    if (keys_.plain()) {
-      const RecordSpan key = keys_.Key(line);
-      return LineKeys::FirstDifference(plain_.data(), key.data(), 0, std::min<std::uint64_t>(most, key.size()));
-    }
+    if (keys_.in_line()) return Same(keys_.InLine(line), most);
     WideKey wide;
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
@@ -227,7 +230,7 @@ class CommonKey {
   /// of the constructor).
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
-    if (keys_.plain()) {
+    if (keys_.in_line()) {
       common = Find(line, common);
       return keys_.Chunk(line, skip);
     }
@@ -238,15 +241,51 @@ class CommonKey {
     return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
   }
 
+  /// As Chunk, but codes the encoded key from byte `skip` on. Coded::bytes counts from there.
+  KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
+    if (keys_.in_line()) {
+      const RecordSpan key = keys_.InLine(line);
+      common = Same(key, common);
+      return code.Encode(Rest(key, skip), keys_.flip());
+    }
+    WideKey wide;
+    keys_.Widen(line, 0, 0, wide);
+    common = Same(wide, common);
+    KeyCode::Coded coded = code.Encode(std::span(wide.bytes).subspan(skip), 0);
+    coded.chunk.ended = wide.ended() && wide.size <= skip + coded.bytes;
+    return coded;
+  }
+  /// Adds the bytes of the encoded key of `line` to `counts`, from byte `skip` on, as many as twelve bytes of code
+  /// usually hold.
+  void Count(RecordSpan line, std::uint64_t skip, KeyCode::Counts& counts) const {
+    constexpr std::uint64_t kMost = 28;
+    WideKey wide;
+    std::span<const Byte> key = wide.bytes;
+    if (keys_.in_line()) {
+      key = Rest(keys_.InLine(line), skip);
+    } else {
+      keys_.Widen(line, 0, 0, wide);
+      key = key.subspan(skip);
+    }
+    for (const Byte byte : key.first(std::min<std::uint64_t>(key.size(), kMost))) ++counts[byte ^ keys_.flip()];
+  }
+
  private:
+  static std::span<const Byte> Rest(RecordSpan key, std::uint64_t skip) {
+    const RecordSpan rest = key.subspan(std::min<std::uint64_t>(skip, key.size()));
+    return {AsBytes(rest.data()), rest.size()};
+  }
+  std::uint64_t Same(RecordSpan key, std::uint64_t most) const {
+    return LineKeys::FirstDifference(key_.data(), key.data(), 0, std::min<std::uint64_t>(most, key.size()));
+  }
   std::uint64_t Same(const WideKey& wide, std::uint64_t most) const {
     return LineKeys::FirstDifference(reinterpret_cast<const std::byte*>(wide.bytes),
                                      reinterpret_cast<const std::byte*>(wide_.bytes), 0, most);
   }
 
   const LineKeys& keys_;
-  RecordSpan plain_;
-  WideKey wide_;
+  RecordSpan key_;  ///< the first line's key, if it stands in the line
+  WideKey wide_;    ///< otherwise
   std::uint64_t most_ = WideKey::kBytes - kEntryKeyBytes;
 };
 
@@ -280,7 +319,7 @@ class WideCompare {
     }
     const WideKey &x = Get(a), &y = Get(b);
     const int order = std::memcmp(x.bytes, y.bytes, WideKey::kBytes);
-    if (order != 0 || (x.ended && y.ended && ChunksDecide(keys_.order()))) return order;
+    if (order != 0 || (x.ended() && y.ended() && ChunksDecide(keys_.order()))) return order;
     return keys_.Compare(lines_(a), lines_(b));
   }
 
@@ -302,7 +341,7 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders the Entry objects of lines by the twelve key bytes in each. If these are equal, compare(row, row) decides,
+/// Orders the Entry objects of lines by the twelve bytes in each. If these are equal, compare(row, row) decides,
 /// where a row is the number of a line. If that returns 0, the smaller row comes first.
 template <typename Compare>
 struct LineEntryLess {

@@ -1,6 +1,7 @@
 // Sorts a batch of lines on the CPU. The sort moves an Entry for each line instead of the line: twelve bytes of the
-// line's encoded key (a string of bytes that sorts as the line does) and the number of the line. Lines with the same
-// twelve bytes are sorted by later bytes of their keys. Start at LineSorter::Sort.
+// line's encoded key (a string of bytes that sorts as the line does), or of a code of that key (KeyCode), and the
+// number of the line. Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
+// LineSorter::Sort.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -60,7 +62,8 @@ struct LineMemoryMap {
   }
 };
 
-/// Sorts entries (twelve key bytes and a line number) whose key bytes are equal by the rest of their keys. Goes from
+/// Sorts entries (twelve bytes of a key or of its code, and a line number) whose bytes are equal by the rest of their
+/// keys. Goes from
 /// the most significant bytes to the least, with a list of groups instead of recursion. Skips bytes that are equal in
 /// all keys of a group. A key that only the host can compare has no encoding. If all lines of a group are equal in such
 /// a key, the sort goes on with the encoding of the keys after it.
@@ -81,10 +84,11 @@ class LineRefiner {
     }
   }
 
-  /// Completes the order of entries (each has twelve bytes of a line's key) that VqSort has sorted by these bytes.
-  /// `next` is the number of the first key byte after them. On return the entries are in the final order, with
-  /// unchanged content.
-  void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
+  /// Completes the order of entries (each has twelve bytes of a line's key or of its code) that VqSort has sorted.
+  /// next(row) returns the number of leading key bytes that lines with the same twelve bytes as line `row` have in
+  /// common. On return the entries are in the final order, with unchanged content.
+  template <typename Next>
+  void Refine(Entry* entries, std::uint64_t n, Next next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -100,7 +104,7 @@ class LineRefiner {
       if (size == 1) return;
       const Entry head = group[0];
       if (size <= kPair) return SortByLines(group, size);
-      groups_.assign(1, {group, size, next, true, 0});
+      groups_.assign(1, {group, size, next(head.row()), true, 0});
       while (!groups_.empty()) RefineOne();
       for (std::uint64_t i = 0; i < size; ++i) {
         group[i] = {(head.lo & 0xFFFFFFFF00000000u) | group[i].row(), head.hi};
@@ -263,7 +267,7 @@ class LineRefiner {
     if (n == 1 || at == WideKey::kBytes) {
       bool ended = true;
       for (std::uint64_t i = 0; i < n; ++i) {
-        ended = ended && wide(entries[i]).ended;
+        ended = ended && wide(entries[i]).ended();
         entries[i] = {wide(entries[i]).row, 0};
       }
       return Leave(group, ended);
@@ -320,13 +324,17 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // An entry (twelve key bytes and a line number) leaves out the leading bytes that are equal in all encoded keys. A
-    // sample of the lines estimates how many these are, and SortParts checks the number with all lines. In the rare
-    // case that the number is too large, SortParts runs again with the right one.
+    // An entry (twelve bytes of the key or of its code, and a line number) leaves out the leading bytes that are equal
+    // in all encoded keys. A sample of the lines estimates how many these are, and SortParts checks the number with all
+    // lines. In the rare case that the number is too large, SortParts runs again with the right one.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
-    for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, exact, executor)) < skip;) skip = common;
+    std::optional<KeyCode> code = SampleCode(first, lines, n, skip);
+    for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, code, exact, executor)) < skip;) {
+      skip = common;
+      code = SampleCode(first, lines, n, skip);  // the bytes before were not in the sample
+    }
     if (exact) {
       const auto merge = [&](std::span<const Range<const Entry*>> segments, std::uint64_t size, unsigned worker) {
         MergeTree<Entry>(segments, size, Tile(worker, 0), Tile(worker, 1), ExactEntryLess());
@@ -340,7 +348,8 @@ class LineSorter {
         for (const Range<const Entry*>& segment : segments) {
           for (std::uint64_t i = 0; i < segment.size; ++i) Prefetch(lines(segment.first[i].row()));
         }
-        WideCompare wide(keys_, lines, skip + kEntryKeyBytes, map_.MergeKeys(memory_, worker));
+        WideCompare wide(keys_, lines, skip + (code ? code->least_bytes() : kEntryKeyBytes),
+                         map_.MergeKeys(memory_, worker));
         MergeTree<Entry>(segments, size, Tile(worker, 0), Tile(worker, 1), LineEntryLess<decltype(wide)>{&wide});
       };
       Gather(in, parts, LineEntryLess<decltype(compare)>{&compare}, merge, out, executor);
@@ -393,13 +402,14 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. Sets
-  /// `exact` to true if the entries (twelve key bytes and a line number) alone decide the order. Returns how many
-  /// leading bytes are equal in all keys, at most `skip`. If the result is less than `skip`, nothing is sorted, and the
-  /// caller must call again with the result as `skip`.
+  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. If
+  /// there is a code, each entry gets twelve bytes of the coded key, otherwise twelve bytes of the key. Sets `exact` to
+  /// true if the entries alone decide the order. Returns how many leading bytes are equal in all keys, at most `skip`.
+  /// If the result is less than `skip`, nothing is sorted, and the caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
-                          std::uint64_t skip, bool& exact, const TeamExecutor& executor) const {
+                          std::uint64_t skip, const std::optional<KeyCode>& code, bool& exact,
+                          const TeamExecutor& executor) const {
     std::atomic<std::uint64_t> common{skip};
     std::atomic<bool> entries_decide{ChunksDecide(keys_.order())};
     executor.ForEach(parts.size(), [&](std::uint64_t part, unsigned worker) {
@@ -409,7 +419,8 @@ class LineSorter {
       std::uint64_t prefix = skip;
       for (std::uint64_t i = 0; i < parts[part].size; ++i) {
         const auto row = static_cast<std::uint32_t>(first_row + i);
-        const LineChunk chunk = first.Chunk(lines(row), skip, prefix);
+        const LineChunk chunk =
+            code ? first.Code(lines(row), skip, *code, prefix).chunk : first.Chunk(lines(row), skip, prefix);
         ended = ended && chunk.ended;
         p[i] = MakeLineEntry(chunk, row);
       }
@@ -419,7 +430,11 @@ class LineSorter {
       VqSort(p, parts[part].size);
       if (!ended || !entries_decide) {
         entries_decide = false;
-        LineRefiner(keys_, lines, map_.SortKeys(memory_, worker)).Refine(p, parts[part].size, skip + kEntryKeyBytes);
+        const auto next = [&](std::uint32_t row) {
+          std::uint64_t unused = 0;
+          return skip + (code ? first.Code(lines(row), skip, *code, unused).bytes : kEntryKeyBytes);
+        };
+        LineRefiner(keys_, lines, map_.SortKeys(memory_, worker)).Refine(p, parts[part].size, next);
       }
     });
     exact = entries_decide;
@@ -436,6 +451,33 @@ class LineSorter {
       common = first.Find(lines(static_cast<std::uint32_t>((n - 1) * s / samples)), common);
     }
     return common;
+  }
+
+  /// Makes a code for key bytes from byte `skip` on. Returns nothing if the code would not pay, that is, if at least
+  /// half of the lines of a sample that are equal in twelve bytes of their keys are also equal in twelve bytes of code.
+  template <typename Lines>
+  static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
+    const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);
+    if (samples < 256) return std::nullopt;
+    const auto line = [&](std::uint64_t s) { return lines(static_cast<std::uint32_t>(n * s / samples)); };
+    std::vector<Entry> sample(samples);
+    const auto equal = [&sample] {
+      std::sort(sample.begin(), sample.end(), ExactEntryLess());
+      std::uint64_t count = 0;
+      for (std::uint64_t s = 1; s < sample.size(); ++s) count += SameEntryKey(sample[s - 1], sample[s]);
+      return count;
+    };
+    std::uint64_t common = 0;
+    for (std::uint64_t s = 0; s < samples; ++s) sample[s] = MakeLineEntry(first.Chunk(line(s), skip, common), 0);
+    const std::uint64_t plain = equal();
+    if (plain == 0) return std::nullopt;
+    KeyCode::Counts counts{};
+    for (std::uint64_t s = 0; s < samples; ++s) first.Count(line(s), skip, counts);
+    const KeyCode code(counts);
+    for (std::uint64_t s = 0; s < samples; ++s) {
+      sample[s] = MakeLineEntry(first.Code(line(s), skip, code, common).chunk, 0);
+    }
+    return 2 * equal() < plain ? std::optional(code) : std::nullopt;
   }
 
   /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.

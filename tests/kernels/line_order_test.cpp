@@ -8,6 +8,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -477,7 +478,7 @@ TEST_P(EveryOrdering, HasWideKeysOfFiveChunks) {
       const LineChunk chunk = Encode(line, view, skip + at);
       RC_ASSERT(detail::LoadBigEndian(wide.bytes + at) == chunk.hi);
       RC_ASSERT(static_cast<std::uint32_t>(detail::LoadBigEndian(wide.bytes + at + 4)) == chunk.lo);
-      if (at == 44) RC_ASSERT((wide.ended != 0) == chunk.ended);
+      if (at == 44) RC_ASSERT(wide.ended() == chunk.ended);
       const LineChunk same = keys.Chunk(own, skip + at);
       RC_ASSERT(std::tie(same.hi, same.lo, same.ended) == std::tie(chunk.hi, chunk.lo, chunk.ended));
     }
@@ -505,6 +506,70 @@ TEST_P(EveryOrdering, HasTheChunkBehindWhatKeysHaveInCommon) {
       RC_ASSERT(keys.Chunk(a, common).hi >> 56 != keys.Chunk(b, common).hi >> 56);
     }
   }));
+}
+
+TEST_P(EveryOrdering, HasCodedChunksThatSortAsTheLinesDo) {
+  EXPECT_TRUE(rc::check([] {
+    const LineOrder order = *testing::OrderOf(GetParam());
+    const LineOrderView view = order.view();
+    const detail::LineKeys keys(view);
+    const std::vector<std::string> texts = *testing::LinesOf(6, GetParam());
+    const std::vector<Exact> lines(texts.begin(), texts.end());
+    const auto own = [](const Exact& line) { return std::as_bytes(std::span(line.bytes.get(), line.size)); };
+    const detail::CommonKey first(keys, own(lines[0]));
+    std::uint64_t skip = *rc::gen::inRange<std::uint64_t>(0, first.most() + 1);
+    for (const Exact& line : lines) skip = first.Find(own(line), skip);
+    detail::KeyCode::Counts counts{};
+    for (std::size_t i = 0; i < 3; ++i) first.Count(own(lines[i]), skip, counts);
+    const detail::KeyCode code(counts);
+    const auto coded = [&](const Exact& line) {
+      std::uint64_t common = skip;
+      const detail::KeyCode::Coded result = first.Code(own(line), skip, code, common);
+      RC_ASSERT(common == skip);
+      return result;
+    };
+    const auto byte_at = [&](const Exact& line, std::uint64_t at) { return keys.Chunk(own(line), at).hi >> 56; };
+    for (const Exact& a : lines) {
+      const detail::KeyCode::Coded x = coded(a);
+      const std::uint64_t end = skip + x.bytes;
+      if (x.chunk.ended) RC_ASSERT(keys.Chunk(own(a), end - std::min<std::uint64_t>(end, kEntryKeyBytes)).ended);
+      for (const Exact& b : lines) {
+        const detail::KeyCode::Coded y = coded(b);
+        const int by_code = x.chunk.hi != y.chunk.hi ? (x.chunk.hi < y.chunk.hi ? -1 : 1)
+                                                     : (x.chunk.lo > y.chunk.lo) - (x.chunk.lo < y.chunk.lo);
+        const int by_line = SignOf(keys.Compare(own(a), own(b)));
+        if (by_code != 0) {
+          RC_ASSERT(by_code == by_line);
+          continue;
+        }
+        if (x.chunk.ended && y.chunk.ended && ChunksDecide(view)) RC_ASSERT(by_line == 0);
+        for (std::uint64_t at = skip; at < end; ++at) RC_ASSERT(byte_at(a, at) == byte_at(b, at));
+      }
+    }
+  }));
+}
+
+TEST(KeyCode, GivesFewBitsToCommonBytesAndSomeToAllOthers) {
+  const auto bytes = [](const std::string& text) {
+    return std::span<const Byte>(reinterpret_cast<const Byte*>(text.data()), text.size());
+  };
+  const std::string digits = "01234567890123456789", zeros(100, '\0'), last(1, '\xFF');
+  detail::KeyCode::Counts counts{};
+  for (char c = '0'; c <= '9'; ++c) counts[static_cast<Byte>(c)] = 1000;
+  const detail::KeyCode code(counts);
+  EXPECT_EQ(code.Encode(bytes(digits), 0).bytes, digits.size());
+  EXPECT_TRUE(code.Encode(bytes(digits), 0).chunk.ended);
+  EXPECT_FALSE(code.Encode(bytes(digits + digits), 0).chunk.ended);
+  EXPECT_GE(code.least_bytes(), 4);
+  detail::KeyCode::Counts ones{};
+  ones[0xFF] = 1000;
+  EXPECT_EQ(detail::KeyCode(ones).Encode(bytes(std::string(100, '\xFF')), 0).bytes, 96);
+  EXPECT_GE(code.Encode(bytes(zeros), 0).bytes, code.least_bytes());
+  EXPECT_EQ(code.Encode(bytes(zeros), 0).chunk.hi, 0);
+  EXPECT_EQ(code.Encode({}, 0).chunk.hi, 0);
+  // The complement of 255 is 0, and ones follow the end.
+  EXPECT_EQ(code.Encode(bytes(last), 0xFF).chunk.hi >> 60, 0);
+  EXPECT_EQ(code.Encode(bytes(last), 0xFF).chunk.lo, ~std::uint32_t{0});
 }
 
 TEST(EncodeChunk, LeavesAPlainLastKeyAsItIs) {

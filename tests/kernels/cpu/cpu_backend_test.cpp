@@ -612,6 +612,32 @@ TEST(CpuBackendLines, SortAndMergeEqualAStableSort) {
   }
 }
 
+TEST(CpuBackendLines, SortLinesWhoseFirstTwelveBytesAreOftenEqual) {
+  for (const LineOrder& order : testing::SomeOrders()) {
+    const LineOrderView view = order.view();
+    const RecordLayout layout = MakeLineLayout('\n', view);
+    for (const bool one_differs : {false, true}) {
+      // Twelve bytes of two letters have 4,096 values, and twelve bytes of their code many more. In one of the inputs,
+      // one line does not have the common prefix.
+      std::mt19937_64 random(one_differs);
+      std::string text;
+      for (int line = 0; line < 6000; ++line) {
+        text += one_differs && line == 4321 ? "Other-prefix " : "Same-prefix ";
+        for (std::uint64_t i = 20 + random() % 30; i > 0; --i) text += random() % 2 == 0 ? 'p' : 'q';
+        text += random() % 3 == 0 ? " 7\n" : "\n";
+      }
+      const Bytes input(text.begin(), text.end());
+      const Bytes expected = testing::StableSortedLines(input, '\n', view);
+      HostMemory memory(kPlenty);
+      const auto backend = OpenCpuBackend(3);
+      backend->MakeArena({layout, input.size(), 2, 1}, memory);
+      const auto lane = backend->OpenLane();
+      MemorySource source(input, 1 << 16);
+      ASSERT_TRUE(Contents(*lane->Sort(source)) == expected) << one_differs;
+    }
+  }
+}
+
 TEST(CpuBackendLines, FindTheBytesBeforeACut) {
   for (const LineOrder& order : testing::SomeOrders()) {
     const LineOrderView view = order.view();

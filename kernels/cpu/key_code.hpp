@@ -1,0 +1,95 @@
+// A code for the bytes of encoded keys, with few bits for the bytes that are common in a batch. Twelve bytes of code
+// hold more of a key than twelve bytes of the key itself, so they order more lines. Start at KeyCode::Encode.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "kernels/lines/chunk.hpp"
+
+namespace gpusort::detail {
+
+/// A prefix code for bytes that keeps their order: if a < b, the code of a sorts before the code of b. Two keys
+/// therefore sort as their coded bytes do. The code of byte 0 has only zeros and the code of byte 255 only ones, so a
+/// key that is padded with one of these bytes has a code that is padded with the same bits.
+class KeyCode {
+ public:
+  /// The number of times that each byte was seen in a sample of keys.
+  using Counts = std::array<std::uint32_t, 256>;
+
+  explicit KeyCode(const Counts& counts) {
+    std::uint64_t total = 0;
+    for (const std::uint32_t count : counts) total += count;
+    // Every byte has a code. The least weight keeps each code below 24 bits.
+    Sums sums;
+    sums[0] = 0;
+    for (unsigned b = 0; b < 256; ++b) sums[b + 1] = sums[b] + 16 * std::uint64_t{counts[b]} + total / 256 + 1;
+    Divide(sums, 0, 256, 0, 0);
+  }
+
+  struct Coded {
+    LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
+    std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
+  };
+  /// Codes the key `key`, padded with zeros; if `flip` is 0xFF, codes the complements of its bytes, padded with ones.
+  /// If padded keys have equal chunks, they are equal in the first `bytes` bytes of any of them.
+  Coded Encode(std::span<const Byte> key, Byte flip) const {
+    std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
+    const std::uint64_t n = key.size();
+    std::uint64_t i = 0, bits = 0, code = 0;
+    const auto next = [&] {
+      const std::uint32_t entry = codes_[static_cast<Byte>(key[i++] ^ flip)];
+      code = std::uint64_t{entry & ~kSizeMask} << 32;
+      return entry & kSizeMask;
+    };
+    while (i < n && bits < 64) {
+      const std::uint32_t size = next();
+      words[0] |= code >> bits;
+      bits += size;
+      if (bits > 64) words[1] = code << (size - (bits - 64));
+    }
+    while (i < n && bits < kBits) {
+      const std::uint32_t size = next();
+      words[1] |= code >> (bits - 64);
+      bits += size;
+    }
+    if (flip != 0 && bits < 64) words[0] |= ~std::uint64_t{0} >> bits;
+    if (flip != 0 && bits < kBits) words[1] |= ~std::uint64_t{0} >> (std::max<std::uint64_t>(bits, 64) - 64);
+    const std::uint64_t whole = bits > kBits ? i - 1 : i;
+    return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
+  }
+
+  /// Returns the smallest number that `Coded::bytes` can have for a key that does not end before.
+  std::uint64_t least_bytes() const {
+    std::uint32_t longest = 0;
+    for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);
+    return kBits / longest;
+  }
+
+ private:
+  static constexpr std::uint64_t kBits = 8 * kEntryKeyBytes;
+  static constexpr std::uint32_t kSizeMask = 0xFF;
+  using Sums = std::array<std::uint64_t, 257>;
+
+  /// Gives codes to the bytes [begin, end). All of them begin with the `size` highest bits of `code`. Divides the bytes
+  /// where both parts have about the same weight.
+  void Divide(const Sums& sums, unsigned begin, unsigned end, std::uint32_t code, unsigned size) {
+    if (end - begin == 1) {
+      codes_[begin] = code | size;
+      return;
+    }
+    const std::uint64_t middle = (sums[begin] + sums[end]) / 2;
+    unsigned cut = begin + 1;
+    while (cut < end - 1 && sums[cut] < middle) ++cut;
+    if (cut > begin + 1 && sums[cut] > middle && middle - sums[cut - 1] < sums[cut] - middle) --cut;
+    Divide(sums, begin, cut, code, size + 1);
+    Divide(sums, cut, end, code | std::uint32_t{1} << (31 - size), size + 1);
+  }
+
+  /// The code of each byte, which starts at the highest bit, and in the lowest eight bits its size in bits.
+  std::array<std::uint32_t, 256> codes_;
+};
+
+}  // namespace gpusort::detail
