@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/codec/codec_module.hpp"
+#include "io/codec/number_coder.hpp"
 
 namespace gpusort {
 namespace {
@@ -43,7 +44,9 @@ std::optional<Codec> CodecOfName(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view CodecName(Codec codec) { return codec == Codec::kProgram ? "program" : FactsOf(codec).name; }
+std::string_view CodecName(Codec codec) {
+  return codec == Codec::kProgram ? "program" : codec == Codec::kNumbers ? "numbers" : FactsOf(codec).name;
+}
 
 namespace {
 
@@ -90,6 +93,10 @@ class MemberBlockCoder final : public BlockCoder {
 
 BlockCodec::BlockCodec(Codec codec) : codec_(codec) {
   if (codec == Codec::kNone) ThrowInternal(CodecName(codec), "blocks are not compressed");
+  if (codec == Codec::kNumbers) {
+    coder_ = detail::MakeNumberCoder();
+    return;
+  }
   const CodecModule& module = detail::LoadCodec(codec);
   coder_ = module.make_block_coder != nullptr ? module.make_block_coder() : std::make_unique<MemberBlockCoder>(codec);
 }
@@ -123,8 +130,9 @@ Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes
     double compress;  ///< bytes of input in each second and thread
     double expand;    ///< bytes of output in each second and thread
   };
-  // Measured with a web log, as data/bench/NOTES.md says.
-  constexpr Speed kSpeeds[] = {{Codec::kLz4, 850e6, 5000e6}, {Codec::kZst, 370e6, 1400e6}};
+  // Measured with numbers and with a web log, as data/bench/NOTES.md says.
+  constexpr Speed kSpeeds[] = {
+      {Codec::kNumbers, 1500e6, 2500e6}, {Codec::kLz4, 850e6, 5000e6}, {Codec::kZst, 370e6, 1400e6}};
   constexpr double kWorthIt = 0.9;
   constexpr std::uint64_t kMinSampleBytes = 4 * kKiB;
   constexpr std::uint64_t kSamplePieceBytes = 256 * kKiB;

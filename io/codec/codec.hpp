@@ -22,10 +22,11 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// A compression method. kProgram stands for the program that the user sets with --compress-program. It only marks
-/// blocks of temporary files that this program has compressed. No function in this file accepts kProgram.
-enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram };
-/// All compression methods that the functions in this file accept.
+/// A compression method. The last two are only for blocks of temporary files. kProgram marks blocks that the program of
+/// --compress-program has compressed; no function in this file accepts it. kNumbers stores the differences of sorted
+/// numbers; only BlockCodec accepts it.
+enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers };
+/// All compression methods of files.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
 
 /// Returns the compression method for the extension of `path`: .gz, .bz2, .xz, .zst or .lz4. Returns kNone for any
@@ -36,7 +37,7 @@ std::string_view WithoutCodecExtension(std::string_view path);
 /// Returns the compression method that a user names: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4. Returns
 /// std::nullopt for any other name.
 std::optional<Codec> CodecOfName(std::string_view name);
-/// Returns "none", "gz", "bz2", "xz", "zst", "lz4" or "program".
+/// Returns "none", "gz", "bz2", "xz", "zst", "lz4", "program" or "numbers".
 std::string_view CodecName(Codec codec);
 
 /// Upper limits for one compressed input.
@@ -128,11 +129,11 @@ class BlockCodec {
   std::unique_ptr<BlockCoder> coder_;
 };
 
-/// Returns the codec with which temporary files are written and read back in the shortest time: kNone, kLz4 or kZst.
-/// Assumes that the disk reads as fast as it writes. The time to write or to read a block is the longer of disk time
-/// and codec time, with half of the threads for the codec (the others sort). Codec times come from a table, so that the
-/// result depends only on the arguments. Compresses `sample` to estimate how much smaller the files become. The result
-/// is kNone if `sample` is below 4 KiB, or if no codec saves 10 % of the time.
+/// Returns the codec with which temporary files are written and read back in the shortest time: kNone, kNumbers, kLz4
+/// or kZst. Assumes that the disk reads as fast as it writes. The time to write or to read a block is the longer of
+/// disk time and codec time, with half of the threads for the codec (the others sort). Codec times come from a table,
+/// so that the result depends only on the arguments. Compresses `sample` to estimate how much smaller the files become.
+/// The result is kNone if `sample` is below 4 KiB, or if no codec saves 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -35,6 +35,7 @@ Entry Linked(Codec codec) {
       return gpusort_codec_lz4;
     case Codec::kNone:
     case Codec::kProgram:
+    case Codec::kNumbers:
       break;
   }
   throw Error(ErrorCode::kInternal, "unknown codec");
@@ -68,7 +69,7 @@ const CodecModule& Load(Codec codec) {
 
 const CodecModule& LoadCodec(Codec codec) {
   static std::array<std::atomic<const CodecModule*>, static_cast<std::size_t>(Codec::kProgram)> loaded;
-  if (codec == Codec::kNone || codec == Codec::kProgram) Linked(codec);
+  if (codec == Codec::kNone || codec >= Codec::kProgram) Linked(codec);
   std::atomic<const CodecModule*>& module = loaded[static_cast<std::size_t>(codec)];
   // Loading twice gives the same module, so a race between two threads is harmless.
   if (module == nullptr) module = &Load(codec);

@@ -58,7 +58,8 @@ void SetTempCodec(Typed& to, Text text) {
                                                                   {"none", Codec::kNone},
                                                                   {"lz4", Codec::kLz4},
                                                                   {"zst", Codec::kZst},
-                                                                  {"zstd", Codec::kZst}});
+                                                                  {"zstd", Codec::kZst},
+                                                                  {"numbers", Codec::kNumbers}});
 }
 
 /// Sets the program that compresses temp files. If gpusort has a codec of the same name, such as zstd, the codec is
@@ -330,10 +331,11 @@ constexpr OptionRow kRows[] = {
      .help = "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4",
      .more = "A codec that contradicts the output's extension is exit 2.", .about = "how to compress the output"},
     {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .traits = kAnyAttempt, .set = SetTempCodec,
-     .words = "auto none lz4 zst",
-     .help = "compress temp files: auto (the default: if that saves time), none, lz4 or zst",
-     .more = "auto measures how fast blocks reach the disk, and compresses them if that is slower than lz4 or zst. "
-             "Blocks that the page cache takes at the speed of RAM are not compressed.",
+     .words = "auto none lz4 zst numbers",
+     .help = "compress temp files: auto (the default: if that saves time), none, lz4, zst or numbers",
+     .more = "auto measures how fast blocks reach the disk, and compresses them if the disk is slower than a codec. "
+             "numbers stores the differences of sorted binary numbers. Blocks that the page cache takes at the speed "
+             "of RAM are not compressed.",
      .about = "how to compress temp files"},
     {.section = kCompressed, .name = "compress-program", .argument = "PROGRAM", .set = SetTempProgram,
      .words = "gzip bzip2 xz zstd lz4",

@@ -26,10 +26,10 @@ std::uint64_t EncoderBytes(const Asked& asked, unsigned threads) {
 }
 
 /// Returns true if temp files may be compressed. If no codec is asked for, this is so in jobs that have memory to spare
-/// and need more temp space than there is spare RAM.
+/// and whose temp files must reach the disk: all runs are kept, or they need more than the spare RAM.
 bool CompressesTemp(const PlanFacts& facts) {
   if (facts.asked.temp_codec) return *facts.asked.temp_codec != Codec::kNone;
-  return facts.asked.limit >= 64 * kMiB && 2 * facts.input.expected > facts.machine.free_ram;
+  return facts.asked.limit >= 64 * kMiB && (facts.asked.keeps || 2 * facts.input.expected > facts.machine.free_ram);
 }
 
 std::uint64_t TempWorkspace(const PlanFacts& facts) {
@@ -123,6 +123,8 @@ std::uint64_t TempWorkspaceBytes(std::optional<Codec> codec, std::uint64_t block
   switch (codec.value_or(Codec::kZst)) {
     case Codec::kNone:
       return 0;
+    case Codec::kNumbers:
+      return 4 * planning::kKiB;
     case Codec::kLz4:
       return 32 * planning::kKiB;
     case Codec::kProgram:

@@ -288,7 +288,7 @@ void RunStore::FindBlocks(std::vector<Run>& runs, const RecordLayout& layout) {
       for (std::uint32_t part = 0; part < entry.extents; ++part) {
         const auto found = index.GetOne<IndexExtent>();
         const SpillExtent extent{found.file, found.payload_bytes, found.offset, static_cast<Codec>(found.codec)};
-        if (found.codec > static_cast<std::uint16_t>(Codec::kProgram)) BadIndex(run.id, "a codec is not known");
+        if (found.codec > static_cast<std::uint16_t>(Codec::kNumbers)) BadIndex(run.id, "a codec is not known");
         spill_->Claim(extent);
         part == 0 ? void(block.place = extent) : block.more.push_back(extent);
       }

@@ -152,6 +152,16 @@ assert temp["codec"] == codec, temp
 assert (temp["peak"] < 700_000) == (codec != "none"), temp
 PY
 done
+python3 -c 'import random, struct, sys
+sys.stdout.buffer.write(struct.pack("<100000Q", *(random.getrandbits(32) for _ in range(100000))))' >ids.u64
+expect 0 "$g" ids.u64 ids.want.u64
+expect 0 "$g" --memory 100M --batch-bytes 100000 --fan-in 3 --compress-temp numbers --stats stats.json ids.u64 out.u64
+same out.u64 ids.want.u64
+python3 - <<'PY'
+import json
+temp = json.load(open("stats.json"))["temp_bytes"]
+assert temp["codec"] == "numbers" and temp["peak"] < 700_000, temp
+PY
 # Temp data through any program: one process for each block, and none is left however the job ends.
 tool() {
   printf '#!/bin/sh\n%s\n' "$2" >"$1"

@@ -653,6 +653,92 @@ TEST(BlockCodec, RefusesWhatIsNoWholeBlockOfThatSize) {
   MessageOf(ErrorCode::kInternal, [] { BlockCodec(Codec::kNone); });
 }
 
+/// Returns the bytes of sorted random numbers of one type, which are made from 64 random bits by `make`.
+template <typename T>
+Bytes SortedNumbers(std::size_t count, std::uint64_t seed, bool big_endian, T (*make)(std::uint64_t)) {
+  std::mt19937_64 random(seed);
+  std::vector<T> numbers(count);
+  for (T& number : numbers) number = make(random());
+  std::sort(numbers.begin(), numbers.end());
+  Bytes bytes(count * sizeof(T));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  for (std::size_t i = 0; big_endian && i < bytes.size(); i += sizeof(T)) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
+  }
+  return bytes;
+}
+
+TEST(NumberCodec, StoresSortedNumbersOfEveryKindInFewerBytes) {
+  const auto check = [](const Bytes& data, double most, const char* what) {
+    BlockCodec codec(Codec::kNumbers);
+    Bytes out(data.size() + 100);
+    out.resize(codec.Compress(AsSpan(data), AsRoom(out)));
+    ASSERT_GT(out.size(), 0U) << what;
+    EXPECT_LT(static_cast<double>(out.size()), most * static_cast<double>(data.size())) << what;
+    Bytes back(data.size());
+    codec.Decompress(AsSpan(out), AsRoom(back));
+    EXPECT_EQ(back, data) << what;
+    Bytes tight(out.size() - 1);
+    EXPECT_EQ(codec.Compress(AsSpan(data), AsRoom(tight)), 0U) << what;
+    EXPECT_EQ(ChooseTempCodec(AsSpan(data), 100e6, 16), Codec::kNumbers) << what;
+  };
+  constexpr std::size_t kMany = 100'000;
+  for (const bool big_endian : {false, true}) {
+    check(SortedNumbers<std::uint64_t>(kMany, 1, big_endian, [](std::uint64_t x) { return x; }), 0.85, "u64");
+    check(SortedNumbers<std::uint64_t>(kMany, 2, big_endian, [](std::uint64_t x) { return x % 1'000'000; }), 0.15,
+          "ids");
+    check(
+        SortedNumbers<std::int64_t>(kMany, 3, big_endian, [](std::uint64_t x) { return static_cast<std::int64_t>(x); }),
+        0.85, "i64");
+    check(SortedNumbers<double>(kMany, 4, big_endian,
+                                [](std::uint64_t x) { return 1e-9 * static_cast<double>(x) - 5e9; }),
+          0.85, "f64");
+    check(SortedNumbers<std::uint32_t>(kMany, 5, big_endian,
+                                       [](std::uint64_t x) { return static_cast<std::uint32_t>(x); }),
+          0.75, "u32");
+  }
+}
+
+TEST(NumberCodec, BringsAnyBytesBackOrLeavesThem) {
+  BlockCodec codec(Codec::kNumbers);
+  std::mt19937_64 random(7);
+  std::uint64_t compressed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    // Steps of any size and sign, between equal numbers, and a few bytes after the last number.
+    const unsigned bits = random() % 65, size = random() % 2 == 0 ? 8 : 4;
+    Bytes data(random() % 4000);
+    std::uint64_t number = random();
+    for (std::size_t i = 0; i + size <= data.size(); i += size) {
+      std::memcpy(data.data() + i, &number, size);
+      const std::uint64_t step = bits == 0 ? 0 : random() >> (64 - bits);
+      number += random() % 4 != 0 ? step : random() % 2 == 0 ? 0 : -step;
+    }
+    if (data.empty()) continue;
+    Bytes out(data.size());
+    out.resize(codec.Compress(AsSpan(data), AsRoom(out)));
+    if (out.empty()) continue;
+    ++compressed;
+    Bytes back(data.size());
+    codec.Decompress(AsSpan(out), AsRoom(back));
+    ASSERT_EQ(back, data);
+    for (const std::size_t other : {data.size() - 1, data.size() + 1, data.size() + size}) {
+      Bytes wrong(other);
+      MessageOf(ErrorCode::kIntegrity, [&] { codec.Decompress(AsSpan(out), AsRoom(wrong)); });
+    }
+    const Bytes cut(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(random() % out.size()));
+    MessageOf(ErrorCode::kIntegrity, [&] { codec.Decompress(AsSpan(cut), AsRoom(back)); });
+    // A changed bit gives other numbers or an error. The hash of the block finds it.
+    out[random() % out.size()] ^= static_cast<Bytes::value_type>(1 << random() % 8);
+    try {
+      codec.Decompress(AsSpan(out), AsRoom(back));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIntegrity);
+    }
+  }
+  EXPECT_GT(compressed, 1000);
+}
+
 TEST(ChooseTempCodec, CompressesMoreTheSlowerTheDiskIs) {
   const Bytes log = Log(1 << 20, 1);
   const auto choose = [&](double speed, unsigned threads) { return ChooseTempCodec(AsSpan(log), speed, threads); };
