@@ -134,11 +134,11 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
 
 void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory) {
   if (!facts.known || inputs.bytes() == 0) return;
-  constexpr std::uint64_t kSample = std::uint64_t{64} << 10, kPlaces = 3;
+  constexpr std::uint64_t kSample = std::uint64_t{16} << 10, kPlaces = 9;
   const std::uint64_t most = std::min(kSample, inputs.bytes());
   const HostBuffer buffer(memory, most + kReadSlack);
-  std::uint64_t lines = 0, sampled = 0;
-  for (std::uint64_t place = 0; place < kPlaces; ++place) {
+  std::vector<std::uint64_t> records;  // in all inputs, as each place would have it
+  for (std::uint64_t place = 0; place < (most == inputs.bytes() ? 1 : kPlaces); ++place) {
     std::uint64_t at = (inputs.bytes() - most) / (kPlaces - 1) * place;
     std::uint32_t input = 0;
     for (; input + 1 < inputs.count() && at >= inputs.size(input); ++input) at -= inputs.size(input);
@@ -146,10 +146,13 @@ void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory) {
     if (at >= size) continue;
     const std::span<const std::byte> bytes =
         inputs.Read({input, at, std::min(most, size - at)}, {buffer.data(), buffer.size()});
-    lines += detail::CountBytes(bytes.data(), bytes.size(), facts.plain.delimiter);
-    sampled += bytes.size();
+    records.push_back(EstimateRecords(detail::CountBytes(bytes.data(), bytes.size(), facts.plain.delimiter),
+                                      bytes.size(), inputs.bytes()));
   }
-  facts.records = EstimateRecords(lines, sampled, inputs.bytes());
+  // The median, because a few short lines at one place must not make the plan spill what fits in memory.
+  const auto median = records.begin() + static_cast<std::ptrdiff_t>(records.size() / 2);
+  std::nth_element(records.begin(), median, records.end());
+  if (!records.empty()) facts.records = *median;
 }
 
 }  // namespace gpusort

@@ -28,7 +28,7 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
 /// with their keys, and estimates `facts.records`.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
-/// Estimates `facts.records`, the number of lines, from samples at the beginning, the middle and the end of the inputs.
+/// Estimates `facts.records`, the number of lines, from samples at several places of the inputs.
 void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

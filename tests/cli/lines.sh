@@ -162,6 +162,19 @@ for options in '--memory 16M' '--memory 64M' '--memory 1G' '--memory 16M -n' '--
     fail "$options: $planned runs of short lines are planned, and $made are made"
 done
 
+# A few short lines at one end of a log do not make the plan spill what fits in memory.
+"$bin/gpusort_gen" --type web-log --bytes 20M long.log
+for end in first last; do
+  if [ $end = first ]; then head -c 200000 /dev/zero | tr '\0' '\n' | cat - long.log >uneven.log
+  else head -c 200000 /dev/zero | tr '\0' '\n' | cat long.log - >uneven.log; fi
+  expect 0 "$g" --device cpu --memory 192M --stats stats.json uneven.log out
+  grep -q '"written": 0' stats.json || fail "a log with short lines at the $end place is spilled"
+done
+# Records that are longer than the sample of --explain.
+head -c 5000000 /dev/zero | tr '\0' x | fold -w 700000 >wide.txt
+"$g" --device cpu --memory 1G --explain wide.txt >plan.txt
+grep -q "nothing can be said" plan.txt && fail "--explain says nothing about long lines"
+
 expect 0 python3 "$src/tests/cli/lines_random.py" "$g" "$(few && echo 20 || echo 60)" "${GPUSORT_SEED:-1}"
 nothing_left
 echo "lines: ok"
