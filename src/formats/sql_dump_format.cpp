@@ -37,6 +37,7 @@ struct RowsPart {
   bool again = false;  ///< the table has rows in a part of the dump before this one
   /// Rows that are equal in a primary or unique key keep their order, so that REPLACE keeps the same one of them.
   bool keeps_winners = false;
+  bool keyless = false;  ///< the table has no primary or unique key, so that REPLACE keeps all rows
   /// The columns whose values the server counts up, if they are missing or null, in ascending order.
   std::vector<std::size_t> counted;
   bool lacks_counted = false;  ///< the rows lack such a column, or the server ignores its values
@@ -824,8 +825,9 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
       return std::ranges::any_of(names, is_name(target.columns[key.column]));
     });
   };
-  part->keeps_winners =
-      !part->primary.keys.empty() && has_keys(table->primary) && std::ranges::all_of(table->unique, has_keys);
+  part->keyless = table->complete && table->primary.empty() && table->unique.empty();
+  part->keeps_winners = part->keyless || (!part->primary.keys.empty() && has_keys(table->primary) &&
+                                          std::ranges::all_of(table->unique, has_keys));
   return part;
 }
 
@@ -1623,7 +1625,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   }
   // A primary key of SQLite can be null in several rows, unless SQLite counts it up.
   bool has_null = false, odd = false;
-  const bool may_replace = part.keeps_winners && (!part.several || !part.ended || part.replaces);
+  const bool may_replace = part.keeps_winners && !part.keyless && (!part.several || !part.ended || part.replaces);
   for (const std::size_t key : wanted.keys) {
     odd |= may_replace && (fields[key].is == Field::kMissing ||
                            !KeepsValue(part.key_columns[key], values[key], fields[key].text, dump.dialect));

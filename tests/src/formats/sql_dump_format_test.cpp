@@ -774,6 +774,13 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(warns(table + rows, {Untyped("t.b")}, "mysqldump"), 0u);
   EXPECT_EQ(warns(table + rows, {Untyped("t.b"), Untyped("t.c")}, "mysqldump"), 1u);
   EXPECT_EQ(warns(rows, {}, "mysqldump"), 1u);
+  // A table without keys keeps all rows.
+  const std::string keyless = "CREATE TABLE t (a int, b int, c int, KEY (a));\n";
+  EXPECT_EQ(warns(keyless + rows, {}, "mysqldump"), 0u);
+  EXPECT_EQ(warns(keyless + rows, {Untyped("t.b")}, "mysqldump"), 0u);
+  EXPECT_EQ(warns(keyless + "ALTER TABLE t ADD UNIQUE (a);\n" + rows, {}, "mysqldump"), 1u);
+  EXPECT_EQ(warns(keyless + "ALTER TABLE t RENAME COLUMN a TO d;\n" + rows, {}, "mysqldump"), 1u);
+  EXPECT_EQ(warns("CREATE TABLE t LIKE u;\n" + rows, {}, "mysqldump"), 1u);
   EXPECT_EQ(warns("INSERT IGNORE INTO t VALUES (1);\n", {}, "mysqldump"), 1u);
   const std::string conflict = "INSERT INTO t VALUES (1,1,1) ON CONFLICT DO NOTHING;\n";
   EXPECT_EQ(warns(conflict + conflict, {}, "pgdump"), 1u);
