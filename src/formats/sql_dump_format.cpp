@@ -1406,9 +1406,10 @@ std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) con
     throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(StateOf(state).part->table) +
                                      (insert ? ", in an INSERT" : ""));
   }
-  // The last lines may have been kept, because they could have been the beginning of an INSERT.
+  // The scan has held back the last lines, because they could have been the beginning of an INSERT. Bytes of `open`
+  // before these lines were scanned.
   ScanState last = state;
-  std::string_view rest = Text(AsBytes(open.data()), AsBytes(open.data()) + open.size());
+  std::string_view rest = state.held;
   while (!rest.empty()) {
     if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
       const LeadOfStatement lead = SkipLead(rest, StateOf(last).dialect, true);

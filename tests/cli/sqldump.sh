@@ -572,6 +572,11 @@ agrees mysqldump 'a bit(8), b int)' "INSERT INTO t VALUES (b'1',2),(b'01',3),(_l
 printf '/*M!999999\\- enable the sandbox mode */ \nINSERT INTO `t` VALUES (2);\nINSERT INTO `t` VALUES (1);\n' >sandbox.sql
 expect 0 "$g" sandbox.sql out.sql
 [ "$(tail -n 1 out.sql)" = 'INSERT INTO `t` VALUES (2);' ] || fail "the sandbox mode: $(cat out.sql)"
+# A trigger on one line.
+printf 'PRAGMA foreign_keys=OFF;\nCREATE TABLE t(a INTEGER PRIMARY KEY);\nCREATE TRIGGER x AFTER DELETE ON t BEGIN INSERT INTO t VALUES(9); END;\nINSERT INTO t VALUES(2);\nINSERT INTO t VALUES(1);\n' >trigger.sql
+expect 0 "$g" trigger.sql out.sql
+expect 0 "$bin/gpusort_check" --format sqlitedump --against trigger.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format sqlitedump trigger.sql >/dev/null
 # Values of generated columns are not in the dump.
 printf 'PRAGMA foreign_keys=OFF;\nCREATE TABLE t(g AS (b*2), a INTEGER PRIMARY KEY, b);\nINSERT INTO t VALUES(2,1);\nINSERT INTO t VALUES(1,2);\n' >made.sql
 expect 0 "$g" made.sql out.sql

@@ -1599,8 +1599,9 @@ class InsertReader : public DumpReader {
         if (postgres() && text[at] == '(') ++brackets_;
         if (postgres() && text[at] == ')') --brackets_;
         const bool atomic = postgres() && Lowered(statement_).find("begin atomic") != statement_.npos;
-        open_ = text[at] != ';' || brackets_ > 0 || (lite_ && IsTrigger() && Lowered(text) != "end;\n") ||
-                (atomic && Lowered(text) != "end;\n");
+        const bool goes_on = (lite_ && IsTrigger()) || atomic;
+        open_ = text[at] != ';' || brackets_ > 0 ||
+                (goes_on && !EndsBlock(std::string_view(statement_).substr(0, before + at)));
         if (open_ || LeadOf(std::string_view(text).substr(at + 1)) + at + 1 == text.size()) continue;
         // Another statement follows on the line.
         rest_ = text.substr(at + 1);
@@ -1653,6 +1654,15 @@ class InsertReader : public DumpReader {
     if (!TakeLine(text, '\n') && text.size() == before) return false;
     text += '\n';
     return true;
+  }
+  /// Returns true if `text`, which a semicolon follows, ends with another semicolon and the word END.
+  static bool EndsBlock(std::string_view text) {
+    const auto trim = [&] { text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1); };
+    trim();
+    if (text.size() < 4 || Lowered(text.substr(text.size() - 3)) != "end") return false;
+    text.remove_suffix(3);
+    trim();
+    return text.ends_with(';');
   }
   bool IsTrigger() const {
     const std::string words = Lowered(statement_.substr(0, 40));
