@@ -126,7 +126,7 @@ enum class Codec;  // defined in codec.hpp
 namespace detail {
 
 /// Returns the functions of a codec. Loads the shared library of the codec at the first call. Throws Error(kIo) with
-/// the reason if the library cannot be loaded, and Error(kInternal) for kNone and kProgram. Thread-safe.
+/// the reason if the library cannot be loaded, and Error(kInternal) for kNone, kProgram and kNumbers. Thread-safe.
 const CodecModule& LoadCodec(Codec codec);
 
 }  // namespace detail

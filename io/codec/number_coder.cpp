@@ -9,9 +9,9 @@
 
 // A compressed block: the kind of its numbers (1 byte), its size before compression (4 bytes), the first number, then a
 // group for each 128 of the other numbers, then the bytes after the last number as they are, then kSlack zeros. A group
-// begins with the number of bits
-// of each value (1 byte) and its smallest difference. The values are the differences less the smallest one, packed from
-// the lowest bit on. The slack lets Get and Put use whole words.
+// begins with the number of bits of each value (1 byte: 0 to 56, or 64) and its smallest difference. The values are the
+// differences less the smallest one, packed from the lowest bit on. The first number and the smallest difference have
+// the byte order of the numbers. The slack lets Get and Put use whole words.
 
 namespace gpusort::detail {
 namespace {

@@ -1095,7 +1095,8 @@ bool KeepsPostgresValue(const SqlTable::Column& column, const SqlValue& value, s
     case ValueType::kText:
       return value.is == SqlValue::kText && (column.size == 0 || text.size() <= column.size || [&] {  // characters
                const auto begins = [](char c) { return (c & 0xC0) != 0x80; };
-               return static_cast<std::uint64_t>(std::ranges::count_if(text, begins)) <= column.size;
+               return !column.in_bytes &&
+                      static_cast<std::uint64_t>(std::ranges::count_if(text, begins)) <= column.size;
              }());
     default:
       return value.is == SqlValue::kText;
@@ -1316,7 +1317,8 @@ void SetLimits(std::string_view type, std::uint64_t size, bool is_unsigned, SqlT
   } else if (column.type == ValueType::kMacAddress) {
     column.size = first == "macaddr8" ? kMac8Size : kMacSize;
   } else if (column.type == ValueType::kText) {
-    column.size = first == "name" ? kNameSize : size;
+    column.in_bytes = first == "name";
+    column.size = column.in_bytes ? kNameSize : size;
     if (size == 0 && is({"char", "character", "nchar", "binary"}) && type.find("varying") == type.npos) column.size = 1;
   }
 }

@@ -201,6 +201,7 @@ struct SqlTable {
     /// The largest size of a text, in bytes or in characters. The server cuts longer texts. 0: not known. For MAC
     /// addresses: the size of a complete address.
     std::uint64_t size = 0;
+    bool in_bytes = false;  ///< `size` does not count characters
     /// MySQL: what the server can change in a text. kBytes: nothing. kCharacters: bytes that are not UTF-8. kAscii: all
     /// that is not ASCII.
     enum Text : std::uint8_t { kBytes, kCharacters, kAscii } text = kBytes;

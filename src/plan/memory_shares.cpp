@@ -29,7 +29,8 @@ std::uint64_t EncoderBytes(const Asked& asked, unsigned threads) {
 /// and whose temp files must reach the disk: all runs are kept, or they need more than the spare RAM.
 bool CompressesTemp(const PlanFacts& facts) {
   if (facts.asked.temp_codec) return *facts.asked.temp_codec != Codec::kNone;
-  return facts.asked.limit >= 64 * kMiB && (facts.asked.keeps || 2 * facts.input.expected > facts.machine.free_ram);
+  if (facts.asked.keeps && facts.asked.limit >= 256 * kMiB) return true;
+  return facts.asked.limit >= 64 * kMiB && 2 * facts.input.expected > facts.machine.free_ram;
 }
 
 std::uint64_t TempWorkspace(const PlanFacts& facts) {
@@ -40,7 +41,8 @@ std::uint64_t TempWorkspace(const PlanFacts& facts) {
   const std::uint64_t block = std::max((least + kSpillAlignment - 1) / kSpillAlignment * kSpillAlignment,
                                        std::clamp(facts.asked.limit / 32, 64 * kKiB, 4 * kMiB));
   const std::optional<Codec> codec = facts.asked.temp_codec;
-  return TempWorkspaceBytes(expands && codec == Codec::kNone ? std::nullopt : codec, block);
+  const bool takes_little = codec == Codec::kNone || codec == Codec::kNumbers;
+  return TempWorkspaceBytes(expands && takes_little ? std::nullopt : codec, block);
 }
 
 MemoryShares ShareAmong(const PlanFacts& facts, unsigned threads) {

@@ -3,6 +3,7 @@
 // TempCodec.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -176,7 +177,8 @@ class TempCodec {
       const double seconds = InSeconds(times.busy[kWrite]);
       speed = seconds > 0 ? static_cast<double>(times.bytes[kWrite]) / seconds : 0;
     }
-    const Codec chosen = ChooseTempCodec(sample, speed, threads_);
+    // A codec works on at most half of the threads, and on as many blocks as there is memory for.
+    const Codec chosen = ChooseTempCodec(sample, speed, std::min(threads_, 2 * most_workspaces_));
     if (codec_.exchange(chosen) == chosen) return;
     LogInfo("temporary runs are written at " + FormatBytes(static_cast<std::uint64_t>(speed)) +
             "/s: from here on compression is " + std::string(CodecName(chosen)));

@@ -67,7 +67,7 @@ killed() {
   nothing_left
 }
 kinds=7
-killed u64 --type u64
+killed u64 --type u64 --compress-temp numbers
 killed log -k7,7
 killed log -k4,4 --batch-bytes 1M --fan-in 3
 killed log -u -r --compress-temp zst --temp-dir .

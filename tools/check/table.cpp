@@ -1776,7 +1776,16 @@ class InsertReader : public DumpReader {
     several_ = false;
     ++block_;
     const std::string lower = Lowered(head);
-    std::string_view rest = std::string_view(head).substr(std::min(lower.find("into") + 4, head.size()));
+    std::string_view rest =
+        std::string_view(head).substr(std::min({lower.find("insert"), lower.find("replace"), head.size()}));
+    // The name of the table follows these words. MySQL may leave INTO out.
+    constexpr std::string_view kBefore =
+        " insert replace low_priority delayed high_priority ignore or rollback abort fail into ";
+    for (std::size_t word = 1; word > 0; SkipSpace(rest)) {
+      word = std::min(rest.find_first_of(" \t\r\n"), rest.size());
+      if (kBefore.find(" " + Lowered(rest.substr(0, word)) + " ") == kBefore.npos) break;
+      rest.remove_prefix(word);
+    }
     std::string schema, name;
     std::vector<std::string> columns;
     TakeTableName(rest, schema, name);
