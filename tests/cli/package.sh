@@ -112,10 +112,11 @@ sorts() {
   env -i "$1/gpusort_gen" --type u64 --count 100000 --seed 1 in.u64
   env -i "$1/gpusort" --device cpu in.u64 out.u64
   env -i "$1/gpusort_check" --type u64 --against in.u64 out.u64 >/dev/null
-  printf '2026-11-02 b\n2026-11-01 a\n' | env -i "$1/gpusort" --format log --timezone UTC --compress zst - - |
-    env -i "$1/gpusort" --decompress zst --format lines - - | cmp - <(printf '2026-11-01 a\n2026-11-02 b\n')
+  printf '2026-11-02 06:00:00 b\n2026-11-01 06:00:00 a\n' | env -i "$1/gpusort" --format log --timezone UTC --compress zst - - |
+    env -i "$1/gpusort" --decompress zst --format lines - - | cmp - <(printf '2026-11-01 06:00:00 a\n2026-11-02 06:00:00 b\n')
 }
 if [ -n "$(ls new/*.whl 2>/dev/null)" ]; then
+  apt-get update >apt.log 2>&1  # the script of the container has removed the lists
   apt-get install -y --no-install-recommends python3-venv >apt.log 2>&1 || { cat apt.log; exit 1; }
   python3 -m venv venv
   venv/bin/pip install --quiet --no-index new/*.whl
