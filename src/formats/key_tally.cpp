@@ -29,6 +29,14 @@ KeyTally::Lines KeyTally::odd_keys() const {
   return lines;
 }
 
+KeyTally::Lines KeyTally::triggered() const {
+  Lines lines;
+  for (const std::string& table : triggered_tables) {
+    if (filled_tables.contains(table)) lines.Note(table);
+  }
+  return lines;
+}
+
 void KeyTally::Add(const KeyTally& later) {
   constexpr std::size_t kMostSamples = 100;
   if (std::exchange(input, later.input) != later.input) record = 0;
@@ -63,6 +71,9 @@ void KeyTally::Add(const KeyTally& later) {
   self_references.Add(later.self_references);
   replacing_inserts.Add(later.replacing_inserts);
   for (const auto& [table, rows] : later.odd_rows) odd_rows[table] += rows;
+  order_statements.Add(later.order_statements);
+  filled_tables.insert(later.filled_tables.begin(), later.filled_tables.end());
+  triggered_tables.insert(later.triggered_tables.begin(), later.triggered_tables.end());
   replaced_tables.insert(later.replaced_tables.begin(), later.replaced_tables.end());
   other_form_lines.Add(later.other_form_lines);
   inner_times.Add(later.inner_times);

@@ -88,6 +88,9 @@ struct KeyTally {
   Lines parted_rows;        ///< the statements of a dump with rows of a table that had rows in another part of it
   Lines renumbered_rows;    ///< the tables of rows of a dump that lack a value which the server counts up
   Lines renumbered_tables;  ///< tables of a dump that get a column after their rows, whose values the server counts up
+  Lines order_statements;   ///< statements after rows of a dump whose results can depend on the order of the rows
+  /// Tables of a dump that have rows, and tables that have no rows before a trigger or rule that their rows start.
+  std::set<std::string> filled_tables, triggered_tables;
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may stand before the row that it refers
   /// to, which the server may refuse. Not counted if the dump turns off the checks of foreign keys.
   Lines self_references;
@@ -120,6 +123,8 @@ struct KeyTally {
 
   /// Returns the rows that `odd_rows` counts for tables in `replaced_tables`, and the name of the first such table.
   Lines odd_keys() const;
+  /// Returns the tables in `filled_tables` that are also in `triggered_tables`.
+  Lines triggered() const;
   /// Adds the counts of the next part of the input. The caller must add the parts in their order in the input.
   void Add(const KeyTally& later);
 };

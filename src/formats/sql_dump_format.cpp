@@ -531,7 +531,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     const std::string_view taken = from.substr(0, from.size() - rest.size());
     words.remove_suffix(std::min(words.size(), rest.size()));
     const auto describes = [&] {
-      return BeginsCreateTable(words) || BeginsCreateType(words) || BeginsTableChange(words);
+      return BeginsCreateTable(words) || BeginsCreateType(words) || BeginsTableChange(words) || BeginsRowProgram(words);
     };
     if (!create.empty()) {
       create += taken;
@@ -566,13 +566,22 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     dump.enums = std::move(enums);
     return;
   }
+  const auto filled = [&](SqlTarget& target) {
+    if (target.schema.empty()) target.schema = dump.session.schema;
+    return dump.filled != nullptr && dump.filled->contains(target.name());
+  };
+  if (tally != nullptr) {
+    if (std::optional<SqlTarget> target = ParseInsertTrigger(statement, dump.dialect); target && !filled(*target)) {
+      tally->triggered_tables.insert(target->name());
+    }
+    if (dump.filled != nullptr && DependsOnOrder(statement, dump.dialect)) tally->order_statements.Note(statement);
+  }
   std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
   if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {
     SqlTarget target = change->table;
     const SqlTable* const known = FindTable(target, dump);
     if (known != nullptr) table = Changed(*known, *change);
-    if (target.schema.empty()) target.schema = dump.session.schema;
-    const bool filled = dump.filled != nullptr && dump.filled->contains(target.name());
+    const bool has_rows = filled(target);
     // MySQL counts up values for null and 0 when a column becomes AUTO_INCREMENT.
     const auto numbers = [&](const std::string& name) {
       if (dump.dialect != SqlDialect::kMysql) return false;
@@ -582,8 +591,8 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
       });
     };
     const bool numbers_rows = change->numbers_rows || std::ranges::any_of(change->counted, numbers);
-    if (numbers_rows && filled && tally != nullptr) tally->renumbered_tables.Note(target.name());
-    if (change->ignores && !change->unique.empty() && filled && tally != nullptr) {
+    if (numbers_rows && has_rows && tally != nullptr) tally->renumbered_tables.Note(target.name());
+    if (change->ignores && !change->unique.empty() && has_rows && tally != nullptr) {
       tally->replacing_inserts.Note(target.name());
     }
   }
@@ -1723,6 +1732,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && StateOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && StateOf(state).part->refers_to_itself) tally.self_references.Note(StateOf(state).part->table);
+  if (!insert.goes_on) tally.filled_tables.insert(StateOf(state).part->table);
   if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces) NoteReplacing(part, tally);
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
@@ -1838,6 +1848,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
   if (!ends_rows) TakeLine(line, 0, state, &tally);
+  if (state.mode == kRows) tally.filled_tables.insert(StateOf(state).part->table);
   if (state.mode == kRows && StateOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
   return size;
 }

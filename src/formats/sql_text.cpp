@@ -1455,6 +1455,53 @@ bool TakeReference(Tokens& tokens, const std::string& table) {
 
 }  // namespace
 
+bool BeginsRowProgram(std::string_view text) {
+  SkipSpaces(text);
+  if (TakeSqlWord(text, "update") || TakeSqlWord(text, "delete")) return true;
+  if (!TakeSqlWord(text, "create")) return false;
+  // MySQL allows DEFINER = 'user'@'host' here.
+  constexpr std::size_t kMost = 300;
+  const std::string lower = LowerText(text.substr(0, kMost));
+  return lower.find("trigger") != lower.npos || lower.find("rule") != lower.npos;
+}
+
+std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect) {
+  Tokens tokens(text, dialect);
+  if (!tokens.Take("create")) return std::nullopt;
+  while (!tokens.Is("trigger") && !tokens.Is("rule")) {
+    const bool other = tokens.Is("table") || tokens.Is("(") || tokens.Is(";");
+    if (other || tokens.is() == Tokens::kEnd) return std::nullopt;
+    tokens.Next();
+  }
+  const bool rule = tokens.Is("rule");
+  bool insert = false;
+  for (; !tokens.Is(rule ? "to" : "on"); tokens.Next()) {
+    if (tokens.is() == Tokens::kEnd) return std::nullopt;
+    insert |= tokens.Is("insert");
+  }
+  tokens.Next();
+  SqlTarget target;
+  if (!insert || !TakeDottedName(tokens, target.schema, target.table)) return std::nullopt;
+  return target;
+}
+
+bool DependsOnOrder(std::string_view text, SqlDialect dialect) {
+  Tokens tokens(text, dialect);
+  const bool creates = tokens.Is("create");
+  if (!creates && !tokens.Is("update") && !tokens.Is("delete")) return false;
+  bool selects = false, limits = false, sorts = false, depends = false, colon = false;
+  CountsUp counts_up;
+  for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
+    if (creates && (tokens.Is("trigger") || tokens.Is("rule"))) return false;
+    selects |= tokens.Is("select");
+    limits |= tokens.Is("limit");
+    sorts |= tokens.Is("order");
+    depends |= counts_up.Sees(tokens) || tokens.Is("row_number") || tokens.Is("ctid") || tokens.Is("rowid");
+    depends |= std::exchange(colon, tokens.Is(":")) && tokens.Is("=");
+  }
+  return (selects || !creates) && (depends || (limits && !sorts));
+}
+
 bool IsSameSqlName(std::string_view a, std::string_view b) { return LowerText(a) == LowerText(b); }
 
 bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect) {

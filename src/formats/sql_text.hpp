@@ -248,6 +248,14 @@ struct SqlTableChange {
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any
 /// other text, and if the change does not matter to the order of rows.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
+/// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, UPDATE or DELETE.
+bool BeginsRowProgram(std::string_view text);
+/// Returns the table of a trigger or rule that a row of INSERT starts, if `text` makes one.
+std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
+/// Returns true if `text` is an UPDATE, a DELETE or a CREATE TABLE with SELECT whose result can depend on the order of
+/// the rows in a table: it has nextval, a variable that it sets, row_number, ctid, rowid, AUTO_INCREMENT, or LIMIT
+/// without ORDER BY.
+bool DependsOnOrder(std::string_view text, SqlDialect dialect);
 /// Returns true if `a` and `b` are equal, or differ only in upper and lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
 

@@ -456,6 +456,11 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
        "REPLACE, INSERT IGNORE, ON CONFLICT or ALTER IGNORE fills or changes {}, the first is {}: if two rows of it "
        "have "
        "equal primary or unique keys, the new order may keep another one of them");
+  tell(tally.triggered(), "table",
+       "a trigger or a rule comes before the rows of {}, the first is {}: what it does may depend on the order of the "
+       "rows");
+  tell(tally.order_statements, "statement",
+       "{} after rows whose result may depend on the order of the rows, the first is {}");
   tell(tally.left_inserts, "INSERT statement",
        "{} without rows that are known, or after other text on the line, the first is {}: left in place");
   if (tally.lacks_year) {

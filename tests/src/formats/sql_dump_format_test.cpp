@@ -1209,6 +1209,49 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   EXPECT_EQ(count("c text DEFAULT 'A' || nextval('x')", "COPY t (c) FROM stdin;\ndefault\n\\N\n\\.\n", "pgdump"), 0u);
 }
 
+// Triggers before the rows, and statements after them, can depend on the order of the rows.
+TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
+  const std::string table = "CREATE TABLE t (id int, a text);\n";
+  const std::string rows = "INSERT INTO t VALUES (2,'b');\nINSERT INTO t VALUES (1,'a');\n";
+  const auto triggers = [&](const std::string& text, const std::string& format) {
+    return TallyOf(text, format).triggered().count;
+  };
+  const std::string lite = "CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO l(id) VALUES(new.id); END;\n";
+  EXPECT_EQ(triggers(table + lite + rows, "sqlitedump"), 1u);
+  EXPECT_EQ(triggers(table + rows + lite, "sqlitedump"), 0u);
+  EXPECT_EQ(triggers(table + "CREATE TRIGGER x AFTER DELETE ON t BEGIN DELETE FROM l; END;\n" + rows, "sqlitedump"),
+            0u);
+  EXPECT_EQ(triggers(table + "CREATE TRIGGER x AFTER INSERT ON u BEGIN DELETE FROM l; END;\n" + rows, "sqlitedump"),
+            0u);
+  EXPECT_EQ(triggers(table + "CREATE DEFINER=`a`@`b` TRIGGER x BEFORE INSERT ON `t` FOR EACH ROW SET @n = 1;\n" + rows,
+                     "mysqldump"),
+            1u);
+  EXPECT_EQ(
+      triggers("CREATE TRIGGER x BEFORE INSERT OR UPDATE ON public.t EXECUTE FUNCTION f();\nCOPY public.t (id) FROM "
+               "stdin;\n2\n1\n\\.\n",
+               "pgdump"),
+      1u);
+  EXPECT_EQ(
+      triggers(table + "CREATE RULE r AS ON INSERT TO t DO ALSO (DELETE FROM u; DELETE FROM v);\n" + rows, "pgdump"),
+      1u);
+  const auto depends = [&](const std::string& statement, const std::string& format) {
+    EXPECT_EQ(TallyOf(table + statement + ";\n" + rows, format).order_statements.count, 0u) << statement;
+    return TallyOf(table + rows + statement + ";\n", format).order_statements.count;
+  };
+  EXPECT_EQ(depends("UPDATE t SET id = nextval('s')", "pgdump"), 1u);
+  EXPECT_EQ(depends("DELETE FROM t\nWHERE ctid = (SELECT min(ctid) FROM t)", "pgdump"), 1u);
+  EXPECT_EQ(depends("CREATE TABLE u AS SELECT row_number() OVER () AS n, a FROM t", "pgdump"), 1u);
+  EXPECT_EQ(depends("UPDATE t SET id = (@n := @n + 1)", "mysqldump"), 1u);
+  EXPECT_EQ(depends("CREATE TABLE u (n int AUTO_INCREMENT PRIMARY KEY) SELECT a FROM t", "mysqldump"), 1u);
+  EXPECT_EQ(depends("DELETE FROM t LIMIT 1", "mysqldump"), 1u);
+  EXPECT_EQ(depends("CREATE TABLE u AS SELECT rowid AS n, a FROM t", "sqlitedump"), 1u);
+  for (const std::string statement :
+       {"DELETE FROM t ORDER BY id LIMIT 1", "UPDATE t SET a = 'limit' WHERE id = 1", "DELETE FROM t WHERE id > 3",
+        "CREATE TABLE u (n int AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u AS SELECT * FROM t"}) {
+    EXPECT_EQ(depends(statement, "mysqldump"), 0u) << statement;
+  }
+}
+
 // A value that is computed from the rows before it can change when rows are sorted.
 TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
   const auto count = [](const std::string& rows, const std::string& format) {
