@@ -581,6 +581,11 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     SqlTarget target = change->table;
     const SqlTable* const known = FindTable(target, dump);
     if (known != nullptr) table = Changed(*known, *change);
+    if (const SqlTable* const part = change->attached.table.empty() ? nullptr : FindTable(change->attached, dump)) {
+      auto attached = std::make_shared<SqlTable>(*part);
+      attached->unique.emplace_back();  // a key that is not known
+      dump.tables = std::make_shared<const TableList>(std::move(attached), dump.tables);
+    }
     const bool has_rows = filled(target);
     // MySQL counts up values for null and 0 when a column becomes AUTO_INCREMENT.
     const auto numbers = [&](const std::string& name) {

@@ -1554,6 +1554,9 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
     const bool adds = tokens.Take("add"), alters = tokens.Take("alter"), drops = tokens.Take("drop");
     const bool changes = tokens.Take("change"), modifies = changes || tokens.Take("modify");
     change.moves_columns |= tokens.Is("rename");
+    if (tokens.Take("attach") && tokens.Take("partition")) {
+      TakeDottedName(tokens, change.attached.schema, change.attached.table);
+    }
     const bool names_column = tokens.Take("column");
     for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
     const bool constraint = !names_column && (BeginsConstraint(tokens, dialect) || tokens.Is("partition"));
@@ -1611,7 +1614,7 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   }
   const bool matters = !change.unique.empty() || change.refers_to_itself || change.moves_columns ||
                        !change.added.empty() || !change.retyped.empty() || !change.counted.empty() ||
-                       change.numbers_rows;
+                       change.numbers_rows || !change.attached.table.empty();
   return matters ? std::optional(std::move(change)) : std::nullopt;
 }
 

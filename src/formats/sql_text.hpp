@@ -243,6 +243,7 @@ struct SqlTableChange {
   std::vector<SqlTable::Column> retyped;         ///< columns that get another type
   std::vector<std::string> counted;              ///< columns whose values the server counts up from now on
   bool numbers_rows = false;                     ///< the rows of the table get values that the server counts up
+  SqlTarget attached;                            ///< a table that becomes a partition, and gets the keys of `table`
   bool ignores = false;                          ///< ALTER IGNORE: of rows with equal unique keys, only one stays
 };
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any

@@ -781,6 +781,12 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
   EXPECT_EQ(warns(keyless + "ALTER TABLE t ADD UNIQUE (a);\n" + rows, {}, "mysqldump"), 1u);
   EXPECT_EQ(warns(keyless + "ALTER TABLE t RENAME COLUMN a TO d;\n" + rows, {}, "mysqldump"), 1u);
   EXPECT_EQ(warns("CREATE TABLE t LIKE u;\n" + rows, {}, "mysqldump"), 1u);
+  // A partition gets the keys of its table.
+  EXPECT_EQ(
+      warns("CREATE TABLE p (a int PRIMARY KEY) PARTITION BY RANGE (a);\nCREATE TABLE t (a int);\nALTER TABLE ONLY p "
+            "ATTACH PARTITION t FOR VALUES FROM (0) TO (9);\nINSERT INTO t VALUES (1) ON CONFLICT DO NOTHING;\n",
+            {}, "pgdump"),
+      1u);
   EXPECT_EQ(warns("INSERT IGNORE INTO t VALUES (1);\n", {}, "mysqldump"), 1u);
   const std::string conflict = "INSERT INTO t VALUES (1,1,1) ON CONFLICT DO NOTHING;\n";
   EXPECT_EQ(warns(conflict + conflict, {}, "pgdump"), 1u);
