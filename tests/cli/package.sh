@@ -52,7 +52,7 @@ fi
 
 cat >in-root.sh <<'END'
 set -eu
-export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 TMPDIR=/tmp
 cd /root
 files() { find / -xdev \( -path /proc -o -path /root -o -path /tmp -o -path '/var/cache/*' -o -path '/var/log/*' \
   -o -path '/var/lib/apt/*' -o -path '/var/lib/dpkg/*' -o -path /etc/ld.so.cache -o -path /etc/hosts \) -prune -o -print | sort; }
