@@ -57,7 +57,7 @@ cd /root
 files() { find / -xdev \( -path /proc -o -path /root -o -path /tmp -o -path '/var/cache/*' -o -path '/var/log/*' \
   -o -path '/var/lib/apt/*' -o -path '/var/lib/dpkg/*' -o -path /etc/ld.so.cache -o -path /etc/hosts \) -prune -o -print | sort; }
 files >before
-apt-get update >apt.log 2>&1
+apt-get update >apt.log 2>&1 || { cat apt.log; exit 1; }
 apt-get install -y --no-install-recommends ./old/*.deb >apt.log 2>&1 || { cat apt.log; exit 1; }
 use() {
   gpusort --version | grep -q '^gpusort '
@@ -149,7 +149,7 @@ for section in post test; do
 done
 # in_suite SUITE ARGUMENT...: tries the packages in a clean system that mmdebstrap makes.
 in_suite() {
-  mmdebstrap --variant=minbase --include=man-db,bash-completion,g++,pkg-config "$1" root "${@:2}" >mmdebstrap.log 2>&1 ||
+  mmdebstrap --variant=minbase --include=apt,man-db,bash-completion,g++,pkg-config "$1" root "${@:2}" >mmdebstrap.log 2>&1 ||
     { echo "SKIPPED ($1 is not to be had): the packages there: $(tail -n 1 mmdebstrap.log)"; return; }
   tried+=("$1")
   mount -t proc proc root/proc
