@@ -104,6 +104,8 @@ bool AreUsualOptions(std::string_view text) {
 
 constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement, in bytes
 constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest size of a CREATE TABLE, in bytes
+/// The largest size of an UPDATE or a DELETE that is looked at, in bytes. With each line the statement is copied.
+constexpr std::size_t kMostProgram = std::size_t{32} << 10;
 /// The largest size of the text of an INSERT before its first row, in bytes.
 constexpr std::size_t kMostHead = std::size_t{64} << 10;
 /// The largest size of the text of an INSERT after a row, in bytes.
@@ -538,7 +540,8 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     } else if (between && describes()) {
       create = words;
     }
-    if (create.empty() || (text.open && create.size() <= kMostTable)) continue;
+    const bool program = !create.empty() && std::strchr("uUdD", create[0]) != nullptr;  // UPDATE or DELETE
+    if (create.empty() || (text.open && create.size() <= (program ? kMostProgram : kMostTable))) continue;
     if (!text.open) described.push_back(std::move(create));
     create.clear();
   }

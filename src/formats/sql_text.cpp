@@ -1350,20 +1350,23 @@ std::vector<std::string> TakeUnique(Tokens& tokens) {
 /// Finds out whether the server counts up the values of a column, from the tokens that describe the column.
 class CountsUp {
  public:
-  /// Call this for each token. Returns true for a word such as AUTO_INCREMENT, for a function such as nextval, and for
-  /// NEXT VALUE FOR.
+  /// Call this for each token. Returns true for a word such as AUTO_INCREMENT, for a function such as nextval, for
+  /// NEXT VALUE FOR and for MySQL's SERIAL DEFAULT VALUE.
   bool Sees(const Tokens& tokens) {
     static constexpr std::string_view kWords[] = {"auto_increment", "autoincrement",    "identity", "nextval",
                                                   "currval",        "lastval",          "setval",   "uuid_short",
                                                   "last_insert_id", "last_insert_rowid"};
     const bool after_value = std::exchange(value_, tokens.Is("value"));
     if (after_value && tokens.Is("for")) return true;
+    const int serial = std::exchange(serial_, tokens.Is("serial") ? 1 : serial_ == 1 && tokens.Is("default") ? 2 : 0);
+    if (serial == 2 && tokens.Is("value")) return true;
     if (tokens.is() == Tokens::kName) return tokens.text() == "nextval";
     return tokens.is() == Tokens::kWord && std::ranges::count(kWords, tokens.text()) > 0;
   }
 
  private:
   bool value_ = false;  ///< the last token was the word VALUE
+  int serial_ = 0;      ///< how many of the words SERIAL DEFAULT the last tokens were
 };
 
 /// Returns true if a constraint or an index of a CREATE TABLE begins here, and not a column.
@@ -1489,14 +1492,23 @@ bool DependsOnOrder(std::string_view text, SqlDialect dialect) {
   Tokens tokens(text, dialect);
   const bool creates = tokens.Is("create");
   if (!creates && !tokens.Is("update") && !tokens.Is("delete")) return false;
+  if (creates) {
+    // Only a table gets rows at once. Before TABLE come words such as OR REPLACE GLOBAL TEMPORARY.
+    constexpr int kMostWords = 5;
+    for (int word = 0; !tokens.Is("table"); ++word, tokens.Next()) {
+      if (word > kMostWords || tokens.is() == Tokens::kEnd) return false;
+    }
+  }
   bool selects = false, limits = false, sorts = false, depends = false, colon = false;
   CountsUp counts_up;
   for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
-    if (creates && (tokens.Is("trigger") || tokens.Is("rule"))) return false;
     selects |= tokens.Is("select");
     limits |= tokens.Is("limit");
     sorts |= tokens.Is("order");
-    depends |= counts_up.Sees(tokens) || tokens.Is("row_number") || tokens.Is("ctid") || tokens.Is("rowid");
+    const bool postgres = dialect == SqlDialect::kPostgres;
+    depends |= counts_up.Sees(tokens) && !(postgres && tokens.Is("identity"));
+    depends |= tokens.Is("row_number") || (postgres && tokens.Is("ctid")) ||
+               (dialect == SqlDialect::kSqlite && tokens.Is("rowid"));
     depends |= std::exchange(colon, tokens.Is(":")) && tokens.Is("=");
   }
   return (selects || !creates) && (depends || (limits && !sorts));
@@ -1575,12 +1587,11 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       column.type = TypeOfWords(tokens.text(), dialect);
       if (column.type == ValueType::kEnum) column.type = ValueType::kText;
       column.loose = true;
-      column.counted = adds && tokens.text().find("serial") != std::string::npos;
-      change.numbers_rows |= column.counted;
+      column.counted = (adds || modifies) && tokens.text().find("serial") != std::string::npos;
       if (adds) change.added.push_back(column);
       if (retypes) change.retyped.push_back(column);
     }
-    bool counted = false, not_null = false;
+    bool counted = column.counted, not_null = false;
     CountsUp counts_up;
     for (unsigned depth = 0; tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(";")));) {
       if (tokens.Take("references")) {

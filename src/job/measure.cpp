@@ -107,9 +107,9 @@ class InputSample {
         left -= count;
       }
     }
-    // Longer records than the sample: one of them is read.
+    // If records are longer than the sample, one of them is read.
     for (std::uint32_t input = 0; whole_ == inputs_.header().size() && input < inputs_.count(); ++input) {
-      Take(input, 0, inputs_.size(input), SteadyClock::now(), 0);
+      Take(input, 0, std::min(kMostSample, inputs_.size(input)), SteadyClock::now(), 0);
     }
     if (whole_ == inputs_.header().size()) throw Error(ErrorCode::kIo, "no record ends in a sample of the input");
     if (::ftruncate(file_.get(), static_cast<off_t>(whole_)) != 0) {

@@ -581,6 +581,9 @@ expect 1 "$bin/gpusort_check" --format sqlitedump trigger.sql >/dev/null
 printf 'PRAGMA foreign_keys=OFF;\nCREATE TABLE t(g AS (b*2), a INTEGER PRIMARY KEY, b);\nINSERT INTO t VALUES(2,1);\nINSERT INTO t VALUES(1,2);\n' >made.sql
 expect 0 "$g" made.sql out.sql
 [ "$(tail -n 1 out.sql)" = 'INSERT INTO t VALUES(2,1);' ] || fail "the key of a table with a generated column: $(cat out.sql)"
+# A comment before END does not hide the end of a trigger.
+printf 'PRAGMA foreign_keys=OFF;\nCREATE TABLE u(a);\nCREATE TRIGGER g AFTER INSERT ON u BEGIN\n UPDATE u SET a=1; -- c\n/* d */\nEND;\nINSERT INTO u VALUES(2);\nINSERT INTO u VALUES(1);\n' >ends.sql
+expect 1 "$bin/gpusort_check" --format sqlitedump ends.sql >/dev/null
 # MySQL may leave INTO out.
 printf 'CREATE TABLE t (k int NOT NULL, PRIMARY KEY (k));\nINSERT IGNORE t VALUES (9);\nINSERT t VALUES (10);\n' >no_into.sql
 expect 0 "$bin/gpusort_check" --format mysqldump no_into.sql >/dev/null

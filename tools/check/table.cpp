@@ -1661,8 +1661,13 @@ class InsertReader : public DumpReader {
     trim();
     if (text.size() < 4 || Lowered(text.substr(text.size() - 3)) != "end") return false;
     text.remove_suffix(3);
-    trim();
-    return text.ends_with(';');
+    for (trim(); !text.ends_with(';'); trim()) {  // comments before END
+      const std::size_t newline = text.rfind('\n'), line = newline == text.npos ? 0 : newline + 1;
+      const std::size_t comment = text.ends_with("*/") ? text.rfind("/*") : text.find("--", line);
+      if (comment == text.npos) return false;
+      text = text.substr(0, comment);
+    }
+    return true;
   }
   bool IsTrigger() const {
     const std::string words = Lowered(statement_.substr(0, 40));

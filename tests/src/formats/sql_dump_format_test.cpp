@@ -1176,7 +1176,8 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
     EXPECT_EQ(TallyOf(alter + rows, format).renumbered_tables.count, 0u) << change;
   }
   // A column of MySQL that becomes AUTO_INCREMENT gets numbers for null and, without a mode of SQL, for 0.
-  for (const std::string modify : {"MODIFY id int NOT NULL AUTO_INCREMENT", "CHANGE id id int AUTO_INCREMENT KEY"}) {
+  for (const std::string modify : {"MODIFY id int NOT NULL AUTO_INCREMENT", "CHANGE id id int AUTO_INCREMENT KEY",
+                                   "MODIFY id SERIAL", "MODIFY id int SERIAL DEFAULT VALUE"}) {
     const auto numbers = [&](const std::string& mode, const std::string& column) {
       return TallyOf(mode + "CREATE TABLE t (id int" + column + ");\nINSERT INTO t VALUES (1);\nALTER TABLE t " +
                          modify + ";\n",
@@ -1253,9 +1254,13 @@ TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
   EXPECT_EQ(depends("CREATE TABLE u AS SELECT rowid AS n, a FROM t", "sqlitedump"), 1u);
   for (const std::string statement :
        {"DELETE FROM t ORDER BY id LIMIT 1", "UPDATE t SET a = 'limit' WHERE id = 1", "DELETE FROM t WHERE id > 3",
-        "CREATE TABLE u (n int AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u AS SELECT * FROM t"}) {
+        "CREATE TABLE u (n int AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u AS SELECT * FROM t",
+        "CREATE ALGORITHM=UNDEFINED VIEW price_rules AS SELECT a FROM t LIMIT 5",
+        "UPDATE t SET a = 1 WHERE rowid = 2"}) {
     EXPECT_EQ(depends(statement, "mysqldump"), 0u) << statement;
   }
+  EXPECT_EQ(depends("CREATE VIEW trigger_rules AS SELECT rowid, a FROM t LIMIT 5", "sqlitedump"), 0u);
+  EXPECT_EQ(depends("CREATE OR REPLACE GLOBAL TEMPORARY TABLE u AS SELECT ctid, a FROM t", "pgdump"), 1u);
 }
 
 // A value that is computed from the rows before it can change when rows are sorted.
