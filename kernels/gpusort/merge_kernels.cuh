@@ -230,9 +230,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, way_tiles);
 }
 
-/// Finds which part of each sorted run belongs to one tile of the output. Many threads of the block that merges the
-/// tile search together. Used if there are few tiles, because a separate search kernel would then take longer than the
-/// merge. `shared` has room for kThreads keys: the keys that the threads compare in one step.
+/// Finds which part of each sorted run belongs to one tile of the output. The threads of one block share this search;
+/// afterwards the same block merges the tile. Used if there are few tiles, because a separate search kernel would then
+/// take longer than the merge. `shared` has room for kThreads keys: the keys that the threads compare in one step.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -605,8 +605,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // Copies the values to shared memory, where they replace the keys, which are stored already. Global memory is
-      // then read and written in the order of the addresses, and only shared memory in random order.
+      // The keys have been written to global memory already. Copies the values to shared memory in their place. Global
+      // memory is then read and written in the order of the addresses, and only shared memory in random order.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll

@@ -47,7 +47,8 @@ inline TextBuffer EndedText(std::string_view text) {
 /// of the current locale. Returns 0 if `text` does not begin with one.
 std::size_t MonthBytes(std::string_view text);
 
-/// Returns how many bytes at the front of `text` -n or -h reads as a number. `text` must not begin with blanks.
+/// Returns the size of the number at the front of `text`, in bytes, as the option -n reads it; if `human` is true, as
+/// the option -h reads it. `text` must not begin with blanks.
 std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& numbers);
 /// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders
 /// lines as the C locale does, so that no keys are needed. `order` must outlive the result.

@@ -101,8 +101,8 @@ LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 /// The text that follows a row of an INSERT statement: a comma before the next row, or the end of the statement.
 struct AfterRow {
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
-  /// If `is` is kComma: the end of the text between this row and the next one, including comments. If `is` is kEnd: the
-  /// end of the statement, including comments after the semicolon and the newline.
+  /// The end of the text that follows the row. A comma (`is` is kComma): the next row begins there, after comments. The
+  /// end of the statement (`is` is kEnd): the next statement begins there, after comments and the newline.
   const Byte* stop = nullptr;
   bool sure = false;      ///< true: further bytes could not change `stop`
   std::string_view tail;  ///< with kEnd: the text between the row and the semicolon

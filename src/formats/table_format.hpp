@@ -97,7 +97,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// field is not a value of that type. The base class parses the field as text. Formats with other fields, such as
   /// binary ones, override this function.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes the sort key of one column in a job without keys. Such a job sorts by all columns, as texts.
+  /// Writes the sort key of one column for a job in which the user gave no --key. Such a job sorts by all columns, as
+  /// texts.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input. `front` is the beginning of the input, or

@@ -181,9 +181,9 @@ class Cutter {
   /// the size of the window in bytes. Returns 0 if no window of at most `limit` bytes is found in this way, for example
   /// because records are very long.
   ///
-  /// The exact place of the cut in a run is found last. Before that, it is only known that the cut lies between two
-  /// neighbouring samples of the run. The window is therefore planned as if each run gave all bytes up to the second of
-  /// them.
+  /// At first it is only known that the cut lies between two neighbouring samples of each run. The window is planned as
+  /// if each run gave all bytes up to the second of these two samples. The exact place of the cut in each run is found
+  /// last.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {

@@ -40,8 +40,8 @@ struct RunBlock {
   bool forecast = false;
 };
 
-/// Returns the size in bytes of a buffer into which `block` can be read. Each block of a temp file has `block_bytes`
-/// bytes, and a long line takes several of them.
+/// Returns the size in bytes of a buffer into which `block` can be read. A temp file consists of pieces of `block_bytes`
+/// bytes. A block of a run takes one piece, or several pieces if it is a single long line.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
 /// The list of the blocks of a sorted run. There may be millions of blocks. Therefore a block takes only kBytes of
