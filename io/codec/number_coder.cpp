@@ -25,16 +25,18 @@ struct Numbers {
   using Signed = std::make_signed_t<Word>;
   static constexpr std::uint8_t kKind = sizeof(Word) | (kSwap ? kBigEndian : 0);
 
+  /// Converts between the byte order of the numbers and that of the machine, which is little-endian.
+  static Word Swapped(Word word) {
+    if constexpr (!kSwap) return word;
+    return sizeof(Word) == 8 ? static_cast<Word>(__builtin_bswap64(word)) : static_cast<Word>(__builtin_bswap32(word));
+  }
   static Word Load(const std::byte* from) {
     Word word;
     std::memcpy(&word, from, sizeof(Word));
-    if constexpr (kSwap && sizeof(Word) == 8) word = __builtin_bswap64(word);
-    if constexpr (kSwap && sizeof(Word) == 4) word = __builtin_bswap32(word);
-    return word;
+    return Swapped(word);
   }
   static void Store(std::byte* to, Word word) {
-    if constexpr (kSwap && sizeof(Word) == 8) word = __builtin_bswap64(word);
-    if constexpr (kSwap && sizeof(Word) == 4) word = __builtin_bswap32(word);
+    word = Swapped(word);
     std::memcpy(to, &word, sizeof(Word));
   }
 

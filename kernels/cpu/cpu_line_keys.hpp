@@ -113,14 +113,15 @@ class LineKeys {
   /// Returns twelve bytes of the line's encoded key (bytes that sort as the line does), from byte `skip` on. `line`
   /// must not include its delimiter.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip) const {
-    if (in_line()) {
-      const RecordSpan key = InLine(line);
-      const Byte* const bytes = AsBytes(key.data());
-      return {LoadWord(bytes, skip, key.size()) ^ flip_,
-              static_cast<std::uint32_t>((LoadWord(bytes, skip + 8, key.size()) ^ flip_) >> 32),
-              key.size() <= skip + kEntryKeyBytes};
-    }
+    if (in_line()) return ChunkOf(InLine(line), skip);
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
+  }
+  /// As Chunk, for a key that InLine has found.
+  LineChunk ChunkOf(RecordSpan key, std::uint64_t skip) const {
+    const Byte* const bytes = AsBytes(key.data());
+    return {LoadWord(bytes, skip, key.size()) ^ flip_,
+            static_cast<std::uint32_t>((LoadWord(bytes, skip + 8, key.size()) ^ flip_) >> 32),
+            key.size() <= skip + kEntryKeyBytes};
   }
   /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key (bytes that sort as the line does) to `key`.
   /// Returns true if the encoded key ends within the first `wanted` of these bytes. `line` must not include its
@@ -231,8 +232,9 @@ class CommonKey {
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
-      common = Find(line, common);
-      return keys_.Chunk(line, skip);
+      const RecordSpan key = keys_.InLine(line);
+      common = Same(key, common);
+      return keys_.ChunkOf(key, skip);
     }
     WideKey wide;
     const bool ended = keys_.Widen(line, 0, 0, wide, skip + kEntryKeyBytes);
