@@ -147,13 +147,6 @@ struct LogTime {
   bool lacks_date = false;  ///< true: the text is only a time of day; `instant` is that time on 1970-01-01
 };
 
-/// Returns true if `line`, which begins no record, holds a time, so that it may be a record of its own. A time that
-/// does not stand near the front of the line must be at most a month away from the time of `record`, if there is one.
-/// If the line begins with a blank, the time must stand near the front. A time of day without a date counts there only.
-/// If `only_front` is true, only a date in the first four words counts, at most a month away unless it is the first
-/// word.
-bool HoldsTime(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
-
 /// Finds and reads the times in the lines of logs. One thread at a time may use a reader.
 class LogTimeReader {
  public:
@@ -223,9 +216,5 @@ class LogTimeReader {
   std::vector<QuickTime> quick_;  ///< one fast reader for each shape of this log
   bool all_json_ = false;         ///< true: all lines of this log are JSON
 };
-
-/// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
-/// `record` is the time of the record before it. The line must not have the time of a record itself.
-bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
 }  // namespace gpusort

@@ -80,14 +80,15 @@ bool HasClock(std::string_view line) {
 
 /// Counts a line that continues a record. `time` is the time of the record. If records begin with LogTimes::start, the
 /// line must not have the time of a record.
-void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, KeyTally& tally) {
+void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, InnerTimes& inner,
+                 KeyTally& tally) {
   constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
   if (line.empty()) return;
   if (!times.start.empty()) {
     if (IsBlankChar(line[0])) return;
     if (LookAlikeOf(times, line) == LookAlike::kOtherForm) {
       tally.other_form_lines.Note(line);
-    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && IsOfOther(times, line, time)) {
+    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && inner.IsOfOther(times, line, time)) {
       tally.inner_times.Note(line);
     }
     return;
@@ -111,7 +112,7 @@ void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& ti
     return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDateAndTime;
   };
   if (!HasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
-  if (HoldsTime(times, line, time, false)) tally.inner_times.Note(line);
+  if (inner.Holds(times, line, time, false)) tally.inner_times.Note(line);
 }
 
 }  // namespace
@@ -454,7 +455,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         if (LogTime found; late && scratch.times.Take(*state.log.times, next, found)) {
           inside = found;
         } else {
-          NoteUntimed(next, *state.log.times, late ? inside : time, tally);
+          NoteUntimed(next, *state.log.times, late ? inside : time, scratch.inner, tally);
         }
       }
     }
@@ -473,7 +474,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   if (head && !late && p != end) {
     for (const Byte* q = begin; q != p; q = AfterLine(q, end)) {
       const std::string_view before = LineAt(q, end);
-      if (HasClock(before) && HoldsTime(*state.log.times, before, time, true)) tally.inner_times.Note(before);
+      if (HasClock(before) && scratch.inner.Holds(*state.log.times, before, time, true)) tally.inner_times.Note(before);
     }
   }
   tally.lacks_zone |= time.lacks_zone;

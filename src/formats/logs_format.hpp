@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/inner_times.hpp"
 #include "formats/log_fields.hpp"
 #include "formats/log_times.hpp"
 #include "formats/table_format.hpp"
@@ -42,6 +43,7 @@ class LogsFormat : public TableFormat {
   /// The buffers that one thread uses to read the records of a log.
   struct LogScratch : Scratch {
     LogTimeReader times;
+    InnerTimes inner;
     /// The times of the current record and of the next record. `now` is the index of the current record's time in
     /// `pair`.
     std::array<LogTime, 2> pair;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
@@ -32,6 +33,24 @@ std::string MachineZone() {
   const std::size_t at = path.find(kFolder);
   if (at != path.npos) return path.substr(at + kFolder.size());
   return std::filesystem::exists("/etc/localtime", error) ? "/etc/localtime" : "";
+}
+
+/// Returns the names of all zones of the IANA database: the paths of its files that begin as zones do.
+std::set<std::string, std::less<>> NamesOfZones() {
+  constexpr std::string_view kMagic = "TZif";
+  const char* const variable = std::getenv("TZDIR");
+  const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
+  std::set<std::string, std::less<>> names;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    std::string front(kMagic.size(), '\0');
+    std::error_code unknown;
+    if (!file->is_regular_file(unknown)) continue;
+    std::ifstream(file->path()).read(front.data(), static_cast<std::streamsize>(front.size()));
+    if (front == kMagic) names.insert(file->path().lexically_relative(folder).string());
+  }
+  return names;
 }
 
 }  // namespace
@@ -88,17 +107,8 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
 }
 
 bool Zone::Exists(std::string_view name) {
-  thread_local std::set<std::string, std::less<>> known;
-  if (known.contains(name)) return true;
-  // absl keeps every name that it is asked for in memory, so it is asked only for names that have a file.
-  const char* const variable = std::getenv("TZDIR");
-  const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
-  const std::string text(name);
-  std::error_code error;
-  absl::TimeZone zone;
-  if (!std::filesystem::is_regular_file(folder + '/' + text, error) || !absl::LoadTimeZone(text, &zone)) return false;
-  known.insert(text);
-  return true;
+  static const std::set<std::string, std::less<>> names = NamesOfZones();
+  return names.contains(name);
 }
 
 std::int64_t Zone::ToLocal(std::int64_t utc) const {

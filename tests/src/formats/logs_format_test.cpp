@@ -688,6 +688,7 @@ TEST(LogTimes, AnnouncesFurtherFormsThatCanBePartsOfRecords) {
 
 TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
   const std::shared_ptr<const LogTimes> log = LearnLog("2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n", {}, kNow);
+  InnerTimes inner;
   LogTime near;
   near.instant.emplace();
   near.instant->seconds = 1795471801;  // 2026-11-23 22:10:01
@@ -707,7 +708,7 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "# Time: 071015 21:43:52",
            "=INFO REPORT==== 23-Nov-2026::22:10:01 ===",
        }) {
-    EXPECT_TRUE(HoldsTime(*log, line, near, false)) << line;
+    EXPECT_TRUE(inner.Holds(*log, line, near, false)) << line;
   }
   for (const char* const line : {
            "Caused by: x",
@@ -720,14 +721,14 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "id 1500000000",
            "",
        }) {
-    EXPECT_FALSE(HoldsTime(*log, line, near, false)) << line;
+    EXPECT_FALSE(inner.Holds(*log, line, near, false)) << line;
   }
-  EXPECT_TRUE(HoldsTime(*log, "x is made of y 2020-01-01 10:00:00", {}, false)) << "the record has no time";
+  EXPECT_TRUE(inner.Holds(*log, "x is made of y 2020-01-01 10:00:00", {}, false)) << "the record has no time";
   near.lacks_year = true;
-  EXPECT_TRUE(HoldsTime(*log, "x is made of y 2020-11-20 10:00:00", near, false)) << "its year is not known";
-  EXPECT_FALSE(HoldsTime(*log, "x is made of y 2020-02-20 10:00:00", near, false));
-  EXPECT_TRUE(HoldsTime(*log, "[2026-11-23 22:10:01] y", near, true));
-  EXPECT_FALSE(HoldsTime(*log, "Log file created at: 2026/11/23 22:10:01", near, true));
+  EXPECT_TRUE(inner.Holds(*log, "x is made of y 2020-11-20 10:00:00", near, false)) << "its year is not known";
+  EXPECT_FALSE(inner.Holds(*log, "x is made of y 2020-02-20 10:00:00", near, false));
+  EXPECT_TRUE(inner.Holds(*log, "[2026-11-23 22:10:01] y", near, true));
+  EXPECT_FALSE(inner.Holds(*log, "Log file created at: 2026/11/23 22:10:01", near, true));
 }
 
 TEST(LogTimes, KnowsMixturesBehindNamesOfContainers) {

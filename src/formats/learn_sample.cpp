@@ -1,0 +1,642 @@
+#include "formats/learn_sample.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "formats/log_fields.hpp"
+#include "formats/log_forms.hpp"
+#include "formats/member_finder.hpp"
+#include "formats/time_candidates.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Learns the forms of one input.
+class Learner {
+ public:
+  /// If `groups` is true, the lines of the sample are texts that a group of a regular expression matched. They begin
+  /// with times.
+  Learner(LogSample sample, const LogForms& allowed, std::int64_t latest, bool groups)
+      : given_(!allowed.times.empty()),
+        groups_(groups),
+        sample_(std::move(sample)),
+        log_(std::make_shared<LogTimes>()),
+        candidates_(sample_, forms_, latest) {
+    log_->latest = latest;
+    for (const std::string& format : allowed.times) forms_.push_back({"--time", format.c_str()});
+    if (!given_) forms_.assign(KnownForms().begin(), KnownForms().end());
+    for (TimeForm& form : forms_) {
+      if (!given_ && IsClock(form) && allowed.dated) form.refusal = nullptr;
+    }
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      rest_.set(i);
+      w3c_ = w3c_ || sample_.lines[i].starts_with("#Fields:");
+    }
+  }
+
+  std::shared_ptr<const LogTimes> Learn() {
+    const std::size_t lines = sample_.lines.size();
+    if (lines == 0) return log_;  // all lines are blank
+    if (!given_ && !groups_) TakeMembers();
+    LineSet searched;
+    for (std::size_t i = 0; i < lines; ++i) searched[i] = !found_[i] && !(w3c_ && sample_.lines[i][0] == '#');
+    candidates_.Search(given_ ? TimeShape::kGiven : TimeShape::kKnown, searched);
+    if (groups_) candidates_.KeepFront();
+    if (!given_) candidates_.Weed(!w3c_);
+    TakeBest();
+    Count();
+    const TimeCandidate* const refused = Best(true);
+    if (log_->shapes.empty() || !Enough()) {
+      Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
+    }
+    if (refused != nullptr && !given_) {
+      // An error, because more lines have times that cannot be used, or because many other lines begin with such a
+      // time.
+      const std::size_t more = (refused->lines & ~found_).count();
+      if (10 * refused->lines.count() >= 11 * found_.count() ||
+          ((refused->at_front() || refused->shape.lead == "[") && forms_[refused->form].group != 0 &&
+           kFew * more >= lines)) {
+        Refuse(refused);
+      }
+    }
+    RefuseClocks();
+    return log_;
+  }
+
+ private:
+  // A form counts as part of the text if fewer lines than one in kRare have it. If there is another form, this also
+  // holds for a form that fewer lines than one in kFew have, unless it is at the front of the line.
+  static constexpr std::size_t kRare = 50, kFew = 10, kQuarter = 4;
+
+  bool half() const { return 2 * log_->matched >= log_->looked; }
+
+  void TakeMembers() {
+    MemberFinder finder(forms_);
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      const std::string_view object = JsonObjectOf(sample_.lines[i]);
+      if (object.starts_with('{')) finder.Search(i, object);
+    }
+    for (;;) {
+      const MemberFinder::Member* best = nullptr;
+      std::size_t most = 0;
+      for (const MemberFinder::Member& member : finder.members()) {
+        const std::size_t count = (member.lines & ~found_).count();
+        // Objects in the text of other records rarely use the usual names.
+        const bool usual = member.rank < std::size(MemberFinder::kNames) || sample_.lines[0].starts_with('{');
+        if (!usual && 4 * count < 3 * sample_.lines.size()) continue;
+        if (count > most || (count == most && best != nullptr && member.rank < best->rank)) {
+          best = &member;
+          most = count;
+        }
+      }
+      if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
+      TimeShape shape;
+      shape.kind = TimeShape::kJson;
+      shape.member = best->path;
+      shape.name = "JSON Lines, member " + best->path.substr(1);
+      if (best->form != nullptr) {
+        shape.format = best->form->format;
+        shape.name += ", " + std::string(best->form->name);
+      }
+      log_->shapes.push_back(shape);
+      found_ |= best->lines;
+    }
+  }
+
+  /// Returns true if the times are values of SQL, as in "(1,'2026-11-23 22:10:01')". Such a row belongs to the
+  /// statement in the lines before it.
+  static bool IsQuoted(const TimeCandidate& candidate) {
+    const std::string_view lead = candidate.shape.lead;
+    const bool named = candidate.shape.place == TimeShape::kAnywhere && std::ranges::any_of(lead, IsLetterOrDigit);
+    return lead.ends_with('\'') && !named;
+  }
+
+  /// Returns how many of `lines` have the candidate, times 100. The result is smaller if the place is less certain.
+  std::size_t Worth(const TimeCandidate& candidate, const LineSet& lines) const {
+    const std::size_t count = (candidate.lines & lines).count();
+    if (IsQuoted(candidate)) return count * 20;
+    if (candidate.shape.place == TimeShape::kColumn) return count * 97;
+    if (candidate.shape.place == TimeShape::kAnywhere && !candidate.named()) {
+      return IsCommonLog(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
+    }
+    // Such a record has one line with the time of its start and one line with the time of its end, so it counts twice.
+    if (candidate.shape.place == TimeShape::kLabel) return count * 210;
+    return count * 100;
+  }
+
+  /// Returns the best candidate for the lines that have no time yet, or null if there is none. If `refused` is true,
+  /// returns the best refused candidate for all lines.
+  const TimeCandidate* Best(bool refused) const {
+    const TimeCandidate* best = nullptr;
+    LineSet lines = refused ? rest_ : rest_ & ~found_;
+    if (!refused && log_->shapes.empty()) lines &= ~CopiedLines();
+    std::size_t most = 0;
+    for (const TimeCandidate& candidate : candidates_) {
+      if (candidate.refused != refused) continue;
+      const std::size_t worth = Worth(candidate, lines);
+      if (worth == 0 || (!refused && !Joins(candidate, lines))) continue;
+      if (best != nullptr && (worth < most || (worth == most && !IsBefore(candidate, *best)))) continue;
+      best = &candidate;
+      most = worth;
+    }
+    if (best == nullptr || refused || !log_->shapes.empty() || given_) return best;
+    // If the best candidate is a web server's time inside the line, a time at the front of the lines is better. A
+    // program that collects logs has put it there.
+    for (const TimeCandidate& candidate : candidates_) {
+      if (candidate.refused || !IsCommonLog(*best) || !candidate.at_front() || IsCount(forms_[candidate.form]))
+        continue;
+      if ((best->lines & lines & ~candidate.lines).none() && candidates_.Varies(candidate)) return &candidate;
+    }
+    // If the input begins with a time at the front of a line, times in the middle of lines are part of the text, such
+    // as the columns of a table.
+    for (const TimeCandidate& candidate : candidates_) {
+      if (best->at_front() && best->shape.lead.size() <= 1) break;
+      if (IsCommonLog(*best) || candidate.refused || !candidate.lines[0] || IsCount(forms_[candidate.form])) continue;
+      if (!candidate.at_front() || candidate.shape.lead.size() > 1) continue;
+      if (best->lines[0] && candidate.form != best->form) continue;
+      if (kQuarter * candidate.lines.count() >= best->lines.count() && candidates_.Varies(candidate)) return &candidate;
+    }
+    // A time that is the same in all lines is part of a file name or the start of a program. Another time that varies
+    // is better.
+    for (const TimeCandidate& candidate : candidates_) {
+      if (candidate.refused || &candidate == best || 10 * Worth(candidate, lines) < 9 * most) continue;
+      if (!candidates_.Varies(*best) && candidates_.Varies(candidate)) return &candidate;
+    }
+    return best;
+  }
+
+  /// Returns true if `a` is better than `b`; equally many lines must have them. The candidate further to the left is
+  /// better. If both are at the same place, the longer one is better.
+  bool IsBefore(const TimeCandidate& a, const TimeCandidate& b) const {
+    const std::uint64_t a_count = a.lines.count(), b_count = b.lines.count();
+    if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
+    if (a.size * b_count != b.size * a_count) return a.size * b_count > b.size * a_count;
+    // A user name before the time of a web log can have blanks.
+    if (IsCommonLog(a) && IsCommonLog(b)) return a.shape.place > b.shape.place;
+    return a.shape.place < b.shape.place;
+  }
+
+  /// Returns the features in which the texts before times are alike: the kind of the first byte, and the punctuation at
+  /// the end of the last word. Without punctuation, the feature is the last word.
+  static std::string LikenessOf(std::string_view before) {
+    before = before.substr(0, before.find_last_not_of(" \t") + 1);
+    if (before.empty()) return {};
+    const char first = before[0], last = before.back();
+    std::string likeness{IsDigit(first) ? '0' : IsLetterOrDigit(first) ? 'a' : first};
+    if (!IsLetterOrDigit(last)) return likeness += last;
+    return likeness += before.substr(before.find_last_of(" \t") + 1);
+  }
+
+  /// Returns true if the text before the candidate's times resembles the text before the times that were found in the
+  /// same form. Such texts are names of threads with different numbers of words.
+  bool IsAlikeBefore(const TimeCandidate& candidate, const LineSet& lines) const {
+    if (candidate.shape.place != TimeShape::kWord || candidate.shape.count == 0) return false;
+    if (std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) return false;
+    std::set<std::string> known;
+    for (const TimeShape& shape : log_->shapes) {
+      if (shape.place != TimeShape::kWord || shape.format != candidate.shape.format) continue;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        TimeParts parts;
+        if (!found_[i] || TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
+        known.insert(LikenessOf(FirstWords(sample_.lines[i], shape.count)));
+      }
+    }
+    std::size_t alike = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!candidate.lines[i] || !lines[i]) continue;
+      alike += known.contains(LikenessOf(FirstWords(sample_.lines[i], candidate.shape.count)));
+    }
+    return 10 * alike >= 9 * (candidate.lines & lines).count();
+  }
+
+  /// Returns true if the only word before the candidate's times is a UUID. FreeSWITCH and others write a UUID in the
+  /// lines of a call, and none in other lines.
+  bool IsAfterUuid(const TimeCandidate& candidate, const LineSet& lines) const {
+    const TimeShape& shape = candidate.shape;
+    if (shape.place != TimeShape::kWord || shape.count != 1 || !shape.lead.empty()) return false;
+    const auto alike = [](char c, char like) { return like == 'h' ? HexDigit(c) >= 0 : c == like; };
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!candidate.lines[i] || !lines[i]) continue;
+      constexpr std::string_view kUuid = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh ";
+      if (!std::ranges::equal(FirstWords(sample_.lines[i], 1), kUuid, alike)) return false;
+    }
+    return true;
+  }
+
+  static bool LacksYear(const TimeCandidate& candidate) {
+    return candidate.shape.format.find_first_of("YCyNTXxE") == std::string::npos;
+  }
+
+  /// Returns true if nearly all lines have a time, and none was found at the front of a line. In this case no line
+  /// continues the record of another line.
+  bool AllHaveTimes() const {
+    LineSet lines = found_;
+    for (const TimeCandidate& candidate : candidates_) {
+      if (!candidate.refused) lines |= candidate.lines;
+    }
+    return !front_ && 20 * lines.count() >= 19 * sample_.lines.size();
+  }
+
+  /// Returns true if all of `lines` begin with '#'.
+  bool IsComment(const LineSet& lines) const {
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (lines[i] && sample_.lines[i][0] != '#') return false;
+    }
+    return true;
+  }
+
+  /// Returns true if the line looks like text that a program copied into a record: a field of mail or HTTP, such as
+  /// "Received: from a by b; 23 Nov 2026 22:10:01", a quoted line, a value that is set, or a row of ls -l.
+  static bool IsCopied(std::string_view line) {
+    constexpr std::string_view kQuotes[] = {">", ">>", "<", "->", "-->", "+", "++", "|"};
+    const std::string_view first = FirstWords(line, 1), word = first.substr(0, first.find_last_not_of(" \t") + 1);
+    if (std::ranges::find(kQuotes, word) != std::end(kQuotes)) return true;
+    if (line.substr(first.size()).starts_with("= ")) return true;
+    constexpr std::string_view kRights = "drwxsStT-l";
+    if (word.size() >= kRights.size() && word.find_first_not_of("+.@", word.find_first_not_of(kRights)) == word.npos) {
+      return word.find('r') != word.npos;
+    }
+    const std::string_view name = line.substr(0, line.find(": "));
+    if (name.size() == line.size() || name.size() < 3 || IsLevelWord(name)) return false;
+    const auto of_name = [](char c) { return c == '-' || c == ' ' || (IsLetterOrDigit(c) && !IsDigit(c)); };
+    return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
+  }
+  /// Returns the lines that were copied into the text of records, and those whose only times have other names than
+  /// that of a time, as in <created>. At least a third of the lines with times must be other lines, and the first line
+  /// with a time must be one. Otherwise returns no lines.
+  LineSet CopiedLines() const {
+    LineSet timed, named, copied;
+    for (const TimeCandidate& candidate : candidates_) {
+      timed |= candidate.lines;
+      if (candidate.name().empty() || candidate.names_time()) copied |= candidate.lines;
+    }
+    named = timed & ~copied;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i)
+      copied[i] = named[i] || (timed[i] && IsCopied(sample_.lines[i]));
+    const bool first = timed.any() && !copied[timed._Find_first()];
+    return !given_ && !groups_ && first && 3 * (timed & ~copied).count() >= timed.count() ? copied : LineSet();
+  }
+  bool AreCopied(const LineSet& lines) const {
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (lines[i] && !IsCopied(sample_.lines[i])) return false;
+    }
+    return true;
+  }
+
+  /// Returns true if the only word before the candidate's times is a label, as in "Date: 23 Nov 2026 22:10:01".
+  bool IsAfterLabel(const TimeCandidate& candidate, const LineSet& lines) const {
+    if (candidate.shape.place != TimeShape::kWord || candidate.shape.count != 1) return false;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (candidate.lines[i] && lines[i] && !FirstWords(sample_.lines[i], 1).ends_with(": ")) return false;
+    }
+    return true;
+  }
+
+  /// Returns true if nearly all lines have a time of the candidate's form, at places that differ. In this case no line
+  /// continues the record of another line.
+  bool IsFormOfAll(const TimeCandidate& candidate) const {
+    if (front_ || forms_[candidate.form].format != log_->shapes[0].format) return false;
+    LineSet lines;
+    for (const TimeCandidate& other : candidates_) {
+      if (other.form == candidate.form && !other.refused) lines |= other.lines;
+    }
+    return 20 * lines.count() >= 19 * sample_.lines.size() || lines.count() + 1 >= sample_.lines.size();
+  }
+
+  /// Returns true if the candidate may be added to the forms that were found.
+  bool Joins(const TimeCandidate& candidate, const LineSet& lines) const {
+    if (log_->shapes.empty()) return true;
+    const std::size_t all = sample_.lines.size(), count = (candidate.lines & lines).count();
+    if (kRare * count < all || candidate.shape.place == TimeShape::kLabel) return false;
+    if (IsQuoted(candidate)) return false;
+    const auto alike = [&] { return IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines); };
+    const bool named = !candidate.name().empty() && !candidate.names_time();
+    if (!given_ && (named || AreCopied(candidate.lines & lines)) && !alike()) return false;
+    const auto same_days = [&] {
+      const auto first = std::ranges::find(candidates_, log_->shapes[0], &TimeCandidate::shape);
+      return first == candidates_.end() || given_ || LacksYear(candidate) || LacksYear(*first) ||
+             candidates_.AreOfSameDays(candidate, *first);
+    };
+    // A time after the name of an element or a key is part of the text, unless it is of the same days.
+    if (candidate.at_front() && std::ranges::any_of(candidate.shape.lead, IsLetterOrDigit)) {
+      return (candidate.named() || !IsCount(forms_[candidate.form])) && same_days();
+    }
+    if (IsComment(candidate.lines & lines) && !IsComment(found_)) return false;
+    if (candidate.at_front() || given_) return true;
+    if (alike() || IsFormOfAll(candidate)) return true;
+    if (candidate.of_audit() && same_days()) return true;
+    if (IsCount(forms_[candidate.form])) return false;
+    if (IsCommonLog(candidate) || (AllHaveTimes() && same_days())) return true;
+    // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
+    // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
+    // days.
+    if (2 * found_.count() >= all || kFew * count <= all || count < 2) return false;
+    return !IsAfterLabel(candidate, lines) && same_days();
+  }
+
+  /// Returns the candidate for a first line that says when a program was started, or null if there is no such line. The
+  /// output of the program can follow it in many lines.
+  const TimeCandidate* StartOfOutput() const {
+    const auto found = std::ranges::find_if(candidates_, [](const TimeCandidate& candidate) {
+      return candidate.shape.place == TimeShape::kLabel && candidate.lines[0] && !candidate.refused;
+    });
+    return found == candidates_.end() ? nullptr : &*found;
+  }
+
+  /// Announces a further form of times that was found, if it can be a part of the text of other records.
+  void AnnounceOther(const TimeCandidate& candidate) {
+    const TimeShape& shape = candidate.shape;
+    const LineSet lines = rest_ & ~found_;
+    if (given_ || groups_ || candidate.names_time()) return;
+    const bool certain = IsCommonLog(candidate) || IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) ||
+                         IsFormOfAll(candidate);
+    if (certain && candidate.name().empty() && !AreCopied(candidate.lines & lines)) return;
+    constexpr std::string_view kUsualLeads = "[\"*";
+    const bool usual =
+        shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
+    if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
+    if (std::exchange(announced_, true)) return;
+    if (!log_->note.empty()) log_->note += "; ";
+    log_->note += "lines such as " + ShownLine(sample_.lines[(candidate.lines & ~found_)._Find_first()]) +
+                  " have times at another place than most lines and were taken for records";
+  }
+
+  void TakeBest() {
+    while (const TimeCandidate* best = Best(false)) {
+      if (kRare * (best->lines & ~found_).count() < sample_.lines.size()) {
+        best = log_->shapes.empty() ? StartOfOutput() : nullptr;
+        if (best == nullptr) break;
+      }
+      log_->shapes.push_back(best->shape);
+      if (candidates_.IsResolved(*best)) {
+        log_->note = "the times are " + best->shape.name +
+                     (candidates_.IsOfHadoop(*best) ? ", as in logs of Hadoop and Spark"
+                                                    : ", as the values of other lines show");
+      }
+      if (log_->shapes.size() > 1) AnnounceOther(*best);
+      found_ |= best->lines;
+      front_ |= best->at_front() && !best->named() && !IsCount(forms_[best->form]);
+      alone_ |= best->shape.place == TimeShape::kLabel || candidates_.FillsLines(*best);
+      if (best->shape.place == TimeShape::kLabel) break;
+    }
+    if (const TimeCandidate* const anywhere = log_->shapes.size() > 1 ? FrontOfWord() : nullptr) {
+      log_->shapes.push_back(anywhere->shape);
+    }
+    JoinWords();
+    // The extended log format of the W3C, as IIS writes it, is in UTC. The firewall of Windows writes local times.
+    const bool local = std::ranges::any_of(
+        sample_.lines, [](std::string_view line) { return line.starts_with("#Time Format: Local"); });
+    const bool w3c = !local && std::ranges::any_of(sample_.lines, [](std::string_view line) {
+      return line.starts_with("#Fields:") && line.find("time") != line.npos && line.find("-local") == line.npos;
+    });
+    for (TimeShape& shape : log_->shapes) {
+      shape.utc = w3c && shape.place == TimeShape::kWord && shape.count == 0 && shape.format == KnownForms()[0].format;
+    }
+  }
+
+  /// If all shapes have one form, and all lines have it, returns the candidate whose times begin any word.
+  const TimeCandidate* FrontOfWord() const {
+    for (const TimeCandidate& candidate : candidates_) {
+      const TimeShape& shape = candidate.shape;
+      if (shape.place != TimeShape::kAnywhere || !shape.lead.empty() || candidate.refused) continue;
+      if (IsCount(forms_[candidate.form]) || !IsFormOfAll(candidate)) continue;
+      const auto same = [&](const TimeShape& found) { return found.format == shape.format && found != shape; };
+      if (std::ranges::all_of(log_->shapes, same)) return &candidate;
+    }
+    return nullptr;
+  }
+
+  /// Joins the places of times of one form that come after different numbers of words. All these words must end with
+  /// the same punctuation and a blank. The joined place is the place after this punctuation.
+  void JoinWords() {
+    std::vector<TimeShape>& shapes = log_->shapes;
+    if (shapes.size() < 2 || given_ || groups_) return;
+    std::set<std::string> ends;
+    for (const TimeShape& shape : shapes) {
+      if (shape.kind != TimeShape::kKnown || shape.place != TimeShape::kWord || shape.count == 0) return;
+      if (shape.format != shapes[0].format || !shape.lead.empty()) return;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        TimeParts parts;
+        if (TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
+        const std::string_view before = FirstWords(sample_.lines[i], shape.count);
+        ends.emplace(before.substr(before.size() - std::min<std::size_t>(before.size(), 2)));
+      }
+    }
+    const std::string& end = *ends.begin();
+    if (ends.size() > 1 || end.size() < 2 || IsLetterOrDigit(end[0]) || end[1] != ' ') return;
+    shapes.resize(1);
+    shapes[0].place = TimeShape::kAnywhere;
+    shapes[0].count = 0;
+    shapes[0].lead = end;
+  }
+
+  /// Counts the lines of the sample that can have a time, without comments, and the lines that have one.
+  void Count() {
+    log_->matched = found_.count();
+    log_->looked = 0;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      log_->looked += found_[i] || sample_.lines[i][0] != '#';
+    }
+    if (log_->matched == 0) log_->looked = sample_.lines.size();
+  }
+
+  bool Enough() const {
+    if (log_->matched == 0) return false;
+    if (given_ || groups_ || half()) return true;
+    // Long stack traces can have more lines than there are times. If the input begins with a time, it is still a log.
+    std::size_t first = 0;
+    while (first + 1 < sample_.lines.size() && !found_[first] && sample_.lines[first][0] == '#') ++first;
+    if (found_[first]) return alone_ || kFew * log_->matched >= log_->looked;
+    // The first record of a rotated log can lack its beginning. The input is a log if the other lines have nothing that
+    // looks like a time.
+    LineSet others;
+    for (const TimeCandidate& candidate : candidates_) others |= candidate.lines & ~found_;
+    // A description of the columns can precede the records.
+    while (!found_[first] && !others[first]) ++first;
+    if (log_->matched > 2 && 10 * log_->matched >= 9 * (sample_.lines.size() - first)) return true;
+    return (front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
+            (kFew * others.count() <= log_->looked || others.count() <= 2)) ||
+           (kFew * log_->matched >= log_->looked && Grow());
+  }
+
+  /// Returns true if the places of the times are certain, most times are not earlier than the time before, and no
+  /// record begins before the line that has its time.
+  bool Grow() const {
+    constexpr std::size_t kLeast = 3;
+    std::size_t pairs = 0, grow = 0;
+    std::optional<std::int64_t> before;
+    for (const TimeShape& shape : log_->shapes) {
+      if (shape.kind != TimeShape::kKnown || shape.format.starts_with("%N")) return false;
+      if (shape.place == TimeShape::kAnywhere && shape.lead.size() < 2) return false;
+    }
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      std::int64_t seconds = 0;
+      for (const TimeShape& shape : log_->shapes) {
+        if (seconds == 0 && found_[i]) seconds = candidates_.SecondsIn(shape, i);
+      }
+      if (seconds == 0) continue;
+      pairs += before.has_value();
+      grow += before && *before <= seconds;
+      before = seconds;
+    }
+    return pairs >= kLeast - 1 && 4 * grow >= 3 * pairs && !BeginEarlier();
+  }
+
+  /// Returns true if the input consists of blocks, and the times are not in the first lines of the blocks. Blank lines
+  /// or lines of dashes separate blocks. The time must be as far from the beginning of its block as in the first block.
+  bool BeginEarlier() const {
+    constexpr std::size_t kFarthest = 8;
+    std::size_t ahead = 0;
+    while (!found_[ahead]) ++ahead;
+    if (ahead == 0 || ahead > kFarthest) return false;
+    const auto front = [&](std::size_t line) {
+      const std::string_view text = sample_.lines[line];
+      const bool letter = IsLetterOrDigit(text[0]);
+      const auto end = std::ranges::find_if(text, [&](char c) { return IsDigit(c) || IsLetterOrDigit(c) != letter; });
+      return std::string_view(text.begin(), end);
+    };
+    const std::size_t in_order = sample_.all.size() == sample_.lines.size() ? kSampleLines : kSampleLines / 2;
+    std::size_t others = 0, alike = 0;
+    for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order); ++i) {
+      if (!found_[i]) continue;
+      ++others;
+      const std::size_t begin = i - ahead;
+      const std::string_view line = sample_.lines[begin];
+      const bool dashes = line.size() > 1 && line[0] == line[1] && !IsLetterOrDigit(line[0]);
+      alike += front(begin) == front(0) && (sample_.after_blank[begin] || dashes);
+    }
+    return others > 0 && 10 * alike >= 9 * others;
+  }
+
+  /// Refuses a log whose lines begin with times of day, as irssi and Pidgin write them. Their dates stand in other
+  /// lines.
+  void RefuseClocks() const {
+    if (given_ || groups_) return;
+    std::size_t clocks = 0, others = 0;
+    std::string_view shown;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      std::string_view line = sample_.lines[i];
+      if (found_[i] || line[0] == '#') continue;
+      ++others;
+      if (line[0] == '[' || line[0] == '(') line.remove_prefix(1);
+      TextReader reader{line.data(), line.data() + line.size()};
+      TimeParts parts;
+      if (!TakeLogTime("%@", reader, parts) || !parts.instant()) continue;
+      if (!reader.done() && !IsBlankChar(*reader.at) && !reader.Is(']') && !reader.Is(')')) continue;
+      if (clocks++ == 0) shown = sample_.lines[i];
+    }
+    // A line such as "22:10:01 up 3 days" can follow each date.
+    constexpr std::size_t kLeast = 2;
+    if (clocks < kLeast || 4 * clocks < 3 * others || 2 * clocks < 3 * found_.count()) return;
+    throw BadRecord(
+        0,
+        Counted(clocks, "line") + (clocks == 1 ? " begins" : " begin") +
+            " with a time of day without its date, such as " + ShownLine(shown) +
+            ", and other lines have dates, such as " + ShownLine(sample_.lines[found_._Find_first()]) +
+            "; a record needs its date: --time FORMAT says which lines begin records, and --format lines sorts text");
+  }
+
+  /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
+  /// or null.
+  [[noreturn]] void Refuse(const TimeCandidate* refused) const {
+    const std::vector<std::string_view>& lines = sample_.lines;
+    const std::string shown =
+        "; the first lines are " + ShownLine(lines[0]) + (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");
+    if (refused != nullptr && forms_[refused->form].refusal != nullptr) {
+      throw BadRecord(0, forms_[refused->form].refusal + shown);
+    }
+    const std::string of_lines =
+        " of " + std::to_string(log_->looked) + " lines" + (lines.size() == kSampleLines ? " at the front" : "");
+    const std::string why =
+        candidates_.late() ? "the times are not in the first lines of the records, which blank lines separate"
+        : log_->matched == 0
+            ? "none" + of_lines + " has a time" + (given_ ? " in the form that --time gives" : " in a known form")
+            : "only " + std::to_string(log_->matched) + of_lines +
+                  (log_->matched == 1 ? " has a time" : " have a time") +
+                  (given_ ? " in the form that --time gives" : " in a known form");
+    throw BadRecord(0, why + shown +
+                           "; --time FORMAT says how the times are written, such as --time '%Y-%m-%d %H:%M:%S', and "
+                           "--format lines sorts the lines as text");
+  }
+
+  const bool given_, groups_;
+  const LogSample sample_;
+  const std::shared_ptr<LogTimes> log_;
+  std::vector<TimeForm> forms_;
+  TimeCandidates candidates_;
+  LineSet rest_;            ///< all lines
+  LineSet found_;           ///< lines that have a time
+  bool front_ = false;      ///< dates were found at the front of lines
+  bool alone_ = false;      ///< lines were found that have only a time and perhaps its name
+  bool w3c_ = false;        ///< the input is in the W3C's extended log format, whose comments begin with #
+  bool announced_ = false;  ///< LogTimes::note shows a line of another form
+};
+
+}  // namespace
+
+std::shared_ptr<const LogTimes> LearnSample(LogSample sample, const LogForms& allowed, std::int64_t latest) {
+  return Learner(std::move(sample), allowed, latest, false).Learn();
+}
+
+std::shared_ptr<const LogTimes> LearnPatterns(const LogSample& sample, const LogForms& allowed, std::int64_t latest) {
+  struct Matches {
+    std::string pattern;
+    bool named = false;
+    LineSet lines;
+    LogSample groups;
+  };
+  std::vector<Matches> all;
+  for (const std::string& text : allowed.patterns) {
+    const TimePattern pattern(text);
+    Matches& matches = all.emplace_back();
+    matches.pattern = text;
+    matches.named = pattern.named();
+    for (std::size_t i = 0; i < sample.lines.size(); ++i) {
+      TimeParts parts;
+      const std::string_view group = pattern.named() ? std::string_view() : pattern.Find(sample.lines[i]);
+      if (pattern.named() ? !pattern.Take(sample.lines[i], parts) || !parts.instant() : group.empty()) continue;
+      matches.lines.set(i);
+      matches.groups.lines.push_back(group);
+    }
+    matches.groups.all = matches.groups.lines;
+    matches.groups.indented = true;
+  }
+  std::ranges::stable_sort(all, std::greater(), [](const Matches& matches) { return matches.lines.count(); });
+  const auto log = std::make_shared<LogTimes>();
+  log->latest = latest;
+  log->looked = sample.lines.size();
+  LineSet found;
+  for (const Matches& matches : all) {
+    if ((matches.lines & ~found).none()) continue;
+    std::vector<TimeShape> shapes;
+    if (matches.named) {
+      shapes.resize(1);
+      shapes[0].name = "--time-regex";
+      shapes[0].kind = TimeShape::kParts;
+    } else {
+      const std::shared_ptr<const LogTimes> learnt = Learner(matches.groups, allowed, latest, true).Learn();
+      shapes = learnt->shapes;
+      log->note = learnt->note;
+    }
+    for (TimeShape& shape : shapes) {
+      shape.pattern = matches.pattern;
+      shape.indented = true;
+      log->shapes.push_back(shape);
+    }
+    found |= matches.lines;
+  }
+  log->matched = found.count();
+  if (log->matched > 0 || sample.lines.empty()) return log;
+  throw BadRecord(0, "none of " + std::to_string(log->looked) + " lines matches --time-regex; the first lines are " +
+                         ShownLine(sample.lines[0]) +
+                         (sample.lines.size() > 1 ? " and " + ShownLine(sample.lines[1]) : ""));
+}
+
+}  // namespace gpusort

@@ -1,0 +1,67 @@
+// Finds the members of JSON Lines that hold times. Start at MemberFinder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/log_forms.hpp"
+#include "formats/log_sample.hpp"
+#include "formats/text_reader.hpp"
+
+namespace gpusort {
+
+/// Finds the members of JSON Lines that hold times.
+class MemberFinder {
+ public:
+  explicit MemberFinder(const std::vector<TimeForm>& forms) : forms_(forms) {}
+
+  /// Looks for times in `line`, an object. `number` is the number of the line in the sample.
+  void Search(std::size_t number, std::string_view line);
+
+  /// A member, the form of its times, and the lines that have a time in it.
+  struct Member {
+    std::string path;
+    const TimeForm* form = nullptr;  ///< null: ParseInstant() reads the times
+    LineSet lines;
+    std::size_t rank = 0;
+  };
+  const std::vector<Member>& members() const { return members_; }
+  /// The usual names of members for the time of a record, the best first.
+  static constexpr std::string_view kNames[] = {"/time",
+                                                "/ts",
+                                                "/timestamp",
+                                                "/@timestamp",
+                                                "/t/$date",
+                                                "/date",
+                                                "/t",
+                                                "/datetime",
+                                                "/__REALTIME_TIMESTAMP",
+                                                "/@t",
+                                                "/Time",
+                                                "/time_local",
+                                                "/eventTime",
+                                                "/asctime",
+                                                "/instant/epochSecond",
+                                                "/timestamp/seconds"};
+
+ private:
+  static constexpr std::size_t kMostDepth = 3, kMostMembers = 200;
+
+  void SkipBlanks();
+  /// Reads a string, after its first quote was read.
+  std::string_view String();
+  /// Skips an array or an object, after its opening bracket was read.
+  void Skip();
+  void Object(std::size_t depth);
+  void Value(std::string_view name, std::size_t depth);
+  void Time(std::string_view name, std::string_view text, bool is_string);
+
+  const std::vector<TimeForm>& forms_;
+  std::size_t line_ = 0;
+  TextReader reader_{};
+  std::string path_;
+  std::vector<Member> members_;
+};
+
+}  // namespace gpusort

@@ -1,0 +1,152 @@
+// Finds times of all known forms in lines, wherever in a line they stand. Start at TimeFinder.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "formats/log_forms.hpp"
+#include "formats/log_sample.hpp"
+#include "formats/log_times.hpp"
+
+namespace gpusort {
+
+/// Returns true if a field of this name can be a number of seconds since 1970.
+bool IsTimeName(std::string_view name);
+
+/// A form of times at a place in the line, and the lines of the sample that have a time of the form there.
+struct TimeCandidate {
+  TimeShape shape;
+  std::size_t form = 0;  ///< the index of the form in the forms that are searched for
+  LineSet lines;
+  std::uint64_t at = 0, size = 0;  ///< sums over the lines: the offset of the time, and its size
+  bool refused = false, dropped = false;
+
+  /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
+  /// lines.
+  bool named() const { return shape.place == TimeShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
+  /// Returns the name before the time: "ts" of ts= and <ts>.
+  std::string_view name() const;
+  /// Returns true if the text before the time names a time, as in ts= and <time>.
+  bool names_time() const { return IsTimeName(name()) || of_audit(); }
+  /// Returns true if the text before the time names something else than a time, as in <id> and pid=.
+  bool names_number() const;
+  /// Returns true if the times are those of the Linux audit system: audit(1795471801.123:45).
+  bool of_audit() const;
+  /// Returns true if only `lead` can stand before the time in a line.
+  bool at_front() const {
+    return shape.place != TimeShape::kLabel && at == lines.count() * shape.lead.size() &&
+           shape.lead.find(' ') == shape.lead.npos;
+  }
+};
+
+/// Searches lines for times.
+class TimeFinder {
+ public:
+  /// `forms` must outlive this object. If `indented` is true, the blanks at the front of a line are skipped.
+  TimeFinder(const std::vector<TimeForm>& forms, TimeShape::Kind kind, bool indented);
+
+  /// Adds candidates for the times in a line of the sample.
+  void Search(std::size_t number, std::string_view text) {
+    Walk(text, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
+      where.line = number;
+      AddPlaces(form, end, where);
+    });
+  }
+
+  /// Where a time was found in a line.
+  static constexpr std::string_view kSeparators = ",;|\t";
+  struct Where {
+    std::size_t line;
+    const char* begin;  ///< the beginning of the line
+    const char* word_begin;
+    const char* time;
+    unsigned word;                                     ///< the number of words before this word
+    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
+    std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
+  };
+
+  /// Calls take(form, end, parts, where) for each time in a line. `end` is the end of the time.
+  template <typename Take>
+  void Walk(std::string_view text, Take take) {
+    const TextReader all{text.data(), text.data() + text.size()};
+    TextReader line = all;
+    while (indented_ && !line.done() && IsBlankChar(*line.at)) ++line.at;
+    SkipFront(line);
+    constexpr std::size_t kMostSearched = 400;
+    const char* const last = std::min(line.end, line.at + kMostSearched);
+    Where where{0, line.at, line.at, line.at, 0, {}, {}};
+    for (const char* p = line.at; p < last && where.word <= kMostWords;) {
+      if (IsBlankChar(*p)) {
+        if (p > line.at && p[-1] == '[') Try(blanks_, TextReader{p, line.end}, where, take);
+        for (; p != line.end && IsBlankChar(*p); ++p) Separator(*p, p, where);
+        ++where.word;
+        TextReader word{p, line.end};
+        SkipColours(word);
+        where.word_begin = p = word.at;
+        continue;
+      }
+      const char* end = nullptr;
+      if (const std::vector<std::size_t>* const forms = FormsAt(p, line)) {
+        end = Try(*forms, TextReader{p, line.end}, where, take);
+      }
+      if (end != nullptr) {
+        for (; p != end; ++p) {
+          if (!IsBlankChar(*p)) continue;
+          while (p + 1 != end && IsBlankChar(p[1])) ++p;
+          ++where.word;
+          where.word_begin = p + 1;
+        }
+        continue;
+      }
+      Separator(*p, p, where);
+      ++p;
+    }
+  }
+
+  /// Returns the candidates that Search() has found.
+  std::vector<TimeCandidate> Candidates() const;
+
+ private:
+  struct Found {
+    LineSet lines;
+    std::uint64_t at = 0, size = 0;
+  };
+
+  static void Separator(char c, const char* p, Where& where);
+  /// Returns the forms that a time at `p` can have, or null if no time can begin there.
+  const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
+  /// Calls take() for the times that begin at `reader`. Returns the end of the longest time, or null.
+  template <typename Take>
+  const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
+    const char* end = nullptr;
+    for (const std::size_t form : forms) {
+      TextReader time = reader;
+      TimeParts parts;
+      if (!TakeWholeTime(kind_, forms_[form].format, time, parts)) continue;
+      if (!parts.instant()) continue;
+      if (IsClock(forms_[form]) && time.Is(':')) continue;  // these digits and colons are an address
+      where.time = reader.at;
+      take(form, time.at, parts, where);
+      end = std::max(end, time.at);
+    }
+    return end;
+  }
+  void AddPlaces(std::size_t form, const char* end, const Where& where);
+  void Add(TimeShape::Place place, unsigned count, char separator, std::size_t form, std::string_view lead,
+           const char* end, const Where& where);
+
+  const std::vector<TimeForm>& forms_;
+  const TimeShape::Kind kind_;
+  const bool indented_;
+  std::vector<FormFront> fronts_;
+  std::array<std::vector<std::size_t>, 20> by_run_;
+  std::vector<std::size_t> months_, weekdays_, capitals_, zones_, tai_, blanks_, given_, chosen_;
+  std::map<std::tuple<TimeShape::Place, unsigned, char, std::size_t, std::string_view>, Found> found_;
+};
+
+}  // namespace gpusort
