@@ -1,6 +1,6 @@
 // The sort key of a gap. A gap is text between two rows of a database dump, such as the SQL between two INSERT
 // statements. The rows are sorted, but a gap keeps its place: after the same number of rows as in the input. The key of
-// a gap tells this place. formats/sql_dump_format.cpp writes the key, and runs/gap_filler.hpp reads it.
+// a gap tells this place. formats/sql_dump_keys.cpp writes the key, and runs/gap_filler.hpp reads it.
 #pragma once
 
 #include <cstdint>

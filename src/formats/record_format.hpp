@@ -46,7 +46,7 @@ struct ScanState {
   unsigned mode = 0;  ///< the meaning of `mode` and `count` differs between the formats
   std::uint64_t count = 0;
   std::string held;  ///< the last scanned bytes, if they are the beginning of a word or line that goes on after them
-  std::shared_ptr<const DumpState> dump{};  ///< only for dumps: see formats/sql_dump_format.cpp
+  std::shared_ptr<const DumpState> dump{};  ///< only for dumps: see formats/sql_dump_state.hpp
   /// Only for SQL dumps: `row` is the number of rows so far among those that are sorted together, and `lexer` is the
   /// parser's state inside a row.
   std::uint64_t row = 0, lexer = 0;
@@ -183,7 +183,7 @@ class RecordFormat {
     std::uint64_t from = 0;  ///< offset of the byte after the newline; 0: no guess is possible
     std::uint64_t last = 0;  ///< offset of the end of the last record in the block; 0: no record ends after `from`
     ScanState at_last, state;
-    std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_format.cpp
+    std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_scan.cpp
   };
   virtual Guess LookAhead(RecordSpan) const { return {}; }
   /// Finds the ends of records as Scan() does, but faster if `guess`, the result of LookAhead(bytes), is right. By

@@ -9,7 +9,11 @@
 // place: in the output, a gap comes after the same number of rows as in the input (runs/gap_filler.hpp).
 //
 // The sort keys of the user name a table and a column: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in
-// place. Start at Scan.
+// place.
+//
+// One file each has: the scan, which finds the records (sql_dump_scan.cpp); the sort keys of records
+// (sql_dump_keys.cpp); what statements say about tables (sql_dump_schema.cpp); the state that another process can load
+// (sql_dump_state.cpp). sql_dump_format.cpp follows lines of SQL and the statements of a part. Start at Scan.
 #pragma once
 
 #include <atomic>
@@ -128,11 +132,6 @@ class SqlDumpFormat : public CopyFormat {
   /// Returns a description of the rows of the table `target` that are sorted together. It says how to make their sort
   /// keys, from the keys of the user and from CREATE TABLE.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpState& dump) const;
-  /// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
-  static const SqlTable* FindTable(const SqlTarget& target, const DumpState& dump);
-  /// Returns `table` with the columns that it inherits from other tables (PostgreSQL's INHERITS) before its own
-  /// columns.
-  static std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump);
 
   /// Does the work of Scan(). `known` are the rows that LookAhead() has found in `bytes`, which are then skipped, or
   /// null.

@@ -23,10 +23,6 @@ const Byte* SkipToRow(const Byte* p, const Byte* end) {
   return p != end && *p == '\n' ? p + 1 : p;
 }
 
-void SkipSpaces(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size()));
-}
-
 /// Returns the tag "$tag$" that begins at `at`, or an empty text.
 std::string_view DollarTag(std::string_view line, std::size_t at) {
   if (at > 0 && (IsSqlWordByte(line[at - 1]) || line[at - 1] == '$')) return {};
@@ -51,29 +47,17 @@ std::size_t CloseQuote(std::string_view line, std::size_t at, char quote, bool e
   return std::min(at, line.size());
 }
 
-/// Removes the beginning of a comment of MySQL that holds SQL, such as "/*!40101 " or "/*M!100100 ", from the front of
-/// `text`. Returns false if there is none.
-bool TakeConditional(std::string_view& text) {
-  std::string_view rest = text;
-  if (!TakeSqlText(rest, "/*!") && !TakeSqlText(rest, "/*M!")) return false;
-  const std::string_view version = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
-  // No server has this version. mariadb-dump begins with such a comment: "/*M!999999\\- enable the sandbox mode */".
-  if (version == "999999") return false;
-  text = rest.substr(version.size());
-  return true;
-}
-
 bool BeginsTrigger(std::string_view text) {
   if (!TakeSqlWord(text, "create")) return false;
-  SkipSpaces(text);
-  if (TakeSqlWord(text, "temp") || TakeSqlWord(text, "temporary")) SkipSpaces(text);
+  SkipSqlSpaces(text);
+  if (TakeSqlWord(text, "temp") || TakeSqlWord(text, "temporary")) SkipSqlSpaces(text);
   return TakeSqlWord(text, "trigger");
 }
 
 /// Handles a line with the command DELIMITER of MySQL's client. Returns false for any other line.
 bool TakeDelimiter(std::string_view line, SqlText& text) {
   if (!TakeSqlWord(line, "delimiter")) return false;
-  SkipSpaces(line);
+  SkipSqlSpaces(line);
   line = line.substr(0, std::min(line.find_last_not_of(kSqlBlanks) + 1, line.size()));
   text.delimiter = line == ";" ? "" : std::string(line);
   text.in = SqlText::kNothing;
@@ -147,7 +131,7 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
           return inserts;
         } else if (c == '#' && mysql) {
           return inserts;
-        } else if (mysql && TakeConditional(rest)) {
+        } else if (mysql && TakeConditionalSql(rest)) {
           at = line.size() - rest.size();
         } else if (mysql && is("*/")) {
           at += 2;
@@ -168,7 +152,7 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
           const bool ends = text.end == 1 && text.open && TakeSqlWord(rest, "end");
           token(ends ? 2 : 0);
           if (postgres && TakeSqlWord(rest, "begin")) {  // BEGIN ATOMIC of a function ends with END
-            SkipSpaces(rest);
+            SkipSqlSpaces(rest);
             text.trigger |= TakeSqlWord(rest, "atomic");
           }
           while (at < line.size() && (IsSqlWordByte(line[at]) || (line[at] == '$' && postgres))) ++at;
@@ -263,13 +247,27 @@ bool TakeSqlWord(std::string_view& text, std::string_view word) {
 
 void SkipSqlBlanks(std::string_view& text) {
   do {
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     if (!text.starts_with("--")) return;
     text.remove_prefix(std::min(text.find('\n'), text.size()));
   } while (!text.empty());
 }
 
 bool BeginsInsert(std::string_view text) { return TakeSqlWord(text, "insert") || TakeSqlWord(text, "replace"); }
+
+void SkipSqlSpaces(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSqlBlanks), text.size()));
+}
+
+bool TakeConditionalSql(std::string_view& text) {
+  std::string_view rest = text;
+  if (!TakeSqlText(rest, "/*!") && !TakeSqlText(rest, "/*M!")) return false;
+  const std::string_view version = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  // No server has this version. mariadb-dump begins with such a comment: "/*M!999999\\- enable the sandbox mode */".
+  if (version == "999999") return false;
+  text = rest.substr(version.size());
+  return true;
+}
 
 const Byte* SkipSqlComment(const Byte* p, const Byte* end, SqlDialect dialect) {
   const bool mysql = dialect == SqlDialect::kMysql;
@@ -312,7 +310,8 @@ LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines) 
     const std::string_view rest = text.substr(lead.size);
     // A comment of MySQL may hold SQL, which is no comment.
     std::string_view code = rest;
-    if (dialect == SqlDialect::kMysql && (TakeConditional(code) || (rest.size() < 4 && "/*M!"sv.starts_with(rest)))) {
+    if (dialect == SqlDialect::kMysql &&
+        (TakeConditionalSql(code) || (rest.size() < 4 && "/*M!"sv.starts_with(rest)))) {
       lead.ended = rest.size() >= 4 || rest == "/*!";
       return lead;
     }
@@ -329,7 +328,7 @@ bool BeginsRow(std::string_view text, bool& unfinished) {
   const std::string_view word = text.substr(0, kWord.size());
   if (IsWord(word, kWord.substr(0, word.size()))) {
     text.remove_prefix(word.size());
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     if (word.size() < kWord.size()) text = {};
   }
   unfinished = text.empty();
@@ -351,7 +350,7 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
   head.replaces = !IsWord(text.substr(0, 6), "insert");
   text.remove_prefix(head.replaces ? "replace"sv.size() : 6);
   for (bool more = true; more;) {
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     more = false;
     for (const std::string_view word : {"low_priority"sv, "delayed"sv, "high_priority"sv, "ignore"sv, "into"sv}) {
       const bool taken = TakeSqlWord(text, word);
@@ -359,18 +358,18 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
       more |= taken;
     }
     if (!TakeSqlWord(text, "or")) continue;
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     more = true;
     for (const std::string_view word : {"replace"sv, "ignore"sv, "abort"sv, "fail"sv, "rollback"sv}) {
       head.replaces |= TakeSqlWord(text, word) && (word == "replace" || word == "ignore");
     }
   }
   const auto take_name = [&](std::string& name) {
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     const bool quoted = !text.empty() && (text[0] == '"' || text[0] == '`' || text[0] == '[' || text[0] == '\'');
     const bool taken = TakeSqlName(text, kStops, name);
     if (!quoted && dialect == SqlDialect::kPostgres) name = LowerText(name);
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     return taken && !text.empty();
   };
   // A name in quotes without its end, or a name at the end of `text`, may go on.
@@ -384,27 +383,27 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
   }
   if (dialect == SqlDialect::kMysql && TakeSqlWord(text, "partition")) {
     std::string name;
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
     if (!TakeSqlText(text, "(")) return stop(text.empty());
     do {
       if (!take_name(name)) return stop(may_go_on());
     } while (TakeSqlText(text, ","));
     if (!TakeSqlText(text, ")")) return stop(text.empty());
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
   }
   if (TakeSqlText(text, "(")) {
     do {
       if (!take_name(head.target.columns.emplace_back())) return stop(may_go_on());
     } while (TakeSqlText(text, ","));
     if (!TakeSqlText(text, ")")) return stop(text.empty());
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
   }
   if (TakeSqlWord(text, "overriding")) {
     for (const std::string_view word : {"system"sv, "user"sv, "value"sv}) {
-      SkipSpaces(text);
+      SkipSqlSpaces(text);
       head.counts |= TakeSqlWord(text, word) && word == "user";
     }
-    SkipSpaces(text);
+    SkipSqlSpaces(text);
   }
   if (!TakeSqlWord(text, "values") && !TakeSqlWord(text, "value")) {
     return stop(text.size() < "overriding"sv.size());
@@ -412,7 +411,7 @@ InsertHead ParseInsertHead(std::string_view text, SqlDialect dialect) {
   const Byte* const from = AsBytes(text);
   const Byte* const row = SkipToRow(from, from + text.size());
   head.size = static_cast<std::size_t>(text.data() - all.data()) + static_cast<std::size_t>(row - from);
-  SkipSpaces(text);
+  SkipSqlSpaces(text);
   bool unfinished = false;
   if (!BeginsRow(text, unfinished)) return stop(unfinished);
   head.is = InsertHead::kRows;
@@ -820,7 +819,7 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
   /// Removes a name, which may be in quotes, from the front of `rest`.
   const auto take_name = [](std::string_view& rest) {
     std::string name;
-    SkipSpaces(rest);
+    SkipSqlSpaces(rest);
     TakeSqlName(rest, " .,()+-*/%|&<>=!;'\t\r\n\v\f", name);
     return LowerText(name);
   };
@@ -833,7 +832,7 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
       const std::string_view quoted = close - p < 2 ? "" : Text(p + 1, close - 1);
       p = close;
       std::string_view rest = row.substr(static_cast<std::size_t>(close - begin));
-      SkipSpaces(rest);
+      SkipSqlSpaces(rest);
       if (rest.starts_with('(') && calls(quoted)) return true;
       continue;
     }
@@ -852,7 +851,7 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
       }
     } else if (*p != '(') {  // NEXT VALUE FOR, or PREVIOUS VALUE FOR
       const bool word = (before == 0 || !IsSqlWordByte(row[before - 1])) && TakeSqlWord(rest, "value");
-      SkipSpaces(rest);
+      SkipSqlSpaces(rest);
       if (word && TakeSqlWord(rest, "for")) return true;
     } else {
       std::size_t stop = before;
@@ -861,7 +860,7 @@ bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes) {
       while (word > 0 && IsSqlWordByte(row[word - 1])) --word;
       if (calls(row.substr(word, stop - word))) return true;
       rest.remove_prefix(1);
-      SkipSpaces(rest);
+      SkipSqlSpaces(rest);
       if (TakeSqlWord(rest, "select") || TakeSqlWord(rest, "with")) return true;
     }
     ++p;
@@ -910,10 +909,10 @@ void TakeEscaped(std::string_view& text, SqlDialect dialect, std::string& out) {
   }
 }
 
-/// Removes a string with its closing quote from the front of `text`. The opening quote was already removed. Returns the
-/// value of the string, which may lie in `scratch`.
-std::string_view TakeString(std::string_view& text, char quote, SqlDialect dialect, bool escapes,
-                            std::string& scratch) {
+}  // namespace
+
+std::string_view TakeSqlString(std::string_view& text, char quote, SqlDialect dialect, bool escapes,
+                               std::string& scratch) {
   const auto* const p = reinterpret_cast<const Byte*>(text.data());
   const Byte* const end = p + text.size();
   const auto end_byte = static_cast<Byte>(quote);
@@ -944,12 +943,14 @@ std::string_view TakeString(std::string_view& text, char quote, SqlDialect diale
   return scratch;
 }
 
+namespace {
+
 /// Evaluates the calls with which SQLite writes text that has control characters: replace('a\nb','\n',char(10)), also
 /// nested, and unistr('a\u000ab').
 bool ReadCall(std::string_view raw, std::string& scratch) {
   std::string string;
   if (TakeSqlText(raw, "unistr('")) {
-    std::string_view text = TakeString(raw, '\'', SqlDialect::kSqlite, false, string);
+    std::string_view text = TakeSqlString(raw, '\'', SqlDialect::kSqlite, false, string);
     std::string out;
     while (!text.empty()) {
       const char c = text[0];
@@ -967,10 +968,10 @@ bool ReadCall(std::string_view raw, std::string& scratch) {
   unsigned calls = 0;
   while (TakeSqlText(raw, "replace(")) ++calls;
   if (calls == 0 || !TakeSqlText(raw, "'")) return false;
-  std::string value(TakeString(raw, '\'', SqlDialect::kSqlite, false, string));
+  std::string value(TakeSqlString(raw, '\'', SqlDialect::kSqlite, false, string));
   for (; calls > 0; --calls) {
     if (!TakeSqlText(raw, ",'")) return false;
-    const std::string from(TakeString(raw, '\'', SqlDialect::kSqlite, false, string));
+    const std::string from(TakeSqlString(raw, '\'', SqlDialect::kSqlite, false, string));
     if (!TakeSqlText(raw, ",char(")) return false;
     std::string to;
     unsigned code = 0;
@@ -992,14 +993,14 @@ bool ReadCall(std::string_view raw, std::string& scratch) {
 }  // namespace
 
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch) {
-  SkipSpaces(raw);
+  SkipSqlSpaces(raw);
   raw = raw.substr(0, raw.find_last_not_of(kSqlBlanks) + 1);
   const bool mysql = dialect == SqlDialect::kMysql;
   if (raw.empty()) return {SqlValue::kText, raw, false};
   if (raw[0] == '\'' || (mysql && raw[0] == '"')) {
     const char quote = raw[0];
     raw.remove_prefix(1);
-    const std::string_view text = TakeString(raw, quote, dialect, escapes, scratch);
+    const std::string_view text = TakeSqlString(raw, quote, dialect, escapes, scratch);
     return {SqlValue::kText, text, raw.empty()};
   }
   if (IsDigit(raw[0]) || raw[0] == '-') {
@@ -1011,7 +1012,7 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
   if (mysql && raw[0] == '_') {  // a character set, as in _binary 'a'
     while (!rest.empty() && IsSqlWordByte(rest[0])) rest.remove_prefix(1);
     const bool converts = !IsWord(raw.substr(0, raw.size() - rest.size()), "_binary");
-    SkipSpaces(rest);
+    SkipSqlSpaces(rest);
     if (!rest.empty() && (rest[0] == '\'' || rest[0] == '0' || Lower(rest[0]) == 'x')) {
       SqlValue value = ReadSqlValue(rest, dialect, escapes, scratch);
       value.literal = value.literal && !converts;
@@ -1020,797 +1021,12 @@ SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, st
   } else if (raw.size() > 2 && raw[1] == '\'' && "xXeEnNbB"sv.find(raw[0]) != std::string_view::npos) {
     const char prefix = Lower(raw[0]);
     rest.remove_prefix(2);
-    const std::string_view text = TakeString(rest, '\'', dialect, escapes || prefix == 'e', scratch);
+    const std::string_view text = TakeSqlString(rest, '\'', dialect, escapes || prefix == 'e', scratch);
     const bool literal = rest.empty() && (prefix == 'x' || dialect == SqlDialect::kPostgres) && prefix != 'n';
     return {prefix == 'x' ? SqlValue::kHex : SqlValue::kText, text, literal};
   }
   if (dialect == SqlDialect::kSqlite && ReadCall(raw, scratch)) return {SqlValue::kText, scratch};
   return {SqlValue::kText, raw, false};
-}
-
-namespace {
-
-/// Returns true if `text` is a whole number between `least` and `most`.
-bool IsIntegerIn(std::string_view text, std::int64_t least, std::uint64_t most) {
-  const bool negative = TakeSqlText(text, "-");
-  if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return false;
-  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
-  constexpr std::size_t kMostDigits = 20;
-  if (text.size() > kMostDigits) return false;
-  std::uint64_t number = 0;
-  for (const char c : text) {
-    const auto digit = static_cast<unsigned>(c - '0');
-    if (number > (~std::uint64_t{0} - digit) / 10) return false;
-    number = number * 10 + digit;
-  }
-  if (!negative) return number <= most;
-  return number == 0 || (least < 0 && number <= std::uint64_t{0} - static_cast<std::uint64_t>(least));
-}
-
-/// Returns true if the server stores a text of MySQL without a change, as far as its characters and its size decide.
-bool KeepsCharacters(const SqlTable::Column& column, std::string_view text) {
-  std::uint64_t characters = text.size();
-  if (column.text != SqlTable::Column::kBytes) {
-    characters = 0;
-    for (std::size_t at = 0; at < text.size(); ++characters) {
-      std::uint32_t code = 0;
-      const std::size_t size = DecodeUtf8(text.substr(at), code);
-      if (size == 0 || (size > 1 && column.text == SqlTable::Column::kAscii)) return false;
-      at += size;
-    }
-  }
-  return column.size == 0 || characters <= column.size;
-}
-
-bool KeepsMysqlValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
-  switch (column.type) {
-    case ValueType::kInt:
-      if (value.is != SqlValue::kNumber && value.is != SqlValue::kText) return false;
-      if (column.year) {
-        constexpr unsigned kFirstYear = 1901, kLastYear = 2155;
-        return text == "0000" || (text.size() == 4 && text[0] != '0' && IsIntegerIn(text, kFirstYear, kLastYear));
-      }
-      return IsIntegerIn(text, column.least, column.most);
-    case ValueType::kText:
-      return (value.is == SqlValue::kText || value.is == SqlValue::kHex) && KeepsCharacters(column, text);
-    default:
-      return true;  // see SqlTable::Column::loose
-  }
-}
-
-bool KeepsPostgresValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
-  if (value.is != SqlValue::kText && value.is != SqlValue::kNumber) return value.is == SqlValue::kNull;
-  switch (column.type) {
-    case ValueType::kInt:
-      return IsIntegerIn(text, column.least, column.most);
-    case ValueType::kDecimal:
-      return true;
-    case ValueType::kDate:  // other forms than 2026-01-31 depend on a setting of the server
-      return text.size() >= std::size("2026-01-31") - 1 && text.find_first_not_of("0123456789") == text.find('-') &&
-             text.find('-') >= 4 && text.find_first_not_of("0123456789- BC") == text.npos;
-    case ValueType::kMacAddress:
-      return text.size() == column.size;
-    case ValueType::kBytesHex:
-      return value.is == SqlValue::kText && text.starts_with("\\x");
-    case ValueType::kText:
-      return value.is == SqlValue::kText && (column.size == 0 || text.size() <= column.size || [&] {  // characters
-               const auto begins = [](char c) { return (c & 0xC0) != 0x80; };
-               return !column.in_bytes &&
-                      static_cast<std::uint64_t>(std::ranges::count_if(text, begins)) <= column.size;
-             }());
-    default:
-      return value.is == SqlValue::kText;
-  }
-}
-
-bool KeepsLiteValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text) {
-  using Column = SqlTable::Column;
-  const bool number = value.is == SqlValue::kNumber;
-  if (value.is == SqlValue::kNull) return column.counted;
-  if (column.affinity == Column::kText && number) return false;
-  if (number) {
-    if (!keys::IsDecimal({text.data(), text.data() + text.size()})) return false;
-    // Numbers with more digits can be equal as float.
-    constexpr std::size_t kExactDigits = 15, kIntegerDigits = 18;
-    const bool whole = text.find_first_not_of("-0123456789") == text.npos;
-    const std::size_t digits = static_cast<std::size_t>(std::ranges::count_if(text, IsDigit));
-    return digits <= (whole && column.affinity != Column::kReal ? kIntegerDigits : kExactDigits);
-  }
-  if (column.affinity == Column::kNone || column.affinity == Column::kText || value.is == SqlValue::kHex) return true;
-  SkipSpaces(text);
-  text = text.substr(0, text.find_last_not_of(kSqlBlanks) + 1);
-  return !keys::IsDecimal({text.data(), text.data() + text.size()});
-}
-
-}  // namespace
-
-bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect) {
-  const bool known =
-      value.literal || (column.type == ValueType::kBool && (IsWord(text, "true") || IsWord(text, "false")));
-  if (!known) return false;
-  if (dialect == SqlDialect::kMysql) return KeepsMysqlValue(column, value, text);
-  return dialect == SqlDialect::kSqlite ? KeepsLiteValue(column, value, text) : KeepsPostgresValue(column, value, text);
-}
-
-namespace {
-
-/// Reads the tokens of a CREATE TABLE.
-class Tokens {
- public:
-  Tokens(std::string_view text, SqlDialect dialect) : rest_(text), dialect_(dialect) { Next(); }
-
-  enum Is : std::uint8_t { kEnd, kWord, kName, kString, kOther };
-  Is is() const { return is_; }
-  /// The token: a word in lower case, a name or a string without quotes, or a byte.
-  const std::string& text() const { return text_; }
-  /// The word as a name: as it is written, in PostgreSQL in lower case.
-  const std::string& written() const { return written_; }
-  bool is_name() const { return is_ == kWord || is_ == kName || (is_ == kString && dialect_ == SqlDialect::kSqlite); }
-  bool Is(std::string_view word) const { return (is_ == kWord || is_ == kOther) && text_ == word; }
-  bool Take(std::string_view word) {
-    if (!Is(word)) return false;
-    Next();
-    return true;
-  }
-  void Next() {
-    for (;;) {
-      SkipSqlBlanks(rest_);
-      if (dialect_ == SqlDialect::kMysql && (TakeConditional(rest_) || TakeSqlText(rest_, "*/"))) continue;
-      if (dialect_ == SqlDialect::kMysql && rest_.starts_with('#')) {
-        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-        continue;
-      }
-      if (!rest_.starts_with("/*")) break;
-      const std::size_t end = rest_.find("*/");
-      rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 2);
-    }
-    is_ = rest_.empty() ? kEnd : kOther;
-    if (rest_.empty()) return;
-    const char c = rest_[0];
-    if (c == '"' || c == '`' || (c == '[' && dialect_ == SqlDialect::kSqlite)) {
-      if (TakeSqlName(rest_, "", text_)) {
-        is_ = kName;
-        written_ = text_;
-        return;
-      }
-      rest_ = {};
-    } else if (c == '\'') {
-      std::string scratch;
-      rest_.remove_prefix(1);
-      written_ = text_ = TakeString(rest_, '\'', dialect_, dialect_ == SqlDialect::kMysql, scratch);
-      is_ = kString;
-    } else if (IsSqlWordByte(c)) {
-      std::size_t size = 1;
-      while (size < rest_.size() && (IsSqlWordByte(rest_[size]) || rest_[size] == '$')) ++size;
-      is_ = kWord;
-      written_ = rest_.substr(0, size);
-      text_ = LowerText(written_);
-      if (dialect_ == SqlDialect::kPostgres) written_ = text_;
-      rest_.remove_prefix(size);
-    } else {
-      text_ = std::string(1, c);
-      rest_.remove_prefix(1);
-    }
-  }
-
- private:
-  std::string_view rest_;
-  const SqlDialect dialect_;
-  enum Is is_ = kEnd;
-  std::string text_, written_;
-};
-
-/// Returns the type of a column from the words of its type in CREATE TABLE, in lower case.
-ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
-  // Values of SQLite are ordered by their own types.
-  if (dialect == SqlDialect::kSqlite) return ValueType::kText;
-  const std::string_view first = std::string_view(words).substr(0, words.find(' '));
-  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
-  if (first == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
-  if (first == "interval") return ValueType::kInterval;
-  if (is({"tinyint", "smallint", "mediumint", "middleint", "int", "integer", "bigint", "int1", "int2", "int3", "int4",
-          "int8", "serial", "serial2", "serial4", "serial8", "bigserial", "smallserial", "year"})) {
-    return ValueType::kInt;
-  }
-  if (is({"dec", "decimal", "numeric", "float", "float4", "float8", "double", "real", "fixed"})) {
-    return ValueType::kDecimal;
-  }
-  if (is({"datetime", "timestamp", "timestamptz"})) return ValueType::kTimestamp;
-  // A date of MySQL can have the month 0 or the day 0, which only keys of timestamps allow (PutZeroDate).
-  if (first == "date") return dialect == SqlDialect::kMysql ? ValueType::kTimestamp : ValueType::kDate;
-  if (is({"time", "timetz"})) return ValueType::kTime;
-  if (dialect == SqlDialect::kMysql) return is({"inet4", "inet6"}) ? ValueType::kIp : ValueType::kText;
-  if (is({"bool", "boolean"})) return ValueType::kBool;
-  if (first == "uuid") return ValueType::kUuid;
-  if (is({"inet", "cidr"})) return ValueType::kIp;
-  if (is({"macaddr", "macaddr8"})) return ValueType::kMacAddress;
-  if (is({"bit", "varbit"})) return ValueType::kBits;
-  if (first == "bytea") return ValueType::kBytesHex;
-  if (first == "oid") return ValueType::kInt;
-  if (first == "money") return ValueType::kNumber;
-  return ValueType::kText;
-}
-
-/// Returns what SQLite converts in a column of this type, given in lower case.
-SqlTable::Column::Affinity AffinityOf(std::string_view type) {
-  const auto has = [&](std::initializer_list<std::string_view> texts) {
-    return std::ranges::any_of(texts, [&](std::string_view text) { return type.find(text) != type.npos; });
-  };
-  if (has({"int"})) return SqlTable::Column::kNumber;
-  if (has({"char", "clob", "text"})) return SqlTable::Column::kText;
-  if (type.empty() || has({"blob"})) return SqlTable::Column::kNone;
-  return has({"real", "floa", "doub"}) ? SqlTable::Column::kReal : SqlTable::Column::kNumber;
-}
-
-/// Sets which values of a column of PostgreSQL or MySQL are equal: its members `loose` and `padding`. `type` has the
-/// words of the type, in lower case, and `collation` the name of the collation, or an empty text. `sized` is true if
-/// the type has a size, as in numeric(9,2).
-void SetEquality(std::string_view type, bool sized, std::string_view collation, SqlDialect dialect,
-                 SqlTable::Column& column) {
-  const std::string_view first = type.substr(0, type.find(' '));
-  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
-  if (dialect == SqlDialect::kMysql) {
-    switch (column.type) {
-      case ValueType::kInt:
-        return;
-      case ValueType::kText: {
-        const bool bytes = is({"varbinary", "binary"});
-        const bool binary = collation.ends_with("_bin");
-        const bool characters = is({"char", "varchar", "character", "nchar", "nvarchar", "text"});
-        column.loose = !bytes && (!characters || (!binary && collation != "binary"));
-        if (binary && !bytes) {
-          column.text = collation.starts_with("utf8mb4_") ? SqlTable::Column::kCharacters : SqlTable::Column::kAscii;
-        }
-        // These collations ignore blanks at the end, but for two kinds.
-        const bool pads =
-            binary && collation.find("nopad") == collation.npos && collation.find("0900") == collation.npos;
-        if (!bytes && pads) column.padding = ' ';
-        if (first == "binary") column.padding = 0;
-        return;
-      }
-      default:
-        column.loose = true;
-    }
-    return;
-  }
-  switch (column.type) {
-    case ValueType::kText: {
-      const bool padded = is({"char", "character", "bpchar"}) && type.find("varying") == type.npos;
-      if (padded) column.padding = ' ';
-      static constexpr std::string_view kExact[] = {"", "default", "c", "posix", "ucs_basic", "pg_catalog"};
-      column.loose = std::ranges::count(kExact, LowerText(collation)) == 0 ||
-                     (!padded && !is({"text", "varchar", "character", "name"}));
-      return;
-    }
-    case ValueType::kDecimal:
-      column.loose = sized || !is({"numeric", "decimal", "dec"});
-      return;
-    case ValueType::kTimestamp:
-    case ValueType::kTime:
-    case ValueType::kInterval:
-    case ValueType::kNumber:
-      column.loose = true;
-      return;
-    default:
-      return;
-  }
-}
-
-/// Sets which values of a column of PostgreSQL or MySQL the server stores without a change: its members `size`,
-/// `least`, `most` and `year`. `type` has the words of the type, in lower case, and `size` the number in brackets after
-/// the type, or 0.
-void SetLimits(std::string_view type, std::uint64_t size, bool is_unsigned, SqlTable::Column& column) {
-  constexpr std::uint64_t kNameSize = 63, kMacSize = 17, kMac8Size = 23;
-  const std::string_view first = type.substr(0, type.find(' '));
-  const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
-  if (column.type == ValueType::kInt) {
-    column.year = first == "year";
-    const unsigned bits = is({"tinyint", "int1"})                                                             ? 8
-                          : is({"smallint", "int2", "smallserial", "serial2"})                                ? 16
-                          : is({"mediumint", "middleint", "int3"})                                            ? 24
-                          : is({"bigint", "int8", "bigserial", "serial8"}) || (is({"serial"}) && is_unsigned) ? 64
-                                                                                                              : 32;
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
-    const bool natural = is_unsigned || first == "oid";
-    column.most = natural ? all : all >> 1;
-    column.least = natural ? 0 : -static_cast<std::int64_t>(all >> 1) - 1;
-  } else if (column.type == ValueType::kMacAddress) {
-    column.size = first == "macaddr8" ? kMac8Size : kMacSize;
-  } else if (column.type == ValueType::kText) {
-    column.in_bytes = first == "name";
-    column.size = column.in_bytes ? kNameSize : size;
-    if (size == 0 && is({"char", "character", "nchar", "binary"}) && type.find("varying") == type.npos) column.size = 1;
-  }
-}
-
-/// Reads the names of the columns of a key in brackets, as in PRIMARY KEY (a, b(10) DESC). Sets `whole` to false if
-/// the key is not made of whole columns, so that rows with other values can have equal keys.
-std::vector<std::string> TakeNames(Tokens& tokens, bool& whole) {
-  std::vector<std::string> names;
-  whole = tokens.Take("(");
-  unsigned depth = whole ? 1 : 0;
-  for (bool first = true; tokens.is() != Tokens::kEnd && depth > 0; tokens.Next()) {
-    if (first && tokens.is_name()) names.push_back(tokens.written());
-    whole = whole && !tokens.Is("(") && !tokens.Is("collate");
-    first = tokens.Is(",") && depth == 1;
-    depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
-  }
-  return names;
-}
-
-/// Reads the columns of a unique key. Returns no columns if the key is not made of whole columns.
-std::vector<std::string> TakeUnique(Tokens& tokens) {
-  while (tokens.is() != Tokens::kEnd && !tokens.Is("(")) tokens.Next();
-  bool whole = false;
-  std::vector<std::string> names = TakeNames(tokens, whole);
-  if (!whole) names.clear();
-  return names;
-}
-
-/// Finds out whether the server counts up the values of a column, from the tokens that describe the column.
-class CountsUp {
- public:
-  /// Call this for each token. Returns true for a word such as AUTO_INCREMENT, for a function such as nextval, for
-  /// NEXT VALUE FOR and for MySQL's SERIAL DEFAULT VALUE.
-  bool Sees(const Tokens& tokens) {
-    static constexpr std::string_view kWords[] = {"auto_increment", "autoincrement",    "identity", "nextval",
-                                                  "currval",        "lastval",          "setval",   "uuid_short",
-                                                  "last_insert_id", "last_insert_rowid"};
-    const bool after_value = std::exchange(value_, tokens.Is("value"));
-    if (after_value && tokens.Is("for")) return true;
-    const int serial = std::exchange(serial_, tokens.Is("serial") ? 1 : serial_ == 1 && tokens.Is("default") ? 2 : 0);
-    if (serial == 2 && tokens.Is("value")) return true;
-    if (tokens.is() == Tokens::kName) return tokens.text() == "nextval";
-    return tokens.is() == Tokens::kWord && std::ranges::count(kWords, tokens.text()) > 0;
-  }
-
- private:
-  bool value_ = false;  ///< the last token was the word VALUE
-  int serial_ = 0;      ///< how many of the words SERIAL DEFAULT the last tokens were
-};
-
-/// Returns true if a constraint or an index of a CREATE TABLE begins here, and not a column.
-bool BeginsConstraint(const Tokens& tokens, SqlDialect dialect) {
-  if (tokens.is() != Tokens::kWord) return false;
-  const auto is = [&](std::initializer_list<std::string_view> words) {
-    return std::ranges::count(words, tokens.text()) > 0;
-  };
-  if (is({"constraint", "primary", "unique", "foreign", "check"})) return true;
-  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
-  // The following words can be names of columns in other databases, or before other words.
-  if (is({"key", "index", "fulltext", "spatial"})) return mysql;
-  if (is({"like"})) return postgres;
-  Tokens next = tokens;
-  next.Next();
-  if (is({"period"})) return mysql && next.Is("for");
-  return is({"exclude"}) && postgres && (next.Is("using") || next.Is("("));
-}
-
-}  // namespace
-
-bool BeginsCreateTable(std::string_view text) {
-  SkipSpaces(text);
-  if (TakeConditional(text)) SkipSpaces(text);
-  if (!TakeSqlWord(text, "create")) return false;
-  for (;;) {
-    SkipSpaces(text);
-    if (TakeSqlWord(text, "table")) return true;
-    bool any = false;
-    for (const std::string_view word :
-         {"global"sv, "local"sv, "temp"sv, "temporary"sv, "unlogged"sv, "foreign"sv, "or"sv, "replace"sv}) {
-      any = any || TakeSqlWord(text, word);
-    }
-    if (!any) return false;
-  }
-}
-
-bool BeginsCreateType(std::string_view text) {
-  SkipSpaces(text);
-  if (!TakeSqlWord(text, "create")) return false;
-  SkipSpaces(text);
-  return TakeSqlWord(text, "type");
-}
-
-bool BeginsTableChange(std::string_view text) {
-  SkipSpaces(text);
-  if (TakeConditional(text)) SkipSpaces(text);
-  const auto take = [&](std::string_view word) {
-    const bool taken = TakeSqlWord(text, word);
-    SkipSpaces(text);
-    return taken;
-  };
-  if (take("create")) return (!take("or") || take("replace")) && take("unique") && take("index");
-  if (!take("alter")) return false;
-  take("online");
-  take("ignore");
-  return take("table");
-}
-
-namespace {
-
-/// Takes a name, and the names with dots before it. Returns false if there is none.
-bool TakeDottedName(Tokens& tokens, std::string& schema, std::string& name) {
-  schema.clear();
-  for (bool more = true; more; more = tokens.Take(".")) {
-    if (!name.empty()) schema = name;
-    if (!tokens.is_name()) return false;
-    name = tokens.written();
-    tokens.Next();
-  }
-  return true;
-}
-
-/// Reads the names of tables in brackets, as in INHERITS (a, public.b).
-void TakeParents(Tokens& tokens, std::vector<SqlTarget>& parents) {
-  tokens.Next();
-  while (tokens.Take(parents.empty() ? "(" : ",")) {
-    SqlTarget parent;
-    if (!TakeDottedName(tokens, parent.schema, parent.table)) parent = {};
-    parents.push_back(std::move(parent));
-  }
-}
-
-/// Takes the rest of a reference to another table. Returns true if that is `table` itself.
-bool TakeReference(Tokens& tokens, const std::string& table) {
-  std::string schema, name;
-  return TakeDottedName(tokens, schema, name) && IsSameSqlName(name, table);
-}
-
-}  // namespace
-
-bool BeginsRowProgram(std::string_view text) {
-  SkipSpaces(text);
-  if (TakeSqlWord(text, "update") || TakeSqlWord(text, "delete")) return true;
-  if (!TakeSqlWord(text, "create")) return false;
-  // MySQL allows DEFINER = 'user'@'host' here.
-  constexpr std::size_t kMost = 300;
-  const std::string lower = LowerText(text.substr(0, kMost));
-  return lower.find("trigger") != lower.npos || lower.find("rule") != lower.npos;
-}
-
-std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect) {
-  Tokens tokens(text, dialect);
-  if (!tokens.Take("create")) return std::nullopt;
-  while (!tokens.Is("trigger") && !tokens.Is("rule")) {
-    const bool other = tokens.Is("table") || tokens.Is("(") || tokens.Is(";");
-    if (other || tokens.is() == Tokens::kEnd) return std::nullopt;
-    tokens.Next();
-  }
-  const bool rule = tokens.Is("rule");
-  bool insert = false;
-  for (; !tokens.Is(rule ? "to" : "on"); tokens.Next()) {
-    if (tokens.is() == Tokens::kEnd) return std::nullopt;
-    insert |= tokens.Is("insert");
-  }
-  tokens.Next();
-  SqlTarget target;
-  if (!insert || !TakeDottedName(tokens, target.schema, target.table)) return std::nullopt;
-  return target;
-}
-
-bool DependsOnOrder(std::string_view text, SqlDialect dialect) {
-  Tokens tokens(text, dialect);
-  const bool creates = tokens.Is("create");
-  if (!creates && !tokens.Is("update") && !tokens.Is("delete")) return false;
-  if (creates) {
-    // Only a table gets rows at once. Before TABLE come words such as OR REPLACE GLOBAL TEMPORARY.
-    constexpr int kMostWords = 5;
-    for (int word = 0; !tokens.Is("table"); ++word, tokens.Next()) {
-      if (word > kMostWords || tokens.is() == Tokens::kEnd) return false;
-    }
-  }
-  bool selects = false, limits = false, sorts = false, depends = false, colon = false;
-  CountsUp counts_up;
-  for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
-    selects |= tokens.Is("select");
-    limits |= tokens.Is("limit");
-    sorts |= tokens.Is("order");
-    const bool postgres = dialect == SqlDialect::kPostgres;
-    depends |= counts_up.Sees(tokens) && !(postgres && tokens.Is("identity"));
-    depends |= tokens.Is("row_number") || (postgres && tokens.Is("ctid")) ||
-               (dialect == SqlDialect::kSqlite && tokens.Is("rowid"));
-    depends |= std::exchange(colon, tokens.Is(":")) && tokens.Is("=");
-  }
-  return (selects || !creates) && (depends || (limits && !sorts));
-}
-
-bool IsSameSqlName(std::string_view a, std::string_view b) { return LowerText(a) == LowerText(b); }
-
-bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect) {
-  if (tail.find_first_of("oO") == tail.npos) return false;
-  for (Tokens tokens(tail, dialect); tokens.is() != Tokens::kEnd;) {
-    if (tokens.Take("on")) {
-      if (tokens.Is("conflict") || tokens.Is("duplicate")) return true;
-    } else {
-      tokens.Next();
-    }
-  }
-  return false;
-}
-
-std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect) {
-  if (!BeginsCreateType(text)) return std::nullopt;
-  Tokens tokens(text, dialect);
-  tokens.Next();
-  tokens.Next();
-  SqlEnum type;
-  if (!TakeDottedName(tokens, type.schema, type.name)) return std::nullopt;
-  if (!tokens.Take("as") || !tokens.Take("enum") || !tokens.Take("(")) return std::nullopt;
-  for (; tokens.is() != Tokens::kEnd && !tokens.Is(")"); tokens.Next()) {
-    if (tokens.is() == Tokens::kString) type.labels.push_back(tokens.text());
-  }
-  return type;
-}
-
-std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect) {
-  if (!BeginsTableChange(text)) return std::nullopt;
-  Tokens tokens(text, dialect);
-  SqlTableChange change;
-  const bool index = tokens.Is("create");
-  const bool mysql = dialect == SqlDialect::kMysql;
-  for (; tokens.is() != Tokens::kEnd && !tokens.Is(index ? "on" : "table"); tokens.Next()) {
-    change.ignores |= !index && tokens.Is("ignore");
-  }
-  tokens.Next();
-  for (const std::string_view word : {"if"sv, "exists"sv, "only"sv}) tokens.Take(word);
-  if (!TakeDottedName(tokens, change.table.schema, change.table.table)) return std::nullopt;
-  const auto is = [&](std::initializer_list<std::string_view> words) {
-    return tokens.is() == Tokens::kWord && std::ranges::count(words, tokens.text()) > 0;
-  };
-  if (index) {
-    change.unique.push_back(TakeUnique(tokens));
-    return change;
-  }
-  while (tokens.is() != Tokens::kEnd && !tokens.Is(";")) {
-    // The words of an action up to the name of a column, such as ADD COLUMN IF NOT EXISTS.
-    const bool adds = tokens.Take("add"), alters = tokens.Take("alter"), drops = tokens.Take("drop");
-    const bool changes = tokens.Take("change"), modifies = changes || tokens.Take("modify");
-    change.moves_columns |= tokens.Is("rename");
-    if (tokens.Take("attach") && tokens.Take("partition")) {
-      TakeDottedName(tokens, change.attached.schema, change.attached.table);
-    }
-    const bool names_column = tokens.Take("column");
-    for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
-    const bool constraint = !names_column && (BeginsConstraint(tokens, dialect) || tokens.Is("partition"));
-    const bool many = adds && tokens.Is("(");  // MySQL: ADD (a int, b int)
-    change.moves_columns |= many || (drops && !constraint);
-    SqlTable::Column column;
-    if ((adds || alters || modifies) && !constraint && tokens.is_name()) {
-      column.name = tokens.written();
-      tokens.Next();
-      if (changes && tokens.is_name()) {
-        change.moves_columns |= !IsSameSqlName(column.name, tokens.written());
-        tokens.Next();
-      }
-      if (alters && tokens.Take("set")) tokens.Take("data");
-      const bool retypes = modifies || (alters && tokens.Take("type"));
-      column.type = TypeOfWords(tokens.text(), dialect);
-      if (column.type == ValueType::kEnum) column.type = ValueType::kText;
-      column.loose = true;
-      column.counted = (adds || modifies) && tokens.text().find("serial") != std::string::npos;
-      if (adds) change.added.push_back(column);
-      if (retypes) change.retyped.push_back(column);
-    }
-    bool counted = column.counted, not_null = false;
-    CountsUp counts_up;
-    for (unsigned depth = 0; tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(";")));) {
-      if (tokens.Take("references")) {
-        change.refers_to_itself |= TakeReference(tokens, change.table.table);
-        continue;
-      }
-      const bool excludes = constraint && is({"exclude"});
-      if (constraint && adds && (excludes || is({"unique", "primary"}))) {
-        change.unique.push_back(TakeUnique(tokens));
-        if (excludes) change.unique.back().clear();
-        continue;
-      }
-      if (!constraint && is({"unique", "primary"})) change.unique.emplace_back();
-      // PostgreSQL: SET DEFAULT nextval('x'), and ADD GENERATED ALWAYS AS IDENTITY.
-      counted |= counts_up.Sees(tokens);
-      if (tokens.Take("not")) {
-        not_null |= tokens.Is("null");
-        continue;
-      }
-      change.moves_columns |= depth == 0 && mysql && is({"first", "after"});
-      depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
-      const bool as = tokens.Is("as") && adds && !column.name.empty();
-      tokens.Next();
-      if (as && tokens.Is("(")) change.added.back().generated = true;
-    }
-    change.numbers_rows |= counted && (adds || (!change.retyped.empty() && !mysql));
-    if (counted && !column.name.empty()) change.counted.push_back(column.name);
-    if (adds && !change.added.empty() && !column.name.empty()) change.added.back().not_null = not_null;
-    if (modifies && !change.retyped.empty()) change.retyped.back().not_null = not_null;
-    if (!tokens.Take(",")) break;
-  }
-  const bool matters = !change.unique.empty() || change.refers_to_itself || change.moves_columns ||
-                       !change.added.empty() || !change.retyped.empty() || !change.counted.empty() ||
-                       change.numbers_rows || !change.attached.table.empty();
-  return matters ? std::optional(std::move(change)) : std::nullopt;
-}
-
-std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
-                                                 const std::vector<SqlEnum>& enums) {
-  if (!BeginsCreateTable(text)) return nullptr;
-  auto table = std::make_shared<SqlTable>();
-  Tokens tokens(text, dialect);
-  while (!tokens.Take("table") && tokens.is() != Tokens::kEnd) tokens.Next();
-  for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
-  if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
-  if (!tokens.Take("(")) return nullptr;
-  std::vector<std::string> integers;  // the columns of the type INTEGER
-  /// The words of the type of each column, and its collation. Without a value: that of the table.
-  struct Text {
-    std::string type;
-    bool sized = false;
-    std::uint64_t size = 0;
-    bool is_unsigned = false;
-    std::optional<std::string> collation;
-  };
-  std::vector<Text> texts;
-  while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
-    static constexpr std::string_view kEndsType[] = {
-        "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
-        "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
-    const bool constraint = BeginsConstraint(tokens, dialect);
-    if (constraint && tokens.Is("like")) table->complete = false;
-    // Keys of an other table, and EXCLUDE, are like unique keys of columns that are not known.
-    if (constraint && (tokens.Is("like") || tokens.Is("exclude"))) table->unique.emplace_back();
-    SqlTable::Column column;
-    if (!constraint) {
-      if (!tokens.is_name()) return nullptr;
-      column.name = tokens.written();
-      tokens.Next();
-    }
-    std::string type;
-    std::vector<std::string> type_name;  // the parts of a name with dots
-    bool in_type = !constraint, in_name = in_type, array = false;
-    unsigned depth = 0;
-    Text words;
-    bool primary = false, descends = false, after_key = false;
-    CountsUp counts_up;
-    while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
-      if (depth == 0 && tokens.Take("primary")) {
-        in_type = false;
-        if (!tokens.Take("key")) continue;
-        primary = after_key = true;
-        descends = tokens.Is("desc");
-        if (!constraint) continue;
-        // MySQL allows the kind of index here.
-        while (tokens.is() == Tokens::kWord) tokens.Next();
-        bool whole = false;
-        table->primary = TakeNames(tokens, whole);
-        if (!whole) table->unique.emplace_back();
-        continue;
-      }
-      if (depth == 0 && tokens.Take("unique")) {
-        in_type = false;
-        after_key = true;
-        if (!constraint) tokens.Take("key");
-        table->unique.push_back(constraint ? TakeUnique(tokens) : std::vector<std::string>{column.name});
-        continue;
-      }
-      // MySQL takes KEY for PRIMARY KEY.
-      if (depth == 0 && !constraint && dialect == SqlDialect::kMysql && tokens.Take("key")) {
-        in_type = false;
-        primary = true;
-        continue;
-      }
-      if (depth == 0 && tokens.Take("on")) {
-        in_type = false;
-        if (!tokens.Take("conflict")) continue;
-        table->replaces |= after_key && (tokens.Is("replace") || tokens.Is("ignore"));
-        continue;
-      }
-      if (depth == 0 && (tokens.Is("null") || tokens.Is("check"))) after_key = false;
-      if (depth == 0 && tokens.Take("not")) {
-        in_type = false;
-        column.not_null |= tokens.Is("null");
-        continue;
-      }
-      if (depth == 0 && tokens.Take("collate")) {
-        in_type = false;
-        words.collation = tokens.written();
-        continue;
-      }
-      if (depth == 0 && !type.empty() && dialect == SqlDialect::kMysql &&
-          (tokens.Is("charset") || tokens.Is("character"))) {
-        in_type = false;
-        if (tokens.Is("character")) tokens.Next();
-        tokens.Next();
-        if (!words.collation) words.collation = tokens.Is("binary") ? "binary" : "";
-        continue;
-      }
-      if (depth == 0 && tokens.Take("references")) {
-        in_type = false;
-        table->refers_to_itself |= TakeReference(tokens, table->table);
-        continue;
-      }
-      column.counted |= counts_up.Sees(tokens);
-      in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
-      if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
-      const bool as = depth == 0 && tokens.Is("as");
-      const bool lite_name = tokens.is() == Tokens::kName && dialect == SqlDialect::kSqlite;
-      in_type = in_type && (tokens.is() != Tokens::kName || lite_name) &&
-                (std::ranges::count(kEndsType, tokens.text()) == 0 || (type.empty() && tokens.Is("character")));
-      if (in_type && (tokens.is() == Tokens::kWord || lite_name) && depth == 0) {
-        type += (type.empty() ? "" : " ") + LowerText(tokens.text());
-      }
-      if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
-      array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
-      words.sized |= in_type && depth == 0 && tokens.Is("(");
-      words.is_unsigned |= depth == 0 && (tokens.Is("unsigned") || tokens.Is("zerofill"));
-      if (in_type && depth == 1 && words.size == 0 && tokens.is() == Tokens::kWord) {
-        words.size = ParseDigits(tokens.text()).value_or(0);
-      }
-      depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
-      tokens.Next();
-      column.generated |= as && tokens.Is("(");
-    }
-    if (!constraint) {
-      if (!array) column.type = TypeOfWords(type, dialect);
-      for (const SqlEnum& known : enums) {
-        if (array || type_name.empty() || known.name != type_name.back()) continue;
-        if (type_name.size() > 1 && !known.schema.empty() && known.schema != type_name[type_name.size() - 2]) continue;
-        column.type = ValueType::kEnum;
-        column.labels = known.labels;
-      }
-      if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
-      // MySQL stores '' for words that are not in the list, and orders it first.
-      if (dialect == SqlDialect::kMysql && !column.labels.empty() && std::ranges::count(column.labels, "") == 0) {
-        column.labels.insert(column.labels.begin(), "");
-      }
-      if (primary) table->primary = {column.name};
-      column.not_null |= primary;
-      words.type = array ? "array" : type;
-      if (dialect == SqlDialect::kMysql && type.find(" binary") != type.npos) words.collation = "_bin";
-      if (dialect == SqlDialect::kMysql && type == "serial") table->unique.push_back({column.name});
-      column.counted |=
-          dialect != SqlDialect::kSqlite &&
-          (type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial"));
-      if (type == "integer" && !descends) integers.push_back(column.name);
-      table->columns.push_back(std::move(column));
-      texts.push_back(std::move(words));
-    }
-    tokens.Take(",");
-  }
-  // SQLite counts up a primary key that is one column of the type INTEGER.
-  for (SqlTable::Column& column : table->columns) {
-    const auto is_column = [&](const std::string& name) { return IsSameSqlName(name, column.name); };
-    column.counted |= dialect == SqlDialect::kSqlite && table->primary.size() == 1 && is_column(table->primary[0]) &&
-                      std::ranges::any_of(integers, is_column);
-  }
-  std::string collation;  // of the table
-  bool strict = false;
-  for (tokens.Take(")"); tokens.is() != Tokens::kEnd && !tokens.Is(";");) {
-    strict |= tokens.Is("strict");
-    const bool charset = tokens.Is("charset") || tokens.Is("character");
-    if (dialect == SqlDialect::kPostgres && tokens.Is("inherits")) {
-      TakeParents(tokens, table->parents);
-    } else if (dialect == SqlDialect::kMysql && (charset || tokens.Is("collate"))) {
-      if (tokens.Take("character"))
-        tokens.Take("set");
-      else
-        tokens.Next();
-      tokens.Take("=");
-      if (!charset || tokens.Is("binary")) collation = tokens.text();
-    }
-    tokens.Next();
-  }
-  for (std::size_t i = 0; i < table->columns.size(); ++i) {
-    SqlTable::Column& column = table->columns[i];
-    const Text& words = texts[i];
-    if (dialect == SqlDialect::kSqlite) {
-      column.affinity = strict && words.type == "any" ? SqlTable::Column::kNone : AffinityOf(words.type);
-      column.loose = words.collation && !IsSameSqlName(*words.collation, "binary");
-    } else {
-      const bool mysql = dialect == SqlDialect::kMysql;
-      const std::string& own = words.collation ? *words.collation : mysql ? collation : "";
-      SetEquality(words.type, words.sized, mysql ? LowerText(own) : own, dialect, column);
-      SetLimits(words.type, words.size, words.is_unsigned || (mysql && words.type == "serial"), column);
-    }
-  }
-  return table;
 }
 
 }  // namespace gpusort

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/text.hpp"
+#include "formats/sql_dump_format.hpp"
+#include "formats/sql_dump_state.hpp"
+#include "formats/text_reader.hpp"
+#include "kernels/error.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Returns the table after ALTER TABLE or CREATE UNIQUE INDEX.
+std::shared_ptr<const SqlTable> Changed(const SqlTable& table, const SqlTableChange& change) {
+  auto changed = std::make_shared<SqlTable>(table);
+  std::vector<SqlTable::Column>& columns = changed->columns;
+  changed->refers_to_itself |= change.refers_to_itself;
+  changed->unique.insert(changed->unique.end(), change.unique.begin(), change.unique.end());
+  columns.insert(columns.end(), change.added.begin(), change.added.end());
+  for (SqlTable::Column& column : columns) {
+    const auto is_column = [&](const std::string& name) { return IsSameSqlName(name, column.name); };
+    for (const SqlTable::Column& retyped : change.retyped) {
+      if (!is_column(retyped.name)) continue;
+      column.type = retyped.type;
+      column.loose = true;
+      column.not_null = retyped.not_null;
+    }
+    column.counted |= std::ranges::any_of(change.counted, is_column);
+  }
+  if (change.moves_columns) {
+    changed->complete = false;
+    columns.clear();
+    changed->primary.clear();
+  }
+  return changed;
+}
+
+/// Returns what the last CREATE TABLE of the table `target` describes, or null if the dump has none so far.
+const SqlTable* FindTable(const SqlTarget& target, const DumpState& dump) {
+  const std::string& schema = target.schema.empty() ? dump.session.schema : target.schema;
+  for (const bool no_case : {false, true}) {
+    const auto is = [&](const std::string& a, const std::string& b) { return no_case ? IsSameSqlName(a, b) : a == b; };
+    for (const TableList* list = dump.tables.get(); list != nullptr; list = list->before.get()) {
+      const SqlTable& table = *list->table;
+      const bool in_schema = schema.empty() || table.schema.empty() || is(table.schema, schema);
+      if (in_schema && is(table.table, target.table)) return &table;
+    }
+    if (dump.dialect == SqlDialect::kPostgres) break;
+  }
+  return nullptr;
+}
+
+/// Returns `table` with the columns that it inherits from other tables (PostgreSQL's INHERITS) before its own
+/// columns.
+std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump) {
+  auto merged = std::make_shared<SqlTable>(table);
+  merged->columns.clear();
+  merged->parents.clear();
+  const auto add = [&](const SqlTable::Column& column) {
+    const auto found = std::ranges::find(merged->columns, column.name, &SqlTable::Column::name);
+    if (found != merged->columns.end()) {
+      *found = column;
+    } else {
+      merged->columns.push_back(column);
+    }
+  };
+  for (const SqlTarget& parent : table.parents) {
+    const SqlTable* const known = FindTable(parent, dump);
+    merged->complete = merged->complete && known != nullptr && known->complete;
+    if (known != nullptr) std::ranges::for_each(known->columns, add);
+  }
+  std::ranges::for_each(table.columns, add);
+  return merged;
+}
+
+}  // namespace
+
+void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyTally* tally) const {
+  static const std::vector<SqlEnum> none;
+  if (std::optional<SqlEnum> type = ParseCreateEnum(statement, dump.dialect)) {
+    auto enums = std::make_shared<std::vector<SqlEnum>>(dump.enums ? *dump.enums : none);
+    enums->push_back(std::move(*type));
+    dump.enums = std::move(enums);
+    return;
+  }
+  const auto filled = [&](SqlTarget& target) {
+    if (target.schema.empty()) target.schema = dump.session.schema;
+    return dump.filled != nullptr && dump.filled->contains(target.name());
+  };
+  if (tally != nullptr) {
+    if (std::optional<SqlTarget> target = ParseInsertTrigger(statement, dump.dialect); target && !filled(*target)) {
+      tally->triggered_tables.insert(target->name());
+    }
+    if (dump.filled != nullptr && DependsOnOrder(statement, dump.dialect)) tally->order_statements.Note(statement);
+  }
+  std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
+  if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {
+    SqlTarget target = change->table;
+    const SqlTable* const known = FindTable(target, dump);
+    if (known != nullptr) table = Changed(*known, *change);
+    if (const SqlTable* const part = change->attached.table.empty() ? nullptr : FindTable(change->attached, dump)) {
+      auto attached = std::make_shared<SqlTable>(*part);
+      attached->unique.emplace_back();  // a key that is not known
+      dump.tables = std::make_shared<const TableList>(std::move(attached), dump.tables);
+    }
+    const bool has_rows = filled(target);
+    // MySQL counts up values for null and 0 when a column becomes AUTO_INCREMENT.
+    const auto numbers = [&](const std::string& name) {
+      if (dump.dialect != SqlDialect::kMysql) return false;
+      if (known == nullptr || !dump.session.zero_is_value) return true;
+      return std::ranges::none_of(known->columns, [&](const SqlTable::Column& column) {
+        return IsSameSqlName(column.name, name) && column.not_null;
+      });
+    };
+    const bool numbers_rows = change->numbers_rows || std::ranges::any_of(change->counted, numbers);
+    if (numbers_rows && has_rows && tally != nullptr) tally->renumbered_tables.Note(target.name());
+    if (change->ignores && !change->unique.empty() && has_rows && tally != nullptr) {
+      tally->replacing_inserts.Note(target.name());
+    }
+  }
+  if (table == nullptr) return;
+  if (table->schema.empty() && !dump.session.schema.empty()) {
+    auto named = std::make_shared<SqlTable>(*table);
+    named->schema = dump.session.schema;
+    table = std::move(named);
+  }
+  if (!table->parents.empty()) table = WithParents(*table, dump);
+  dump.tables = std::make_shared<const TableList>(std::move(table), dump.tables);
+}
+
+KeyColumns SqlDumpFormat::FindKeys(const SqlTarget& target, DumpState& dump) const {
+  KeyColumns wanted;
+  dump.named.resize(names_.size());
+  const std::string table = target.name();
+  if (dump.seen.size() < kMostTables && std::ranges::count(dump.seen, table) == 0) dump.seen.push_back(table);
+  // An unquoted name of PostgreSQL is in lower case. Names of SQLite, and of columns of MySQL, have no case.
+  const bool postgres = dump.dialect == SqlDialect::kPostgres, lite = dump.dialect == SqlDialect::kSqlite;
+  const auto is = [&](const std::string& name, const std::string& in_dump, bool no_case) {
+    return name == in_dump || (no_case ? IsSameSqlName(name, in_dump) : postgres && LowerText(name) == in_dump);
+  };
+  for (std::size_t key = 0; key < names_.size(); ++key) {
+    const Name& name = names_[key];
+    if (!is(name.table, target.table, lite)) continue;
+    if (!name.schema.empty() && !is(name.schema, target.schema, lite)) continue;
+    auto found = std::ranges::find(target.columns, name.column);
+    if (found == target.columns.end()) {
+      found = std::ranges::find_if(target.columns,
+                                   [&](const std::string& column) { return is(name.column, column, !postgres); });
+    }
+    if (found == target.columns.end()) {
+      std::string columns;
+      for (const std::string& column : target.columns) columns += (columns.empty() ? "" : ", ") + column;
+      FailKey(table_.keys[key], "table " + EscapeName(table) +
+                                    (columns.empty() ? " has no names of columns in the dump: give pg_dump "
+                                                       "--column-inserts, or mysqldump --complete-insert"
+                                                     : " has no such column (it has: " + EscapeName(columns) + ")"));
+    }
+    wanted.Add(static_cast<std::uint64_t>(found - target.columns.begin()), key);
+    dump.named[key] = true;
+  }
+  return wanted;
+}
+
+std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, DumpState& dump) const {
+  auto part = std::make_shared<RowsPart>();
+  SqlTarget target = given;
+  const SqlTable* const table = FindTable(target, dump);
+  if (target.schema.empty()) target.schema = dump.session.schema;
+  if (table != nullptr) target.table = table->table;
+  // An INSERT without names of columns gives all columns.
+  const bool named = !target.columns.empty() || (table != nullptr && table->complete);
+  if (table != nullptr && table->complete && target.columns.empty()) {
+    for (const SqlTable::Column& column : table->columns) {
+      if (!column.generated) target.columns.push_back(column.name);
+    }
+  }
+  const auto is_name = [&](const std::string& name) {
+    return [&](const std::string& other) {
+      return name == other || (dump.dialect != SqlDialect::kPostgres && IsSameSqlName(name, other));
+    };
+  };
+  part->table = target.name();
+  part->wanted = FindKeys(target, dump);
+  part->again = !AddName(part->table, dump.filled);
+  part->refers_to_itself = table != nullptr && table->refers_to_itself && !dump.session.unchecked;
+  std::vector<const SqlTable::Column*> columns(target.columns.size());
+  for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
+    const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
+    if (found != table->columns.end()) columns[i] = &*found;
+  }
+  for (std::size_t i = 0; table != nullptr && named && i < table->columns.size(); ++i) {
+    if (!table->columns[i].counted || table->columns[i].generated) continue;
+    const auto found = std::ranges::find(columns, &table->columns[i]);
+    part->lacks_counted |= found == columns.end();
+    if (found != columns.end()) part->counted.push_back(static_cast<std::size_t>(found - columns.begin()));
+  }
+  std::ranges::sort(part->counted);
+  const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
+    const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
+    if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
+    ValueRule rule = orders[0]->rule();
+    rule.type = type;
+    rule.labels = columns[column]->labels;
+    return std::make_shared<const ValueKey>(rule);
+  };
+  part->by.resize(names_.size());
+  for (const KeyColumns::Wanted& wanted : part->wanted.by_column) {
+    const Orders& orders = of_key_[wanted.key];
+    if (table != nullptr && !orders.empty()) part->by[wanted.key] = order_of(wanted.column, orders);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool text = columns[i] == nullptr || columns[i]->type == ValueType::kText;
+    part->columns.push_back(text ? nullptr : order_of(i, of_type_));
+  }
+  if (table == nullptr) return part;
+  part->replaces = table->replaces;
+  for (const std::string& name : table->primary) {
+    const auto found = std::ranges::find_if(target.columns, is_name(name));
+    if (found == target.columns.end()) {
+      part->primary = {};
+      break;
+    }
+    const auto column = static_cast<std::size_t>(found - target.columns.begin());
+    part->primary.Add(column, part->primary.keys.size());
+    part->primary_by.push_back(order_of(column, of_type_));
+  }
+  const bool keyed = !part->wanted.keys.empty();
+  const std::vector<KeyColumns::Wanted>& keys = keyed ? part->wanted.by_column : part->primary.by_column;
+  part->key_columns.resize(keyed ? names_.size() : part->primary.keys.size());
+  for (const KeyColumns::Wanted& key : keys) {
+    if (columns[key.column] != nullptr) part->key_columns[key.key] = *columns[key.column];
+  }
+  // Rows with equal values in the columns `names` have equal sort keys, if the sort has no other columns. Keys of the
+  // user do not follow what SQLite converts and which bytes a server ignores.
+  const auto has_keys = [&](const std::vector<std::string>& names) {
+    return std::ranges::all_of(keys, [&](const KeyColumns::Wanted& key) {
+      const SqlTable::Column* const column = columns[key.column];
+      if (column == nullptr || column->loose) return false;
+      if (keyed && (column->padding != SqlTable::Column::kNoPadding || column->affinity != SqlTable::Column::kNone ||
+                    (part->by[key.key] == nullptr && table_.keys[key.key].rule.type != column->type))) {
+        return false;
+      }
+      return std::ranges::any_of(names, is_name(target.columns[key.column]));
+    });
+  };
+  part->keyless = table->complete && table->primary.empty() && table->unique.empty();
+  part->keeps_winners = part->keyless || (!part->primary.keys.empty() && has_keys(table->primary) &&
+                                          std::ranges::all_of(table->unique, has_keys));
+  return part;
+}
+
+}  // namespace gpusort
