@@ -41,6 +41,8 @@ struct stat StatStream(int fd, const std::string& path) {
   return st;
 }
 
+bool OnDisk(const struct stat& st) { return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode); }
+
 /// Enlarges a pipe, which only makes it faster. The pipe stays as it is if it is another user's or if all pipes
 /// together have reached their limit.
 void WidenPipe(int fd) {
@@ -75,6 +77,7 @@ void PipeReader::Prepare() {
     throw SystemError(ErrorCode::kUsage, "input " + path_ + " is a directory", EISDIR, SystemError::Verb::kRead, path_);
   }
   if (S_ISFIFO(st.st_mode)) WidenPipe(fd_);
+  on_disk_ = OnDisk(st);
 }
 
 std::uint64_t PipeReader::ReadSome(std::span<std::byte> out) {
@@ -134,7 +137,9 @@ bool PipeWriter::TryOpenFifo() {
   }
   fd_ = owned_.get();
   kind_ = Kind::kNonBlocking;
-  if (S_ISFIFO(StatStream(fd_, path_).st_mode)) WidenPipe(fd_);
+  const struct stat st = StatStream(fd_, path_);
+  if (S_ISFIFO(st.st_mode)) WidenPipe(fd_);
+  on_disk_ = OnDisk(st);
   return true;
 }
 
@@ -159,6 +164,7 @@ void PipeWriter::Prepare() {
     throw SystemError(ErrorCode::kUsage, "output " + path_ + ": its descriptor is open for reading only", EBADF,
                       SystemError::Verb::kWrite, path_);
   }
+  on_disk_ = OnDisk(st);
   if (S_ISREG(st.st_mode)) {
     kind_ = Kind::kFile;
     const bool appends = (::fcntl(fd_, F_GETFL) & O_APPEND) != 0;

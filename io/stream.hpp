@@ -57,6 +57,9 @@ class PipeReader {
   /// Returns the number of bytes read so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
+  /// Returns true if a disk holds the bytes: the stream is a file, such as a redirected standard input, or a block
+  /// device.
+  bool on_disk() const { return on_disk_; }
 
  private:
   void Prepare();
@@ -65,6 +68,7 @@ class PipeReader {
   std::string path_;
   detail::Fd owned_;
   int fd_;
+  bool on_disk_ = false;
   std::uint64_t offset_ = 0;
   bool ended_ = false;
 };
@@ -82,6 +86,9 @@ class PipeWriter {
   void WriteAll(std::span<const std::byte> data);
   /// From now on WriteAll also adds the checksums of the written bytes to `sums`, which must outlive the last WriteAll.
   void SumPieces(PieceSums* sums) { sums_ = sums; }
+  /// Returns true if the bytes go to a disk: the stream is a file, such as a redirected standard output, or a block
+  /// device.
+  bool on_disk() const { return on_disk_; }
   /// Returns true if the stream is a regular file on a tmpfs, such as a redirected standard output.
   bool in_memory() const;
   /// Makes the pages of the bytes [begin, end) of the stream in advance, so that WriteAll takes less time. The size of
@@ -113,6 +120,7 @@ class PipeWriter {
   detail::Fd owned_;  ///< not open if the caller owns the descriptor
   int fd_ = -1;       ///< the descriptor to write to; -1 while a FIFO has no reader
   Kind kind_ = Kind::kBlocking;
+  bool on_disk_ = false;
   std::uint64_t offset_ = 0;
   PieceSums* sums_ = nullptr;
   std::uint64_t file_begin_ = 0;  ///< the offset in a regular file at which the stream begins

@@ -140,6 +140,8 @@ class Inputs {
   bool ends_inside(std::uint32_t input) const { return inputs_[input].ends_inside; }
   /// Returns true if the input that ReadStream() reads now is compressed.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
+  /// Returns true if the input that ReadStream() reads now is a stream that no disk holds, such as a pipe.
+  bool piped() const { return stream_ < inputs_.size() && inputs_[stream_].pipe && !inputs_[stream_].pipe->on_disk(); }
   /// Returns true if most bytes of the inputs are read without the page cache.
   bool direct() const { return direct_; }
   /// Returns one range for each input, in the order of the inputs. Each range contains all records of its input.

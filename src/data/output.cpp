@@ -143,7 +143,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
   encoder_options_ = options;
   clock_ = &clock;
   encoder_ = std::make_unique<Encoder>(codec, options, [this](std::span<const std::byte> data) {
-    const Busy busy(*clock_, Resource::kDiskWrite, data.size(), {"write output"});
+    const Busy busy(*clock_, target(), data.size(), {"write output"});
     if (file_) {
       file_->WriteAt(stored_, data);
     } else {

@@ -22,6 +22,7 @@
 #include "io/stream.hpp"
 #include "kernels/backend.hpp"
 #include "spec/job_spec.hpp"
+#include "watch/clock.hpp"
 #include "watch/progress.hpp"
 
 namespace gpusort {
@@ -68,6 +69,8 @@ class Output {
   /// Returns true if Write() must be called in the order of the offsets.
   bool in_order() const { return !file_ || encoder_; }
   bool compressed() const { return encoder_ != nullptr; }
+  /// Returns the resource that is busy while bytes are written: a disk, or a pipe to another program.
+  Resource target() const { return stream_ && !stream_->on_disk() ? Resource::kPipeWrite : Resource::kDiskWrite; }
   /// Returns the header of the output, which is the bytes before its first record.
   const std::vector<std::byte>& header() const { return header_; }
   void SetHeader(std::span<const std::byte> header) { header_.assign(header.begin(), header.end()); }

@@ -174,8 +174,8 @@ void InputReader::ReadStreams() {
     const std::uint64_t before = inputs_.stored_bytes_read();
     {
       const bool expands = inputs_.expanding();
-      Busy busy(clock_, expands ? Resource::kCodec : Resource::kDiskRead, 0,
-                {expands ? "expand input" : "read input", number});
+      const Resource source = inputs_.piped() ? Resource::kPipeRead : Resource::kDiskRead;
+      Busy busy(clock_, expands ? Resource::kCodec : source, 0, {expands ? "expand input" : "read input", number});
       range = inputs_.ReadStream(block.buffer->span(), piece_bytes_);
       if (range) busy.set_bytes(range->bytes);
     }

@@ -12,9 +12,11 @@ namespace {
 
 /// A resource that is busy for a smaller share of the time does not limit the job.
 constexpr double kBottleneckShare = 0.5;
-constexpr PerResource<const char*> kResourceNames{{"disk read", "disk write", "bus", "compute", "codec"}};
-constexpr PerResource<TraceTrack> kResourceTracks{
-    {TraceTrack::kInput, TraceTrack::kOutput, TraceTrack::kBus, TraceTrack::kNone, TraceTrack::kCodec}};
+constexpr PerResource<const char*> kResourceNames{
+    {"disk read", "disk write", "bus", "compute", "codec", "pipe read", "pipe write"}};
+constexpr PerResource<TraceTrack> kResourceTracks{{TraceTrack::kInput, TraceTrack::kOutput, TraceTrack::kBus,
+                                                   TraceTrack::kNone, TraceTrack::kCodec, TraceTrack::kInput,
+                                                   TraceTrack::kOutput}};
 
 void LogPhaseBegin(const std::string& name) {
   Log(LogEvent::kPhase, LogLevel::kInfo, "", {{"phase", name}, {"state", "begins"}});
@@ -26,8 +28,8 @@ void LogPhaseEnd(const PhaseTimes& phase) noexcept {
         {{"phase", phase.name},
          {"state", "ends"},
          {"seconds", InSeconds(phase.wall)},
-         {"bytes_read", phase.bytes[Resource::kDiskRead]},
-         {"bytes_written", phase.bytes[Resource::kDiskWrite]}});
+         {"bytes_read", phase.bytes[Resource::kDiskRead] + phase.bytes[Resource::kPipeRead]},
+         {"bytes_written", phase.bytes[Resource::kDiskWrite] + phase.bytes[Resource::kPipeWrite]}});
   } catch (...) {
     // Out of memory: the job continues without this line.
   }

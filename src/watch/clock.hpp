@@ -1,6 +1,6 @@
-// Measures how long each phase of a job keeps each resource (disk, bus, cores or GPU, codecs) busy. A resource is busy
-// while at least one thread uses it. Times of several threads are not added, so a resource is never busy for more than
-// 100 % of the time. Start at Busy.
+// Measures how long each phase of a job keeps each resource (disk, pipe, bus, cores or GPU, codecs) busy. A resource is
+// busy while at least one thread uses it. Times of several threads are not added, so a resource is never busy for more
+// than 100 % of the time. Start at Busy.
 #pragma once
 
 #include <array>
@@ -20,15 +20,17 @@ namespace gpusort {
 enum class Resource : std::uint8_t {
   kDiskRead,
   kDiskWrite,
-  kBus,      ///< transfers between host and GPU that do not count for kCompute
-  kCompute,  ///< sorting and merging, including the transfers that a GPU needs for this
-  kCodec,    ///< reading and expanding compressed inputs, and compressing outputs
+  kBus,        ///< transfers between host and GPU that do not count for kCompute
+  kCompute,    ///< sorting and merging, including the transfers that a GPU needs for this
+  kCodec,      ///< reading and expanding compressed inputs, and compressing outputs
+  kPipeRead,   ///< reading a stream that no disk holds: a pipe, a socket, a terminal
+  kPipeWrite,  ///< writing such a stream
 };
-inline constexpr std::size_t kResourceCount = 5;
-/// Returns "disk read", "disk write", "bus", "compute" or "codec".
+inline constexpr std::size_t kResourceCount = 7;
+/// Returns "disk read", "disk write", "bus", "compute", "codec", "pipe read" or "pipe write".
 const char* ResourceName(Resource resource);
 
-/// An array with one value for each resource (disk read, disk write, bus, compute, codec).
+/// An array with one value for each resource in the order of Resource.
 template <typename T>
 struct PerResource : std::array<T, kResourceCount> {
   using std::array<T, kResourceCount>::operator[];
@@ -50,9 +52,9 @@ struct PhaseTimes {
   }
 };
 
-/// Returns the resource that was busiest between two moments of the same phase: "disk read", "disk write", "bus",
-/// "cores" or "GPU". Returns "" if no resource was busy for half of that time. `before` and `now` are the times of the
-/// phase at these moments. `gpus` is the number of GPUs, or 0 if the CPU sorts.
+/// Returns the resource that was busiest between two moments of the same phase: "disk read", "disk write",
+/// "pipe read", "pipe write", "bus", "cores" or "GPU". Returns "" if no resource was busy for half of that time.
+/// `before` and `now` are the times of the phase at these moments. `gpus` is the number of GPUs, or 0 if the CPU sorts.
 std::string BusiestResource(const PhaseTimes& before, const PhaseTimes& now, unsigned gpus);
 
 /// Measures the phases of a job. Any thread may call any member. Do not call Enter() and Leave() for every single

@@ -162,10 +162,10 @@ void Progress::Look() {
   const auto bytes = [&](Resource resource) { return static_cast<double>(now.bytes[resource]); };
   outlook_.Update(time, facts_.done, skipped,
                   {.work_seconds = std::max(seconds(Resource::kCompute), seconds(Resource::kCodec)),
-                   .read_seconds = seconds(Resource::kDiskRead),
-                   .write_seconds = seconds(Resource::kDiskWrite),
-                   .read_bytes = bytes(Resource::kDiskRead),
-                   .write_bytes = bytes(Resource::kDiskWrite),
+                   .read_seconds = std::max(seconds(Resource::kDiskRead), seconds(Resource::kPipeRead)),
+                   .write_seconds = std::max(seconds(Resource::kDiskWrite), seconds(Resource::kPipeWrite)),
+                   .read_bytes = bytes(Resource::kDiskRead) + bytes(Resource::kPipeRead),
+                   .write_bytes = bytes(Resource::kDiskWrite) + bytes(Resource::kPipeWrite),
                    .expanded_bytes = bytes(Resource::kCodec)});
   facts_.percent = outlook_.percent();
   facts_.seconds_left = outlook_.seconds_left();

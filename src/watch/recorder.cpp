@@ -84,7 +84,8 @@ void Recorder::Look() {
   const double seconds = InSeconds(sample.time - counted_.time);
   if (seconds < 0.045 && !stop_) return;
   const Nanoseconds now = zero_ + sample.time;
-  for (const Resource resource : {Resource::kDiskRead, Resource::kDiskWrite, Resource::kBus, Resource::kCodec}) {
+  for (const Resource resource : {Resource::kDiskRead, Resource::kDiskWrite, Resource::kPipeRead, Resource::kPipeWrite,
+                                  Resource::kBus, Resource::kCodec}) {
     if (sample.bytes[resource] == 0) continue;
     const auto moved = static_cast<double>(sample.bytes[resource] - counted_.bytes[resource]);
     trace_->AddCounter(fmt::format("{}: bytes per second", ResourceName(resource)), now,

@@ -57,6 +57,8 @@ std::string AdviceText(const std::vector<Limit>& limits, unsigned threads, const
     return "more --memory writes fewer temp files; --temp-dir may name a faster disk";
   }
   if (disk) return "a faster disk for input and output";
+  if (resource == "pipe read") return "a faster program before gpusort in the pipe";
+  if (resource == "pipe write") return "a faster program after gpusort in the pipe";
   if (resource == "cores") {
     return fmt::format("more cores{}{}", threads > 0 ? fmt::format(" (now {})", threads) : "",
                        stats.gpu ? "" : ", or a GPU");
@@ -79,6 +81,8 @@ std::string ShortCount(std::uint64_t count, const char* noun) {
 std::string ResourceText(const std::string& resource) {
   if (resource == "disk read") return "reading from disk";
   if (resource == "disk write") return "writing to disk";
+  if (resource == "pipe read") return "the program that writes the input";
+  if (resource == "pipe write") return "the program that reads the output";
   if (resource == "bus") return "the bus between GPU and memory";
   return "the " + resource;
 }

@@ -73,6 +73,27 @@ expect 0 "$g" --report page.html - sorted.txt <two.txt
 look page.html
 holds '2 records from a stream'
 holds '["input", "standard input"]'
+# moved WORDS FILE: the page FILE says that the bytes of the input and of the output were moved by WORDS.
+moved() {
+  look "$2"
+  python3 - "$1" <<'END' || fail "$2 does not say $1"
+import json, sys
+data = json.load(open("page.json"))["data"]
+moved = [f"{name} {all[-1]}" for name, all in zip(data["resources"], data["series"]["bytes"]) if name != "compute" and all[-1] > 0]
+assert moved == sys.argv[1].split(", "), moved
+END
+}
+cat two.txt | "$g" --report page.html - - | cat >sorted.txt
+moved 'pipe read 4, pipe write 4' page.html
+"$g" --report page.html - - <two.txt >sorted.txt
+moved 'disk read 4, disk write 4' page.html
+cat two.txt | "$g" --report page.html --compress gz - - | cat >sorted.gz
+moved "codec 4, pipe read 4, pipe write $(stat -c %s sorted.gz)" page.html
+mkfifo in.fifo out.fifo
+cat two.txt >in.fifo & cat out.fifo >sorted.txt &
+expect 0 "$g" --report page.html -o out.fifo in.fifo
+wait
+moved 'pipe read 4, pipe write 4' page.html
 expect 0 "$g" --report page.html -o sorted.txt two.txt two.txt <(cat two.txt)
 look page.html
 holds '6 records in 2 files and a stream'

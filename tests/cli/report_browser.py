@@ -109,11 +109,25 @@ def main():
                 for scheme in ("light", "dark"):
                     for width in (1100, 400):
                         look(browser, page, scheme, width)
-                pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=True)["data"])
-                assert pdf.startswith(b"%PDF") and len(pdf) > 5000, "it does not print"
+                print_page(browser, page)
         finally:
             browser.process.terminate()
             browser.process.wait()
+
+
+def print_page(browser, page):
+    """Prints on A4. Nothing that stays on one page is taller than half a page, so no page ends with a large gap."""
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    browser.call("Emulation.setDeviceMetricsOverride", width=718, height=1046, deviceScaleFactor=1, mobile=False)
+    browser.open(page)
+    browser.run("document.querySelectorAll('details').forEach(details => details.open = true)")
+    tall = browser.run("""[...document.querySelectorAll('main, main *')].filter(e => {
+      const style = getComputedStyle(e);
+      return e.clientHeight > 523 && (style.breakInside === 'avoid' || style.overflowX !== 'visible');
+    }).map(e => [e.tagName, e.clientHeight, e.textContent.slice(0, 40)])""")
+    assert not tall, (page, "it does not continue on the next page", tall)
+    pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)["data"])
+    assert pdf.startswith(b"%PDF") and len(pdf) > 5000, "it does not print"
 
 
 def look(browser, page, scheme, width):

@@ -157,7 +157,7 @@ assert s["host_memory"]["peak"] <= s["host_memory"]["limit"], s
 assert s["temp_bytes"]["peak"] > 0
 assert [p["phase"] for p in s["phases"]][-1] == "publish", s
 for p in s["phases"]:
-    for r in ("disk_read", "disk_write", "bus", "compute", "codec"):
+    for r in ("disk_read", "disk_write", "bus", "compute", "codec", "pipe_read", "pipe_write"):
         assert 0 <= p[r]["busy"] <= 1.01, p
 PY
 head -c 8000 out.bin >a.bin

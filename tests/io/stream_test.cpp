@@ -166,6 +166,7 @@ TEST_F(PipeReaderTest, GivesTheSameBytesHoweverTheyArrive) {
       ends.write = detail::Fd();
     });
     PipeReader reader(ends.read.get(), "a pipe", cancel_);
+    EXPECT_FALSE(reader.on_disk());
     EXPECT_EQ(ReadToEnd(reader, 5000), content);
     EXPECT_EQ(reader.offset(), content.size());
     Bytes more(10);
@@ -266,6 +267,7 @@ TEST_F(PipeReaderTest, ReadsStandardInputFromWhereItStands) {
   ASSERT_EQ(dup2(file.get(), STDIN_FILENO), STDIN_FILENO);
   {
     PipeReader reader("-", cancel_);
+    EXPECT_TRUE(reader.on_disk());
     EXPECT_EQ(ReadToEnd(reader, 2), (Bytes{'b', 'c', 'd'}));
   }
   EXPECT_NE(fcntl(STDIN_FILENO, F_GETFD), -1) << "it is not ours to close";
@@ -436,6 +438,7 @@ TEST_F(PipeWriterTest, WritesARedirectedFileFromWhereItStands) {
   const detail::Fd fd(open((folder_ / "out").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const Bytes content = RandomBytes(3 << 20, 9);
   PipeWriter writer(fd.get(), "standard output", cancel_);
+  EXPECT_TRUE(writer.on_disk());
   writer.WriteAll(AsSpan(content));
   writer.Close();
   Bytes expected = {'a', 'b'};

@@ -177,7 +177,7 @@ class StreamWriter : public OutputWriter {
     std::uint64_t bytes = 0;
     for (const Chunk& chunk : chunks->list) bytes += chunk.bytes();
     const bool codec = output_.compressed();
-    const Busy busy(job_.clock, codec ? Resource::kCodec : Resource::kDiskWrite, bytes,
+    const Busy busy(job_.clock, codec ? Resource::kCodec : output_.target(), bytes,
                     {codec ? "compress output" : "write output", chunks->window.number});
     for (const Chunk& chunk : chunks->list) {
       JoinParts(chunk, [&](std::span<const std::byte> part) { Write(part); });

@@ -161,6 +161,8 @@ TEST(BusiestResource, TellsCoresBusAndGpuApart) {
   EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 0), "cores");
   EXPECT_EQ(of(Resource::kCodec, milliseconds(900), 1), "cores");
   EXPECT_EQ(of(Resource::kDiskRead, milliseconds(900), 1), "disk read");
+  EXPECT_EQ(of(Resource::kPipeRead, milliseconds(900), 0), "pipe read");
+  EXPECT_EQ(of(Resource::kPipeWrite, milliseconds(900), 1), "pipe write");
   EXPECT_EQ(of(Resource::kBus, milliseconds(900), 1), "bus");
   EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 1, {0.1, 0.7, 0.1}), "GPU");
   EXPECT_EQ(of(Resource::kCompute, milliseconds(900), 1, {0.5, 0.2, 0.4}), "bus");
@@ -174,7 +176,8 @@ TEST(BusiestResource, TellsCoresBusAndGpuApart) {
 TEST(ResourceName, IsDifferentForEach) {
   std::vector<std::string> names;
   for (std::size_t r = 0; r < kResourceCount; ++r) names.push_back(ResourceName(static_cast<Resource>(r)));
-  EXPECT_EQ(names, (std::vector<std::string>{"disk read", "disk write", "bus", "compute", "codec"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"disk read", "disk write", "bus", "compute", "codec", "pipe read",
+                                             "pipe write"}));
 }
 
 }  // namespace

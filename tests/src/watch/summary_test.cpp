@@ -77,6 +77,20 @@ TEST_F(Summary, NamesOneLimitOnce) {
       << Text();
 }
 
+TEST_F(Summary, TellsAPipeFromADisk) {
+  stats.phases = {Phase("form runs", 10, Resource::kPipeRead, 9)};
+  stats.temp_written = 1;
+  EXPECT_NE(Text().find("; limited by the program that writes the input\n"
+                        "faster with: a faster program before gpusort in the pipe; "),
+            std::string::npos)
+      << Text();
+  stats.phases = {Phase("merge runs", 10, Resource::kPipeWrite, 9)};
+  EXPECT_NE(Text().find("; limited by the program that reads the output\n"
+                        "faster with: a faster program after gpusort in the pipe; "),
+            std::string::npos)
+      << Text();
+}
+
 TEST_F(Summary, SaysSoIfNothingWasBusy) {
   for (PhaseTimes& phase : stats.phases) phase.busy.fill(Nanoseconds{0});
   EXPECT_NE(Text().find("limited by nothing that was busy for half of the time\nfaster with: --trace FILE shows what "
