@@ -1,7 +1,7 @@
 // Files that are read and written at any position: inputs and temporary files. Outputs are in output_file.hpp. A read
-// or write moves all bytes or throws; EINTR and short transfers are repeated. A read never reports an error as the end
-// of the file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ. Start at
-// FileSystem.
+// or write moves all bytes or throws: calls that fail with EINTR or move fewer bytes are repeated. A read never reports
+// an error as the end of the file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ.
+// Start at FileSystem.
 #pragma once
 
 #include <atomic>
@@ -59,7 +59,8 @@ class File {
   /// Forces the written data to the disk (fsync). Do not call this again after an error: the kernel reports a lost
   /// write only once, so a second call could succeed although data is lost.
   void Sync();
-  /// Starts to write these bytes from the page cache to the disk, so that a later Sync takes less time. Does not wait.
+  /// Starts to write a range of the file from the page cache to the disk, so that a later Sync takes less time. Does
+  /// not wait.
   void WriteBack(std::uint64_t offset, std::uint64_t bytes);
   void Truncate(std::uint64_t size);
   /// Reserves disk space for the bytes [0, size) and makes the file at least that long. Does nothing if the file system
@@ -69,15 +70,15 @@ class File {
   /// Announces that another thread will call AllocateInSteps(size). If the file is on a tmpfs, WriteAt() waits from now
   /// on until the bytes that it writes are reserved.
   void ExpectAllocation(std::uint64_t size);
-  /// Reserves disk space as Allocate() does, but a few bytes at a time, so that other threads can already write the
-  /// first bytes.
+  /// Reserves disk space as Allocate() does, but step by step, so that other threads can write the first bytes before
+  /// the last bytes are reserved.
   void AllocateInSteps(std::uint64_t size);
-  /// Calls Allocate if the file is on a tmpfs and has no name; writing is then faster. Otherwise returns false. Call
-  /// this before a write, if the final size of the file is not known yet. `size` is the size of the file after the
-  /// write.
+  /// Prepares a write if the final size of the file is not known yet. `size` is the size of the file after the write.
+  /// If the file is on a tmpfs and has no name, reserves the space, which makes writes faster, and returns true.
+  /// Otherwise does nothing and returns false.
   bool AllocateToWrite(std::uint64_t size);
-  /// Frees the disk space of these bytes. Later reads return zeros. Returns false if the file system cannot free parts
-  /// of a file.
+  /// Frees the disk space of `bytes` bytes from `offset` on. Later reads of these bytes return zeros. Returns false if
+  /// the file system cannot free parts of a file.
   bool Deallocate(std::uint64_t offset, std::uint64_t bytes);
   /// Writes changed pages to the disk and removes the file from the page cache, so that the next ReadAt reads from the
   /// disk.
@@ -125,7 +126,7 @@ enum class OldFile {
   /// Replaces the existing file by a new one, or rewrites the existing file (in place) if it cannot be replaced. Also
   /// rewrites it if it has several names (hard links), attributes or another owner, because a new file would lose them.
   kRewriteIfSeen,
-  kKeep,  ///< throws if the file exists, at the start or at the end of the job
+  kKeep,  ///< throws if the file exists when the job starts or when it ends
 };
 
 /// Opens and creates files. `direct` asks for O_DIRECT, that is, I/O without the page cache. If the file system refuses
@@ -140,19 +141,19 @@ class FileSystem {
 
   /// Opens a regular file for reading. Throws Error(kUsage) if the file is missing, unreadable or not regular.
   std::unique_ptr<File> OpenInput(const std::string& path, bool direct);
-  /// Creates a file without a name in `directory`, which only this process can open. The file disappears with the
-  /// returned object or the process. Throws Error(kUsage) if the directory is missing or not writable.
+  /// Creates a file without a name in `directory`. Only this process can open the file, and the file disappears with
+  /// the returned object or the process. Throws Error(kUsage) if the directory is missing or not writable.
   std::unique_ptr<File> OpenTemp(const std::string& directory, bool direct);
-  /// Opens a file that stays when the process ends. If the file is missing, creates it with mode 0600 if `create` is
-  /// true, and otherwise returns null. Does not follow links. Throws Error(kUsage) unless it is a regular file that
-  /// only this user can write.
+  /// Opens a file that stays when the process ends. Does not follow links. If the file is missing: creates it with mode
+  /// 0600, or returns null if `create` is false. Throws Error(kUsage) unless the file is a regular file that only this
+  /// user can write.
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new, changed and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);
   /// Starts a new version of the file `path`, which replaces the old file when it is complete. Follows a symbolic link
   /// to its target if the kernel allows it, and creates a missing target at once as an empty file. Throws Error(kUsage)
-  /// if `path` is not a regular file, if it exists and is not writable (with kKeep: if it exists), or if its directory
-  /// is missing or not writable. With kReplace, also throws if no new file can have the owner, group and ACL of the old
+  /// in these cases: `path` is not a regular file; the file exists and is not writable; its directory is missing or not
+  /// writable; with kKeep, the file exists; with kReplace, no new file can have the owner, group and ACL of the old
   /// file.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Returns how many bytes this user can still write in `directory`, or kUnknownSpace.

@@ -1,4 +1,5 @@
-// Owner, group, mode, ACL and extended attributes of a file, which an output that replaces the file gets.
+// Owner, group, mode, ACL and extended attributes of a file. An output that replaces a file gets those of the replaced
+// file.
 #pragma once
 
 #include <map>

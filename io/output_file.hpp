@@ -16,12 +16,13 @@
 
 namespace gpusort {
 
-/// A new version of a file. It has no visible name and mode 0600 until Publish replaces the old file. Without Publish
-/// the destructor removes the new file and leaves the old file untouched. Hard links of the old file keep the old
-/// content. The new file gets the ACL and the extended attributes user.* and security.* of the old file. Some files are
-/// written in place: the first write empties the old file, and its content is incomplete until Publish returns. This
-/// happens if a new file would lose the owner, group or ACL of the old file, or if the old file cannot be replaced.
-/// Mount points, files in a folder that is not writable, and files of other users cannot be replaced.
+/// A new version of a file. Until Publish replaces the old file, the new file has mode 0600 and no visible name.
+/// Without Publish, the destructor removes the new file and leaves the old file untouched. Hard links of the old file
+/// keep the old content. The new file gets the ACL and the extended attributes user.* and security.* of the old file.
+///
+/// Some files are written in place: the first write empties the old file, and its content is incomplete until Publish
+/// returns. This happens if a new file would lose the owner, group or ACL of the old file, or if the old file cannot be
+/// replaced. Mount points, files in a folder that is not writable, and files of other users cannot be replaced.
 class OutputFile {
  public:
   ~OutputFile();
@@ -59,12 +60,12 @@ class OutputFile {
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
   /// Continues the file `name` in the output's folder, which an earlier process has begun. Creates the file if it is
-  /// missing. Cuts it to `bytes` bytes. If the file was shorter, empties it and returns false. From then on the
-  /// destructor leaves the bytes at the front of the file that Keep has secured. Throws Error(kUsage) if `name` is not
-  /// a file of this user. Call this before all other functions, and only if in_place() is empty.
+  /// missing. Cuts the file to `bytes` bytes. If the file was shorter, empties it and returns false. After this call,
+  /// the destructor does not remove the bytes that Keep() has secured. Throws Error(kUsage) if `name` is not a file of
+  /// this user. Call this before all other functions, and only if in_place() is empty.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk. If the file was opened by TakeUp(), which continues the file
-  /// of an earlier process, the destructor then leaves these bytes there.
+  /// Returns once the first `bytes` bytes are on the disk. If TakeUp() has opened the file of an earlier process, the
+  /// destructor from now on leaves these bytes in the file.
   void Keep(std::uint64_t bytes);
   /// Empties the file and frees its disk space. The bytes that Keep has secured are lost, too.
   void Release() {
@@ -93,8 +94,8 @@ class OutputFile {
   /// Returns the reason why the output is written into the existing file (in place). Returns an empty string if a new
   /// file replaces the existing file.
   const std::string& in_place() const { return in_place_; }
-  /// Returns false if ReadAt cannot work: the output is written into an existing file (see in_place()), which this user
-  /// may not read.
+  /// Returns false if ReadAt cannot work, because the output is written into an existing file (see in_place()) for
+  /// which this user has no read permission.
   bool readable() const;
   FileFacts Facts() const { return file_->Facts(); }
 
@@ -116,8 +117,8 @@ class OutputFile {
   void SetHidden(std::string name);
   void ForgetHidden() noexcept;
   void RemoveHidden() noexcept;
-  /// Throws Error(kUsage) with the path of the output and the reason `why`. If `error` is an errno, throws a
-  /// SystemError with the code OpenErrorCode(error).
+  /// Throws Error(kUsage) with the path of the output and the reason `why`. If `error` is not 0, it is an errno, and
+  /// the exception is a SystemError with the code OpenErrorCode(error).
   [[noreturn]] void Refuse(const std::string& why, int error = 0) const;
 
   SystemCalls& calls_;
@@ -145,8 +146,8 @@ class OutputFile {
   std::uint64_t kept_ = 0;  ///< after TakeUp: the number of bytes that the destructor keeps
 };
 
-/// Removes the temporary names of all unpublished OutputFiles. Safe in a signal handler, after which no destructor
-/// runs. Does nothing for an output without a name (O_TMPFILE) or after Publish.
+/// Removes the temporary names of all unpublished OutputFiles. Safe in a signal handler, where no destructor would
+/// remove the names. Does nothing for an output without a name (O_TMPFILE) or after Publish.
 void RemoveHiddenOutput() noexcept;
 
 }  // namespace gpusort

@@ -20,22 +20,22 @@ std::uint64_t HashOfPiece(std::span<const std::byte> bytes);
 
 class PieceSums {
  public:
-  /// Adds the checksum of `bytes`, which are written at `offset` of the file. Replaces the checksum of bytes with the
-  /// same offset. Thread-safe.
+  /// Adds the checksum of `bytes`, which are written at `offset` of the file. Replaces an earlier checksum for the same
+  /// offset. Thread-safe.
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Removes all checksums, because the caller will write the file again. No thread may be writing.
   void Clear();
-  /// Returns the checksums of pieces of the file (the bytes of one call of Add each) that together contain the first
-  /// `bytes` bytes of the file, by ascending offset. Pieces overlap if bytes were written twice. Throws
-  /// Error(kInternal) if some byte is in no piece.
+  /// Returns checksums of pieces, by ascending offset, that together contain the first `bytes` bytes of the file. (A
+  /// piece is the bytes of one call of Add.) Pieces overlap if bytes were written twice. Throws Error(kInternal) if
+  /// some byte is in no piece.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of the last short piece: of the pieces (bytes of one call of Add each) of at most 4 KiB, the one with the
-  /// largest offset. Direct I/O may have padded the end of the file with zeros. Cover() therefore computes the checksum
-  /// of this piece again, without the padding.
+  /// A copy of one piece (the bytes of one call of Add): the piece of at most 4 KiB that has the largest offset. Direct
+  /// I/O may have padded the end of the file with zeros. Cover() therefore computes the checksum of this piece again,
+  /// without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -79,7 +79,7 @@ class PipeWriter {
  public:
   /// Opens the stream at a path; "-" is standard output. For a path such as /dev/fd/3, writes to that descriptor (see
   /// DescriptorOf). Throws Error(kUsage) if the path is missing or not writable. If no process has opened a FIFO for
-  /// reading, the first WriteAll or Close waits until one does.
+  /// reading, the first WriteAll or Close waits until a process opens it.
   PipeWriter(const std::string& path, const CancelFlag& cancel);
   /// Writes to a file descriptor that the caller owns. `name` is the name of the stream in messages.
   PipeWriter(int fd, std::string name, const CancelFlag& cancel);
@@ -91,10 +91,10 @@ class PipeWriter {
   bool on_disk() const { return on_disk_; }
   /// Returns true if the stream is a regular file on a tmpfs, such as a redirected standard output.
   bool in_memory() const;
-  /// Makes the pages of the bytes [begin, end) of the stream in advance, so that WriteAll takes less time. The size of
-  /// the file stays as it is. Call this only for bytes that will be written: a page that is not used stays until the
-  /// file is cut or removed. Returns false if pages cannot be made. Call this only if in_memory() is true. Another
-  /// thread may call WriteAll at the same time.
+  /// Allocates memory pages for the bytes [begin, end) of the stream in advance, so that WriteAll takes less time. The
+  /// size of the file stays as it is. Call this only if in_memory() is true, and only for bytes that will be written:
+  /// an unused page stays allocated until the file is cut or removed. Returns false if pages cannot be allocated.
+  /// Another thread may call WriteAll at the same time.
   bool MakePages(std::uint64_t begin, std::uint64_t end) const;
   /// Returns the path of the stream's descriptor in /proc.
   std::string proc_path() const { return detail::ProcPath(fd_); }

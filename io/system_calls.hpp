@@ -1,5 +1,5 @@
-// The system calls on files that can fail, as a class whose members tests replace, and the errors that are thrown if a
-// call fails.
+// The system calls on files that can fail, as members of a class, so that tests can replace them. Also the errors that
+// are thrown if a call fails.
 #pragma once
 
 #include <sys/types.h>
@@ -53,7 +53,8 @@ class SystemCalls {
   /// a write to a page without space would end the process (SIGBUS). Returns false if the mapping fails.
   virtual bool CopyToPages(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset);
   virtual int Sync(int fd);
-  /// Starts to write these bytes from the page cache to the disk, so that Sync takes less time. Reports no error.
+  /// Starts to write a range of the file from the page cache to the disk, so that Sync takes less time. Reports no
+  /// error.
   virtual void WriteBack(int fd, std::uint64_t offset, std::uint64_t bytes);
   virtual int Truncate(int fd, std::uint64_t size);
   virtual int Allocate(int fd, std::uint64_t begin, std::uint64_t end);
@@ -83,8 +84,8 @@ std::string ErrnoText(int error);
 bool IsNoSpace(int error);
 /// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the last part of a message about a failed call, if lack of space is not the cause: where to look for the
-/// cause, or an empty text.
+/// Returns the last part of a message about a call that failed for another reason than lack of space: where to look for
+/// the cause. May be empty.
 std::string DiskHint(int error);
 /// Returns a number of free bytes as text, "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);

@@ -1,8 +1,9 @@
-// The interface through which a job sorts and merges records in memory, on CPU threads or on a GPU (the backends). All
+// The interface through which a job sorts and merges records in memory. A backend works on CPU threads or on a GPU. All
 // backends return the same bytes. A Backend allocates one block of memory, the arena, and divides it into buffers of
-// equal size, the slots. A Lane is one worker of a backend, with memory of its own. One thread calls its two blocking
-// functions, Sort and Merge. Sorted records (SortedRecords) stay in the slot where the lane left them until the caller
-// destroys them. A slot is therefore either the working memory of a lane or holds a sorted run. Start at Lane.
+// equal size, the slots. A Lane is one worker of a backend, with memory of its own. It has two blocking functions, Sort
+// and Merge, which only one thread at a time may call. Sorted records (SortedRecords) stay in the slot where the lane
+// left them until the caller destroys the object. A slot is therefore either the working memory of a lane or holds a
+// sorted run. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +31,8 @@ class HostMemory {
   /// Makes a counter with a limit of `limit` bytes. If `elastic` is true, Reserve never fails, so that one very long
   /// line may exceed the limit.
   explicit HostMemory(std::uint64_t limit, bool elastic = false) : limit_(limit), elastic_(elastic) {}
-  /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed the limit. With `elastic`
-  /// (see the constructor) never throws.
+  /// Adds `bytes` to the memory in use. Throws Error(kOutOfMemory) if the sum would exceed the limit. If the counter is
+  /// elastic (see the constructor), never throws.
   void Reserve(std::uint64_t bytes);
   void Release(std::uint64_t bytes) noexcept;
   std::uint64_t limit() const { return limit_; }
@@ -72,7 +73,7 @@ struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU in every process: "UUID GPU-..., PCI 0000:3B:00.0"
   bool gpu = false;
-  int device = kOnHost;  ///< the CUDA ordinal of the backend's (first) GPU
+  int device = kOnHost;  ///< the CUDA ordinal of the first GPU of the backend; kOnHost for the CPU
   unsigned gpus = 1;     ///< the number of GPUs of the backend; 1 on the CPU
   /// The free memory of each GPU, in bytes, when the backend was opened. 0 for the CPU backend, which uses host memory.
   std::uint64_t device_bytes = 0;
@@ -81,20 +82,21 @@ struct BackendLimits {
   std::string full_name() const { return id.empty() ? name : name + " (" + id + ")"; }
 };
 
-/// The size and the division of the memory that Backend::MakeArena allocates (the arena). The backend divides it into
-/// slots (buffers of equal size) and lanes (workers). If a backend has several GPUs, each gets an equal number of both.
+/// The size of the arena, which is the memory that Backend::MakeArena allocates, and how it is divided. The backend
+/// divides it into slots (buffers of equal size) and lanes (workers). If a backend has several GPUs, each GPU gets an
+/// equal share of the slots and of the lanes.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot (a buffer) in bytes. A slot holds one batch (the records that are sorted together) or one merge
-  /// window (the output that is merged at once): fewer than 2^32 whole records. For lines, slot_bytes must be below
-  /// 2^32, and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may have more lines.
+  /// The size of a slot (a buffer) in bytes. A slot holds fewer than 2^32 whole records: a batch (the records that are
+  /// sorted together) or a merge window (the output that is merged at once). For lines, slot_bytes must be below 2^32,
+  /// and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may have more lines.
   std::uint64_t slot_bytes = 0;
-  /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two. Each list of
-  /// sorted records that stays in the backend's memory needs one. A CPU lane that only merges needs none.
+  /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two slots. Each list
+  /// of sorted records that stays in the backend's memory needs one slot. A CPU lane that only merges needs no slot.
   std::uint32_t slots = 0;
   std::uint32_t lanes = 1;
   std::uint64_t batch_lines = 0;  ///< the maximum number of lines that a CPU lane sorts at once; 0 means SlotRecords()
-  bool grows = false;             ///< whether the CPU backend accepts a line longer than a slot, and sorts it by itself
+  bool grows = false;  ///< true: the CPU backend also accepts a batch of a single line that is larger than a slot
 };
 
 /// One block of the input of a batch (the records that are sorted together), in host memory. The destructor returns the
@@ -131,8 +133,8 @@ class SortedRecords {
   virtual void Read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// Sorted records that own their memory: a `Memory` object with a data() function, such as a HostBuffer. The records
-/// start at data().
+/// Sorted records in memory that this object owns. `Memory` is the type of the owned memory, such as HostBuffer. The
+/// records start at the address that its function data() returns.
 template <typename Memory>
 class OwnedRecords : public SortedRecords {
  public:
@@ -160,9 +162,8 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the number of the run. In the list of
-/// pieces that Lane::Merge takes, the run numbers ascend, and the pieces of one run follow each other in the order of
-/// the run.
+/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the index of this run. In the list of
+/// pieces for Lane::Merge, the indices must ascend, and the pieces of one run must be in the order of the run.
 struct RunPiece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -172,8 +173,8 @@ struct RunPiece {
   bool on_device() const { return device != kOnHost; }
 };
 
-/// The seconds that a GPU spent on copies to the GPU (upload), kernels and copies to the host (download), as the GPU
-/// measured them.
+/// How many seconds a GPU spent on copies to the GPU (upload), on kernels, and on copies to the host (download). The
+/// GPU measures these times.
 struct DeviceTimes {
   double upload = 0, kernels = 0, download = 0;
   DeviceTimes& operator+=(const DeviceTimes& other) {
@@ -185,8 +186,8 @@ struct DeviceTimes {
 };
 
 /// One worker of a backend (the CPU or a GPU), with memory of its own. Only one thread at a time may use a lane, but
-/// lanes work in parallel. Sort and Merge throw three errors. After Error(kOutOfMemory) the backend is still usable.
-/// After Error(kGpuLost) no memory of the device can be read. Error(kCancelled) follows Backend::Cancel.
+/// lanes work in parallel. If Sort or Merge throws Error(kOutOfMemory), the backend is still usable. If they throw
+/// Error(kGpuLost), no memory of the GPU can be read any more. After Backend::Cancel they throw Error(kCancelled).
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -212,7 +213,7 @@ inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 struct SlotRead {
   const std::byte* data = nullptr;
   std::span<std::byte> out;
-  int device = kOnHost;  ///< the GPU whose memory holds `data`
+  int device = kOnHost;  ///< the GPU whose memory holds `data`, or kOnHost
 };
 
 /// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore searches for the place
@@ -220,14 +221,16 @@ struct SlotRead {
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< true: records whose key equals the key of the cut count, too
+  bool inclusive = false;  ///< true: records whose key equals the key of the cut also count
   int device = kOnHost;    ///< the GPU whose memory holds the records, or kOnHost
 };
 
-/// Divides sorted runs of lines into two parts, neither of them empty, so that each part can be merged by itself. A
-/// line in the middle of the longest run, the cut, divides the runs. Returns for each run how many of its bytes come
-/// before the cut in the order of (key, run number). Run r is the bytes [bounds[r], bounds[r + 1]) from `data` on.
-/// read(begin, span) must copy the bytes from offset `begin` on into the span. `before` must do the work of
+/// Cuts sorted runs of lines in two, so that the first parts of all runs can be merged without the second parts.
+/// Neither the first parts together nor the second parts together are empty. Run r is data[bounds[r], bounds[r + 1]). A
+/// line in the middle of the longest run, the cut, divides all runs. Returns for each run how many of its bytes come
+/// before the cut. Equal lines of several runs have the order of the runs.
+///
+/// read(begin, span) must copy the bytes from data + begin on into the span. `before` must do the work of
 /// Backend::BytesBefore on ranges of `data`.
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
@@ -239,7 +242,8 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
   }
   const std::uint64_t size = bounds[longest + 1] - bounds[longest];
   const std::uint64_t middle = size / 2;
-  // Reads ever more bytes around the middle of the longest run, until they contain the whole line with the middle byte.
+  // Reads ever more bytes around the middle of the longest run, until they contain the whole line that has the middle
+  // byte.
   std::vector<std::byte> around;
   std::uint64_t begin = 0, line = 0;
   for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
@@ -282,10 +286,10 @@ class Backend {
   virtual void Pin(void* data, std::uint64_t bytes) = 0;
   /// Ends the pinning that Pin(data) began. If the GPU is lost, the pages stay pinned until the process ends.
   virtual void Unpin(void* data) = 0;
-  /// Returns for each range of sorted records the size in bytes of the records that come before `cut_record`, which is
-  /// in host memory.
+  /// Returns, for each range of sorted records, the total size in bytes of those records that come before `cut_record`.
+  /// `cut_record` must be in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
-  /// Does all copies of `reads` at once. On a GPU many short copies take about as long as one copy.
+  /// Makes all copies in `reads` and waits for them. On a GPU, many short copies take about as long as one copy.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
@@ -301,8 +305,8 @@ class Backend {
   virtual void Cancel() = 0;
 };
 
-/// Returns true if this machine seems to have an NVIDIA GPU and the program can use it. Only looks for a device node
-/// such as /dev/nvidiactl and for the file of the CUDA module. Takes microseconds, because it loads neither driver nor
+/// Returns true if this machine probably has an NVIDIA GPU that the program can use. Only looks for a device node such
+/// as /dev/nvidiactl and for the file of the CUDA module. Takes microseconds, because it loads neither driver nor
 /// module.
 bool GpuLikely();
 /// Returns the number of NVIDIA GPUs that the driver in the Linux kernel lists. CUDA may show fewer of them to this
@@ -327,10 +331,10 @@ std::unique_ptr<Backend> OpenCudaBackend(int device, std::chrono::seconds timeou
 /// Returns one backend that works on all `gpus`, in this order. If there is only one GPU, returns its backend
 /// unchanged. Enables direct copies between the GPUs if the machine allows them.
 std::unique_ptr<Backend> GroupGpus(std::vector<std::unique_ptr<Backend>> gpus);
-/// The type of a function for the case that a call into the driver of a GPU does not return. Another thread calls the
-/// function with the message for the user. The stuck call cannot be ended, so the function must end the process.
+/// A function that ends the process if a call into the GPU driver does not return. Such a call cannot be ended in
+/// another way. Another thread calls the function, with a message for the user.
 using StuckDriverHandler = void (*)(const std::string& why);
-/// Sets the function that is called if a call into the driver of a GPU does not return. Call this before a backend is
+/// Sets the function that is called if a call into the GPU driver does not return. Call this before a backend is
 /// opened. Without such a function, a job whose driver is stuck waits for ever.
 void OnStuckDriver(StuckDriverHandler handler);
 /// Returns true if a GPU has not answered within its timeout. Its kernels may still be running, so the process must

@@ -17,8 +17,8 @@ struct CudaModule {
   const char* version;  ///< GPUSORT_MODULE_VERSION: the release and a checksum of the shared headers
   /// Opens GPU `device` for OpenCudaBackend. `handler` is the handler that was given to OnStuckDriver, or null.
   std::unique_ptr<Backend> (*open)(int device, std::chrono::seconds timeout, StuckDriverHandler handler);
-  int (*count)(std::chrono::seconds timeout);  ///< does the work of CountGpus
-  bool (*a_gpu_hangs)();                       ///< does the work of AGpuHangs
+  int (*count)(std::chrono::seconds timeout);  ///< counts the GPUs for CountGpus
+  bool (*a_gpu_hangs)();                       ///< returns the result of AGpuHangs
 };
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// The free slots (buffers of equal size) and the free lane numbers of an arena, which is the memory of a backend. Used
-// by the CPU and the CUDA backend. A lane (worker) that sorts waits here until slots are free. Start at
+// Manages the slots (buffers of equal size) and the lane numbers (numbers of workers) of an arena, the memory of a
+// backend. Used by the CPU and the CUDA backend. A lane (worker) that sorts waits here until slots are free. Start at
 // SlotPool::TakeTwo.
 #pragma once
 
@@ -37,8 +37,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns the number of a lane (a worker) in an arena (the memory of a backend). Each number has its own working memory
-  /// in the arena. The destructor frees the number for another lane.
+  /// Owns the number of one lane (worker) in an arena (the memory of a backend). Each number has its own working memory
+  /// in the arena. The destructor frees the number, so that another lane can take it.
   class LaneNumber {
    public:
     explicit LaneNumber(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -61,8 +61,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots (buffers) and takes both at once. It is therefore impossible that two threads each hold
-  /// one slot and wait for the other slot. Throws Error(kCancelled) after Cancel.
+  /// Waits for two free slots (buffers) and takes both at once. Two threads therefore cannot each hold one slot and
+  /// wait for the other slot. Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");
@@ -91,8 +91,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   void Give(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
-    // Wakes all threads that wait for slots (buffers). If only one thread woke, it might need more slots than are free
-    // and sleep again, although another thread could continue.
+    // Wakes all threads that wait for slots (buffers). A single woken thread might need more slots than are free and
+    // sleep again, although another thread could continue.
     freed_.notify_all();
   }
   std::uint32_t TakeLane() {

@@ -30,8 +30,8 @@ inline sigset_t AllSignals() {
   return all;
 }
 
-/// Blocks all signals in this thread while the object lives. Threads started in that time never receive signals. Only
-/// the main thread handles signals, and it blocks them while it gives the output file its name.
+/// Blocks all signals in this thread while the object lives. Threads that this thread starts in the meantime never
+/// receive signals. Only the main thread handles signals, and it blocks them while it gives the output file its name.
 class SignalBlock {
  public:
   SignalBlock() {

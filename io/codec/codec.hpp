@@ -50,13 +50,13 @@ struct DecoderLimits {
 };
 
 /// Expands a compressed file of one or more members (parts that can be expanded without the others). Not thread-safe.
-/// Data that needs a window or dictionary above 256 MiB (zst: 128 MiB) is an Error(kBadInput). A smaller window or
-/// dictionary above DecoderLimits::memory_bytes is an Error(kUsage), whose message names a sufficient --memory. Do not
-/// use a Decoder again after an error.
+/// Throws Error(kBadInput) if the data needs a window or dictionary above 256 MiB (zst: 128 MiB). Throws Error(kUsage)
+/// if the data needs more than DecoderLimits::memory_bytes for a smaller window or dictionary; the message names a
+/// --memory that is enough. Do not use a Decoder again after an error.
 class Decoder {
  public:
-  /// Reads compressed bytes into a span that is not empty. Returns the number of bytes read, 0 only at the end of the
-  /// file. May throw.
+  /// A function that reads compressed bytes into a span that is not empty. It returns the number of bytes read, 0 only
+  /// at the end of the file. It may throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
   /// Makes a Decoder for the compressed bytes that `source` returns. `path` is only for messages. For kNone, Read
@@ -64,8 +64,8 @@ class Decoder {
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
   ~Decoder();
   /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written.
-  /// A result of 0 means that the end is reached and all checksums are right. Do not trust the bytes before that,
-  /// because a checksum follows the bytes that it protects.
+  /// A result of 0 means that the end is reached and all checksums are right. Until then, the caller must not trust the
+  /// bytes, because a checksum follows the bytes that it protects.
   std::uint64_t Read(std::span<std::byte> out);
   /// Returns the number of compressed bytes used so far.
   std::uint64_t offset() const;
@@ -77,12 +77,12 @@ class Decoder {
 };
 
 struct EncoderOptions {
-  unsigned threads = 1;            ///< with 1, Write compresses in the calling thread; the system may allow fewer
+  unsigned threads = 1;  ///< number of threads; 1: Write compresses in the calling thread; the system may allow fewer
   std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
 };
 
-/// Compresses data into the members of a compressed file (parts that can be expanded without the others). Any program
-/// for the codec reads them as one file. Not thread-safe.
+/// Compresses data into a file of members (parts that can be expanded without the others). Any program for the codec
+/// reads all members as one file. Not thread-safe.
 class Encoder {
  public:
   /// A function that receives the compressed bytes in order. Write and Finish call it. It may throw.
@@ -93,7 +93,7 @@ class Encoder {
   /// Drops the bytes that are not written yet. Without a call of Finish the output is incomplete.
   ~Encoder();
   void Write(std::span<const std::byte> data);
-  /// Compresses the remaining bytes and passes them to the sink. If there were no bytes at all, makes a valid file that
+  /// Compresses the remaining bytes and passes them to the sink. If nothing was written at all, makes a valid file that
   /// expands to nothing. Call this once, after the last Write.
   void Finish();
 
@@ -103,14 +103,14 @@ class Encoder {
 };
 
 /// EncoderMemoryBytes and DecoderMemoryBytes return an upper bound of the memory that an Encoder or a Decoder
-/// allocates, in bytes. `limit` is DecoderLimits::memory_bytes. Only zst and xz can obey a limit. The smallest limit
-/// that they obey is half a MiB.
+/// allocates, in bytes. `limit` is DecoderLimits::memory_bytes. Only zst and xz obey a limit. A limit below half a MiB
+/// counts as half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
 /// Compresses and expands single blocks of memory. The caller must store the compressed and the expanded size of each
-/// block. Each thread needs its own BlockCodec, which keeps the codec's working memory so that no call of lz4 and zst
-/// allocates.
+/// block. Each thread needs its own BlockCodec. The object keeps the codec's working memory, so that calls with lz4 or
+/// zst allocate nothing.
 class BlockCodec {
  public:
   /// Makes a BlockCodec that compresses at the fastest level of lz4 and zst, and at the default level of the other

@@ -22,11 +22,11 @@ inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 
 /// Thrown by the code of a codec if it cannot expand the data. Decoder catches it, and throws an Error with path,
-/// offset and this reason.
+/// offset and the text `why`.
 struct Refusal {
   std::string why;
-  /// If the data needs more memory than the limit allows: the memory needed, in bytes. Otherwise 0. Decoder names it in
-  /// the message.
+  /// If the data needs more memory than the limit allows: the memory needed, in bytes. Otherwise 0. The message of
+  /// Decoder contains this number.
   std::uint64_t needed = 0;
 };
 
@@ -35,13 +35,13 @@ struct Refusal {
 class MemberDecoder {
  public:
   virtual ~MemberDecoder() = default;
-  /// Starts a member (a part of a compressed file that can be expanded by itself). `head` has its first
-  /// CodecModule::head_bytes bytes, which the input of the next Decode must contain again. Throws Refusal if the data
-  /// is damaged or needs too much memory.
+  /// Starts a member (a part of a compressed file that can be expanded by itself). `head` has the first
+  /// CodecModule::head_bytes bytes of the member. The input of the next Decode must begin with these bytes again.
+  /// Throws Refusal if the data is damaged or needs too much memory.
   virtual void Begin(std::span<const std::byte> head) = 0;
-  /// Expands bytes of `in` into `out`. Removes the bytes that were read from the front of `in` and the bytes that were
-  /// written from the front of `out`, even if it throws Refusal. Returns true once the end of the member (the part of
-  /// the file that Begin started) is verified.
+  /// Expands bytes of `in` into `out`. Advances `in` past the bytes that were read, and `out` past the bytes that were
+  /// written, even if it throws Refusal. Returns true once the end of the member (the part of the file that Begin
+  /// started) is verified.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
@@ -67,7 +67,7 @@ class BlockCoder {
   virtual std::uint64_t Decompress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
 
-/// The bytes with which a member of a compressed file (a part that can be expanded by itself) begins. The skippable
+/// The bytes with which each member of a compressed file (a part that can be expanded by itself) begins. The skippable
 /// frames of zst and lz4, which hold no data, count as members that expand to nothing.
 struct Magic {
   std::string_view bytes;
@@ -83,7 +83,7 @@ enum class Padding {
 
 /// The memory that is needed to expand a file, in bytes.
 struct DecoderMemory {
-  std::uint64_t window = 0;  ///< the size of its window or dictionary in bytes, which make_decoder takes
+  std::uint64_t window = 0;  ///< the size of the file's window or dictionary; make_decoder takes it as argument
   std::uint64_t total = 0;
 };
 
@@ -108,8 +108,8 @@ template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);
 }
-/// A function for CodecModule::decoder_memory. For a codec that always needs kBytes bytes to expand a file, whatever
-/// the memory limit is.
+/// A function for CodecModule::decoder_memory, for a codec that always needs kBytes bytes to expand a file. Ignores the
+/// memory limit.
 template <std::uint64_t kBytes>
 DecoderMemory AlwaysTakes(std::uint64_t) {
   return {kBytes, kBytes};

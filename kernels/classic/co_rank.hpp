@@ -1,7 +1,7 @@
-// Three searches for a co-rank. The co-rank of k is the number of items from list `a` among the first k items of the
+// Three searches for a co-rank. The co-rank of k is the number of items of list `a` among the first k items of the
 // stable merge of a[0, m) and b[0, n). All three searches return the same number after O(log min(m, n)) steps.
-// TextbookCoRank moves two cursors and checks both sides, BranchFreeCoRank selects instead of branching, and in
-// WideCoRank many threads of a warp compare at the same time. Index is the unsigned type of the arithmetic; 32 bits are
+// TextbookCoRank moves two cursors and checks both sides. BranchFreeCoRank has no branch that depends on the keys. In
+// WideCoRank, many threads of a warp compare at the same time. Index is the unsigned type of all positions; 32 bits are
 // enough for lists in shared memory. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th
 // ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl
 // and Bader, GPU Merge Path, ICS 2012.
@@ -11,10 +11,10 @@
 
 namespace gpusort::classic {
 
-/// Returns the co-rank i of k: the first k merged items are i items of `a` and j = k - i items of `b`. Searches as the
-/// textbook of Hwu, Kirk and El Hajj does, for the i with a[i - 1] <= b[j] and b[j - 1] < a[i]. Starts with the largest
-/// possible i. While a condition fails, i moves half of the way to its lower or upper bound. Takes at most 2
-/// comparisons a step, and log2(min(k, m, n, m + n - k) + 1) + 1 steps, rounded up.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Uses the search of the textbook
+/// by Hwu, Kirk and El Hajj. It looks for the i with a[i - 1] <= b[j] and b[j - 1] < a[i], where j = k - i. The search
+/// starts with the largest possible i. While one of the two conditions fails, it moves i half of the way to the lower
+/// or the upper bound. Takes at most `ceil(log2(min(k, m, n, m + n - k) + 1)) + 1` steps of at most 2 comparisons each.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index i = k < m ? k : m;
@@ -38,9 +38,9 @@ GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB 
   }
 }
 
-/// Returns the co-rank of k (the number of items of `a` among the first k merged items) with one comparison a step. The
-/// number of steps does not depend on the keys, so the threads of a warp that search lists of the same length do not
-/// diverge. Takes floor(log2(c)) + 1 steps, where c = min(k, m, n, m + n - k) > 0.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Needs one comparison for each
+/// step. The number of steps does not depend on the keys, so the threads of a warp do not diverge if their lists have
+/// the same lengths. Takes floor(log2(c)) + 1 steps for c = min(k, m, n, m + n - k), and no step if c is 0.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -48,34 +48,35 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   while (count > 0) {
     const Index half = (count + 1) / 2;
     const Index i = low + half - 1;
-    // If a[i] is among the first k merged items, all items of `a` before a[i] are, too. Otherwise the search goes on in
-    // the first half, which may be one item longer than necessary.
+    // If a[i] is among the first k merged items, so are all items of `a` before it, and the search goes on after a[i].
+    // Otherwise the search goes on in the first half, which may be one item longer than necessary.
     low += less(b[k - 1 - i], a[i]) ? 0 : half;
     count -= half;
   }
   return low;
 }
 
-/// Returns the index, below `count`, of the item that thread `lane` of a group compares in one step of WideCoRank. The
-/// items of the kWide threads cut the `count` items into kWide + 1 equal parts. If there are at most kWide items, each
-/// item has a thread that compares it.
+/// Returns the index (below `count`) of the item that thread number `lane` compares in one step of WideCoRank. The
+/// kWide compared items divide all `count` items into kWide + 1 parts of about equal size. If `count` is at most kWide,
+/// every item is compared.
 template <unsigned kWide, typename Index>
 GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
 /// Returns the co-rank of k: the number of items of `a` among the first k merged items. In each step, kWide threads of
-/// a warp compare one item each, which narrows the search to one of kWide + 1 parts (Green, McColl and Bader). A warp
-/// of 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every lane
-/// in [0, kWide), and return how many calls returned true. (kWide + 1) times k, m and n must fit Index.
+/// a warp compare one item each. The step narrows the search to one of kWide + 1 parts (Green, McColl and Bader), so a
+/// warp of 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every
+/// thread index `lane` in [0, kWide), and return how many of these calls returned true. The products of kWide + 1 with
+/// k, m and n must fit into Index.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {
   Index low = k > n ? k - n : 0;
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
-    // Threads with a higher `lane` compare later items. If t of the compared items are among the first k merged items,
-    // these are therefore the items of the first t threads.
+    // Threads with a higher index `lane` compare later items. If t of the compared items are among the first k merged
+    // items, these are therefore the items of the first t threads.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);

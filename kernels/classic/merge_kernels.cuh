@@ -1,10 +1,11 @@
 // The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each function queues
-// the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream` and returns. No function allocates or waits.
-// Items must be trivially copyable and aligned to at most 16 bytes. For pairs, use a struct and a comparator of its
-// key. BasicMerge works in global memory. TiledMerge, CircularMerge and DoubleBufferMerge keep parts of the lists in
-// shared memory. The work of one thread block is in merge_phases.hpp. Start at the functions at the end of this file.
-// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
-// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012 (the wide partition).
+// the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream`, and returns without waiting. No function
+// allocates memory. Items must be trivially copyable and aligned to at most 16 bytes. To merge pairs by their keys,
+// pass a struct as the item and a comparator of its key. BasicMerge works in global memory. TiledMerge, CircularMerge
+// and DoubleBufferMerge keep parts of the lists in shared memory. The work of one thread block is in merge_phases.hpp.
+// Start at the functions at the end of this file. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel
+// Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl and
+// Bader, GPU Merge Path, ICS 2012 (the wide partition).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,8 +21,8 @@
 namespace gpusort::classic {
 namespace detail {
 
-/// The threads of a GPU block, behind the interface (a Team) that merge_phases.hpp describes. On the CPU, a loop over
-/// thread numbers has the same interface.
+/// Runs the phases of a merge on the threads of a GPU block. Has the interface of a Team, which merge_phases.hpp
+/// describes. On a CPU, a Team is a loop over thread indices instead.
 struct BlockTeam {
   template <typename Phase>
   __device__ __forceinline__ void Each(Phase phase) {
@@ -40,9 +41,9 @@ struct BlockTeam {
   };
 };
 
-// Packs the switches of a MergeConfig into a number, which is a template argument of the kernels. If a kernel took the
-// MergeConfig itself, nvcc 13 would generate host code that does not compile. The number of blocks is left out, so that
-// configurations that differ only in that number share one kernel.
+// Packs the switches of a MergeConfig into one number, which is a template argument of the kernels. If a kernel took
+// the MergeConfig itself, nvcc 13 would generate host code that does not compile. The number does not contain
+// MergeConfig::blocks, so that configurations that differ only in `blocks` share one kernel.
 constexpr unsigned SwitchesOf(const MergeConfig& config) {
   return config.share_co_ranks | config.branch_free << 1 | config.wide_partition << 2 | config.stage_output << 3;
 }
@@ -73,7 +74,8 @@ __global__ void __launch_bounds__(kThreads)
                                           out, less);
 }
 
-/// Sets `blocks` to the number of thread blocks of `kernel` that the current GPU can run at the same time.
+/// Sets `blocks` to the number of thread blocks of `kernel` that the current GPU can run at the same time. Returns
+/// cudaSuccess or the error.
 template <typename Kernel>
 cudaError_t ResidentBlocks(Kernel kernel, int threads, std::size_t shared_bytes, std::uint64_t& blocks) {
   int device = 0, processors = 0, blocks_each = 0;
@@ -117,10 +119,10 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory: each thread finds where its part of the output begins in both lists, and merges that part.
-/// If kConfig.blocks is 0, each thread merges a single part of items_per_thread items. Otherwise the output is divided
-/// into tiles of threads * items_per_thread items, and each of the kConfig.blocks blocks merges every kConfig.blocks-th
-/// tile.
+/// Merges in global memory. Each thread finds, in both lists, the items that belong to its part of the output, and
+/// merges them. If kConfig.blocks is 0, each thread merges one part of items_per_thread items. Otherwise kConfig.blocks
+/// blocks share the output in tiles of threads * items_per_thread items: block i merges tiles i, i + kConfig.blocks, i
+/// + 2 * kConfig.blocks, ...
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -133,28 +135,29 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory. For each tile of output (threads * items_per_thread items), a block loads as many
-/// items of each list, because all output may come from one list. Half of the loaded items are used; the others are
-/// loaded again for the next tile. Each block merges one range of the output, tile by tile. If kConfig.blocks is 0,
-/// there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles, or for 3 with
-/// stage_output.
+/// Merges through shared memory. Each block merges one range of the output, tile by tile (a tile is threads *
+/// items_per_thread items). For each tile of output, the block loads one tile of each list, because all output may come
+/// from one list. Half of the loaded items are used. The other half is loaded again for the next tile. If
+/// kConfig.blocks is 0, there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles,
+/// or for 3 with stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as TiledMerge does, but loads every item only once. Keeps in shared memory the loaded items that a tile of
-/// output has not used, and then loads only as many new items as were used. Needs as much shared memory as TiledMerge.
+/// Merges through shared memory as TiledMerge does, but loads every item only once. Items that were loaded but not used
+/// for one tile (the output of one round) stay in shared memory for the next tile. Only the used items are replaced by
+/// new ones. Needs as much shared memory as TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Merges as CircularMerge does, but keeps up to two tiles (threads * items_per_thread items) of each list in shared
-/// memory. Loads a whole tile when the block has fewer than one tile of the list in shared memory, so there are half as
-/// many rounds of loading. Needs shared memory for 4 tiles, or for 5 with stage_output.
+/// Merges through shared memory as CircularMerge does, but keeps up to two tiles of each list there (a tile is threads
+/// * items_per_thread items). Loads a whole tile of a list when less than one tile of that list is left. There are
+/// therefore half as many rounds of loading. Needs shared memory for 4 tiles, or for 5 with stage_output.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

@@ -1,16 +1,17 @@
 // The work of one thread block of the textbook merge kernels (merge_kernels.cuh), for host and device. The work is
-// divided into phases, which all threads of the block run, with barriers between them. BasicMergeBlock merges directly
-// from list to list. BufferedMergeBlock merges through shared memory, tile by tile (a tile is the items that the block
-// writes in one round), with one of three ways to buffer the lists (ListWindow). Start at BufferedMergeBlock. Sources:
-// Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12 (basic, tiled, circular); J. Lv,
-// Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared co-ranks, no branches).
+// divided into phases, which all threads of the block run, with barriers between the phases. BasicMergeBlock merges
+// directly from list to list. BufferedMergeBlock merges through shared memory, tile by tile (a tile is the items that
+// the block writes in one round). ListWindow has three ways to keep parts of the lists there. Start at
+// BufferedMergeBlock. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12
+// (basic, tiled, circular); J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared
+// co-ranks, no branches).
 //
-// The two functions run on a Team, which is a block of a GPU or a loop on a CPU. A Team has
+// BasicMergeBlock and BufferedMergeBlock run on a Team, which is a thread block of a GPU or a loop on a CPU. A Team has
 //
 //   Each(f)                    runs a phase: calls f(thread) for every thread of the block
-//   Barrier()                  no thread passes before all threads have arrived
-//   CountLanes<kWide>(t, p)    counts the lanes in thread t's group of kWide threads for which p(lane) is true
-//   PerThread<T>               the data that a thread keeps between phases, as PerThread<T>()[thread]
+//   Barrier()                  makes every thread wait until all threads have arrived
+//   CountLanes<kWide>(t, p)    counts how often p(lane) is true for the kWide threads in the group of thread t
+//   PerThread<T>               a type: x[thread] is a T of the thread, which lasts from phase to phase
 #pragma once
 
 #include <cstddef>
@@ -26,26 +27,28 @@ namespace gpusort::classic {
 /// How a textbook merge kernel divides its work among threads, and which known improvements it uses.
 struct MergeConfig {
   int blocks = 0;     ///< the maximum number of blocks; 0: the best number for the kernel (see merge_kernels.cuh)
-  int threads = 256;  ///< threads of a block
-  int items_per_thread = 8;  ///< outputs that a thread writes in one round (thread coarsening)
-  /// Whether each thread searches the lists only for the end of its part of the output. It takes the start from the
-  /// thread before it, which halves the number of searches.
+  int threads = 256;  ///< number of threads of a block
+  int items_per_thread = 8;  ///< number of items that a thread writes in one round (thread coarsening)
+  /// True: each thread searches the lists only for the end of its part of the output, and gets the start of its part
+  /// from the thread before it. This halves the number of searches.
   bool share_co_ranks = false;
-  bool branch_free = false;  ///< whether to use BranchFreeCoRank and BranchFreeMerge
-  /// Whether whole warps search where a block's part of the output begins in the lists (WideCoRank). Not for
+  bool branch_free = false;  ///< true: uses BranchFreeCoRank and BranchFreeMerge
+  /// True: whole warps search the lists for the start and the end of a block's part of the output (WideCoRank). Not for
   /// BasicMerge.
   bool wide_partition = false;
-  bool stage_output = false;  ///< whether output goes through shared memory and is coalesced; not for BasicMerge
+  /// True: output goes through shared memory, so that writes are coalesced; not for BasicMerge.
+  bool stage_output = false;
 
-  /// Returns the number of output items that a block writes in one round, called a tile.
+  /// Returns the size of a tile: the number of items that a block writes in one round.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
 };
 
-/// How a block keeps parts of each list in shared memory. A tile is the items that the block writes in one round.
+/// How a block keeps parts of each list in shared memory. A tile is the number of items that a block writes in one
+/// round.
 enum class Buffering {
-  kSingle,    ///< one tile of each list, read again for every tile of output; half of the items read are used
+  kSingle,    ///< one tile of each list, loaded again for every tile of output; half of the loaded items are used
   kCircular,  ///< one tile of each list; new items replace used items, and the others stay in place
-  kDouble,    ///< two tiles of each list; a whole tile is read when less than one tile is left
+  kDouble,    ///< two tiles of each list; a whole tile is loaded when less than one tile is left
 };
 
 template <typename T>
@@ -53,9 +56,8 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// A view of a buffer of kCapacity items as a ring: [i] is buffer[(start + i) mod kCapacity]. Searches and merges
-/// therefore see contiguous indices. Index -1 wraps around, too, because a search may look at the item before the first
-/// item.
+/// A view of a buffer of kCapacity items as a ring: item i of the view is buffer[(start + i) mod kCapacity]. Searches
+/// and merges therefore see items that follow each other. An index must be at most kCapacity.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
   using value_type = Item;
@@ -84,20 +86,21 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items of the list the next Load reads, at most the rest of the list. Usually fills the buffer.
-  /// With kDouble, the buffer has room for two tiles: Load fills an empty buffer, reads one tile if the buffer holds
-  /// less than one tile, and otherwise reads nothing.
+  /// Returns how many items the next Load reads: as many as fill the buffer, but at most the rest of the list. With
+  /// kDouble, the buffer has room for two tiles. An empty buffer then gets two tiles, a buffer with less than one tile
+  /// gets one tile, and any other buffer gets nothing.
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
   }
-  /// Loads this thread's part of the next Wanted() items of the list to shared memory. All threads of the block load
-  /// together, and neighbouring threads load neighbouring items.
+  /// Loads this thread's part of the next Wanted() items of the list to shared memory. All threads of the block must
+  /// call this. Neighbouring threads load neighbouring items.
   template <std::uint32_t kThreads, typename Iterator, typename Item>
   GPUSORT_HD void Load(std::uint32_t thread, Iterator list, Item* buffer) const {
     constexpr int kSteps = static_cast<int>((kCapacity + kThreads - 1) / kThreads);
-    // The number of loads in flight at one time. Their results take 64 bytes of registers.
+    // The number of loads that a thread starts before it stores the first result. The results take at most 64 bytes of
+    // registers, unless one item is larger.
     constexpr int kBatch = sizeof(Item) >= 64 ? 1 : static_cast<int>(64 / sizeof(Item));
     const std::uint32_t wanted = Wanted();
     GPUSORT_UNROLL
@@ -120,8 +123,8 @@ struct ListWindow {
     next += loaded;
     held += loaded;
   }
-  /// Returns a view of the items in the buffer that are not merged yet. With kSingle these items begin at the start of
-  /// the buffer, so a pointer is enough. Otherwise the buffer is a ring.
+  /// Returns a view of the items in the buffer that are not merged yet. With kSingle, these items begin at the start of
+  /// the buffer, so the view is a pointer. Otherwise the buffer is a ring, and the view is a CircularView.
   template <typename Item>
   GPUSORT_HD auto View(const Item* buffer) const {
     if constexpr (kBuffering == Buffering::kSingle) {
@@ -157,14 +160,14 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  /// block_co_ranks[0] and [1] are the numbers of items of list `a` that come before the first output item of the block
-  /// and before the end of the block's output.
+  /// block_co_ranks[0] is how many items of list `a` come before the first output item of this block. block_co_ranks[1]
+  /// is how many items of list `a` come before the end of the block's output.
   std::uint64_t* block_co_ranks;
   Item* a;
   Item* b;
   Item* staged;  ///< one tile of output, used only with stage_output
-  /// co_ranks[t + 1] is the number of items from list `a` among the items of the tile (the output of one round) that
-  /// threads 0 to t write.
+  /// co_ranks[t + 1] is how many items of list `a` the threads 0 to t write in this round (the round that writes one
+  /// tile).
   std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.
@@ -176,8 +179,8 @@ struct BlockMemory {
         co_ranks(reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCoRanksBegin)) {}
 };
 
-/// The part of the output that one thread writes: the items number [begin, end). `first` and `last` are the numbers of
-/// items of list `a` before `begin` and before `end` (their co-ranks).
+/// The part of the output that one thread writes: the positions [begin, end). In the merged output, `first` items of
+/// list `a` come before position `begin`, and `last` items of list `a` come before position `end`.
 template <typename Index>
 struct ThreadShare {
   Index begin = 0, end = 0;
@@ -193,9 +196,9 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// One phase of a thread block (the work between two barriers): finds the part of the outputs [tile_begin, tile_end)
-/// that this thread writes. If kConfig.share_co_ranks is true, also stores in `co_ranks` how many items of list `a`
-/// come before the end of the part (the co-rank of the end). The part of the next thread begins there.
+/// Finds the part of the outputs [tile_begin, tile_end) that this thread writes. All threads of a block call this in
+/// one phase (the work between two barriers). If kConfig.share_co_ranks is true, also sets co_ranks[thread + 1] to the
+/// number of items of list `a` before the end of the part. The next thread reads the start of its part there.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -209,9 +212,9 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
-/// Merges as SerialMerge does, but without a branch that depends on the keys until a list ends: the comparison selects
-/// the item to write and the cursor to move. The threads of a warp therefore do not diverge, and a CPU has no branch to
-/// predict. Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
+/// Merges a[0, m) and b[0, n) to `out`, as SerialMerge does. No branch depends on the keys until one list ends: the
+/// comparison selects the item to write and the cursor to move. The threads of a warp therefore do not diverge, and a
+/// CPU has no branch to predict. Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   using Item = typename std::iterator_traits<IteratorA>::value_type;
@@ -228,8 +231,8 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// One phase of a thread block (the work between two barriers): merges this thread's part of the output, which CutShare
-/// has found, to out[share.begin, share.end).
+/// Merges this thread's part of the output, which CutShare has found, to out[share.begin, share.end). All threads of a
+/// block call this in one phase (the work between two barriers).
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -245,10 +248,10 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs one thread block of the basic merge: every thread finds its part of the lists and merges it from list to list.
-/// The output is divided into tiles of kConfig.tile() items. Block number `block` merges tile `block` and then every
-/// blocks-th tile. `co_ranks` is memory for kConfig.threads + 1 numbers. If kConfig.share_co_ranks is true, each thread
-/// stores there where its part of the tile ends in list `a`.
+/// Runs one thread block of the basic merge: every thread finds its part of the lists and merges it directly from list
+/// to list. The output is divided into tiles of kConfig.tile() items. Block number `block` of `blocks` merges tiles
+/// block, block + blocks, block + 2 * blocks, ... If kConfig.share_co_ranks is true, `co_ranks` must be memory for
+/// kConfig.threads + 1 numbers, which the threads share. Otherwise `co_ranks` is not used.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -267,8 +270,8 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// One phase of a thread block (the work between two barriers): finds how many items of list `a` come before the output
-/// items number `begin` and `end`. Stores the two numbers in `co_ranks`.
+/// Finds how many items of list `a` come before the output positions `begin` and `end`. Stores these counts in
+/// co_ranks[0] and co_ranks[1]. All threads of a block call this in one phase (the work between two barriers).
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -291,8 +294,9 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
 }
 
 /// Runs one thread block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and
-/// b[0, n). First finds the parts of both lists that these outputs need. Then, tile by tile (kConfig.tile() outputs),
-/// loads items to shared memory, cuts the tile into one part for each thread, and merges the parts.
+/// b[0, n). First finds the parts of both lists that these outputs need. Then works tile by tile (a tile is
+/// kConfig.tile() outputs): loads items to shared memory, divides the tile among the threads, and merges each thread's
+/// part.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(
@@ -336,8 +340,8 @@ GPUSORT_HD inline void BufferedMergeBlock(
         MergeShare<kConfig>(thread, share[thread], view_a, view_b, out + begin, less, memory.co_ranks);
       }
     });
-    // co_ranks[kThreads] is the number of items that this tile (the output of this round) takes from list `a`. Its
-    // other items come from list `b`.
+    // co_ranks[kThreads] is how many items of this tile (the output of this round) come from list `a`. The other items
+    // of the tile come from list `b`.
     const std::uint32_t from_a = memory.co_ranks[kThreads];
     window_a.Consume(from_a);
     window_b.Consume(items - from_a);

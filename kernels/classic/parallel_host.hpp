@@ -1,8 +1,8 @@
-// The textbook parallel merge on CPU cores. Each thread finds which items of both lists belong to its range of the
-// output (the co-ranks of the range) and merges them. The threads share nothing and never wait for each other. The
-// merge uses one thread if more threads would cost more time than they save. MergeKeys in merge_host.hpp has the same
-// design and a faster inner merge. Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert
-// and Traff 2013.
+// The textbook parallel merge on CPU cores. Each thread writes one range of the output: it finds the items of both
+// lists that belong to the range (with the co-ranks of its ends), and merges them. The threads share nothing and never
+// wait for each other. The merge uses only one thread if more threads would cost more time than they save. MergeKeys in
+// merge_host.hpp has the same design and a faster inner merge. Sources: J. Lv, Parallel Merge for Many-Core
+// Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace gpusort::classic {
 
-/// The smallest number of output items for which one more thread saves time. Starting a thread takes about 20 us.
-/// Merging 2^16 items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
+/// The number of output items for which one more thread saves time. Starting a thread takes about 20 us. Merging 2^16
+/// items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
 /// Returns the number of threads, from 1 to `threads`, with which a merge of `items` outputs is fastest.
@@ -25,7 +25,7 @@ inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
 }
 
 /// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same machine code.
-/// The address at which this short loop lies in memory changes its speed by a third, so two copies could not be
+/// The speed of this short loop changes by a third with its address in memory, so the times of two copies could not be
 /// compared.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
@@ -33,8 +33,8 @@ template <typename IteratorA, typename IteratorB, typename Output, typename Less
   SerialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 
-/// Merges a[0, m) and b[0, n) to out[0, m + n). Cuts the output into up to executor.workers() parts of equal length,
-/// which are merged in parallel.
+/// Merges a[0, m) and b[0, n) to out[0, m + n). Divides the output into at most executor.workers() parts of equal
+/// length, which `executor` merges in parallel.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT, HostExecutor Executor>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    const Executor& executor) {
@@ -54,8 +54,8 @@ void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, O
   });
 }
 
-/// Merges on up to `threads` threads, including the calling thread, but on at most one thread for each core. If
-/// `threads` is 0, uses one thread for each core.
+/// Merges a[0, m) and b[0, n) to out[0, m + n) on up to `threads` threads, including the calling thread. Never uses
+/// more threads than the machine has cores. If `threads` is 0, uses one thread for each core.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 void ParallelMerge(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out, LessT less,
                    unsigned threads = 0) {

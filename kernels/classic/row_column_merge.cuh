@@ -1,6 +1,6 @@
-// Yang's row merge and column merge on a GPU. MergeRowPairs merges many small pairs of sorted rows, one pair a thread.
-// The rows are stored one after the other or transposed, which shows the effect of coalesced memory access.
-// RowMergeSort sorts a whole list in this way, so a single thread does its last pass. All functions are stable, queue
+// Yang's row merge and column merge on a GPU. MergeRowPairs merges many small pairs of sorted rows, with one thread for
+// each pair. The rows are stored one after the other or transposed, which shows the effect of coalesced memory access.
+// RowMergeSort sorts a whole list by such merges; a single thread does its last merge. All functions are stable, queue
 // their work on `stream`, and neither allocate nor wait. The work of a thread and the storage of rows are in
 // row_column_merge.hpp. Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
@@ -36,15 +36,16 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// Returns the number of thread blocks for `threads` threads, but not more than a grid can have.
+/// Returns how many thread blocks `threads` threads need, but at most the largest size of a grid.
 inline unsigned RowBlocks(std::uint64_t threads) {
   return static_cast<unsigned>(std::min<std::uint64_t>((threads - 1) / kRowThreads + 1, 0x7FFFFFFF));
 }
 
 }  // namespace detail
 
-/// Runs one pass of a merge sort: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`. The shape of `out` is
-/// matrix.Merged(). `in` must have room for matrix.slots() items, and `out` for matrix.Merged().slots() items.
+/// Runs one pass of a merge sort: merges rows 0 and 1, 2 and 3, ... of `in` to the rows of `out`. `matrix` is the shape
+/// of `in`, and matrix.Merged() is the shape of `out`. `in` must have room for matrix.slots() items, and `out` for
+/// matrix.Merged().slots() items.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
@@ -54,8 +55,8 @@ cudaError_t MergeRowPairs(const RowMatrix<kStorage>& matrix, Input in, Output ou
   return cudaGetLastError();
 }
 
-/// Sorts neighbouring items of the list in[0, matrix.items) to rows of `out`. Each thread sorts matrix.row_items items
-/// to one row.
+/// Divides the list in[0, matrix.items) into rows of matrix.row_items items, sorts each row, and writes the sorted rows
+/// to `out`. One thread sorts each row.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, LessT less,
                      cudaStream_t stream = nullptr) {
@@ -64,9 +65,9 @@ cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, Le
   return cudaGetLastError();
 }
 
-/// Sorts in[0, items) to out[0, items): first SortRows, then MergeRowPairs until one row is left. `out` and `spare`
-/// must be device lists with room for RowMergeSortSlots<kStorage>(items, row_items) items. `in` must be a different
-/// list and is not changed.
+/// Sorts in[0, items) to out[0, items). Calls SortRows, then MergeRowPairs until one row is left. `out` and `spare`
+/// must be lists in GPU memory with room for RowMergeSortSlots<kStorage>(items, row_items) items. `in` must be a third
+/// list, which stays unchanged.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 cudaError_t RowMergeSort(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less,
                          cudaStream_t stream = nullptr) {

@@ -1,7 +1,7 @@
 // Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
 // device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed matrix, item i
-// of one row is next to item i of the next row. Neighbouring threads that are all at item i of their rows then access
-// neighbouring addresses. StridedMerge merges both kinds of rows. All functions are stable. Start at
+// of one row is next to item i of the next row. When all threads are at item i of their rows, neighbouring threads then
+// access neighbouring addresses. StridedMerge merges both kinds of rows. All functions are stable. Start at
 // RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway Merge Sort and new
 // GPU merging algorithm on GPU (smerge, row and column merge).
 #pragma once
@@ -49,8 +49,9 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
 
 enum class RowStorage { kRowMajor, kColumnMajor };
 
-/// A list of `items` items that is divided into rows of `row_items` (> 0) items. The last row may be shorter. In a
-/// transposed matrix a short last row leaves unused places, so the list needs room for slots() >= items items.
+/// The shape of a list of `items` items that is divided into rows of `row_items` (> 0) items. The last row may be
+/// shorter. In a transposed matrix, a short last row leaves unused places, so the list needs room for slots() >= items
+/// items.
 template <RowStorage kStorage>
 struct RowMatrix {
   std::uint64_t items = 0;
@@ -58,7 +59,7 @@ struct RowMatrix {
 
   GPUSORT_HD std::uint64_t rows() const { return items / row_items + (items % row_items != 0); }
   GPUSORT_HD std::uint64_t pairs() const { return (rows() + 1) / 2; }
-  /// Returns the number of items in row number `row`; 0 after the last row.
+  /// Returns the number of items in row `row`, or 0 if there is no such row.
   GPUSORT_HD std::uint64_t length(std::uint64_t row) const {
     const std::uint64_t begin = row * row_items;
     return begin >= items ? 0 : items - begin < row_items ? items - begin : row_items;
@@ -66,7 +67,7 @@ struct RowMatrix {
   GPUSORT_HD std::uint64_t begin(std::uint64_t row) const {
     return kStorage == RowStorage::kRowMajor ? row * row_items : row;
   }
-  /// Returns the distance in the list, counted in items, from one item of a row to the next item of the row.
+  /// Returns the distance from one item of a row to the next item of the row, counted in items of the list.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
@@ -75,22 +76,22 @@ struct RowMatrix {
   GPUSORT_HD RowMatrix Merged() const { return {items, 2 * row_items}; }
 };
 
-/// Does the work of one thread in a pass of the merge sort: merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair`
-/// of `out`.
+/// Merges rows 2 * pair and 2 * pair + 1 of `in` to row `pair` of `out`. This is the work of one thread in a pass of
+/// the merge sort.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void MergeRowPair(const RowMatrix<kStorage>& matrix, std::uint64_t pair, Input in, Output out,
                                     LessT less) {
   const std::uint64_t a = 2 * pair, b = a + 1;
   const std::uint64_t m = matrix.length(a), n = matrix.length(b);
   const RowMatrix<kStorage> merged = matrix.Merged();
-  // If there is no second row, merges the first row with 0 items. The pointer to these items must still be valid, so it
-  // points to the first row again.
+  // If there is no second row, merges the first row with 0 items. The address of these 0 items must still be valid, so
+  // it is the address of the first row.
   StridedMerge(in + matrix.begin(a), m, matrix.stride(), in + matrix.begin(n > 0 ? b : a), n, matrix.stride(),
                out + merged.begin(pair), merged.stride(), less);
 }
 
-/// Does the work of one thread in the first pass of the merge sort. Sorts items [row * row_items, (row + 1) *
-/// row_items) of the list `in` by insertion, and writes them to row number `row` of `out`.
+/// Sorts items [row * row_items, (row + 1) * row_items) of the list `in` by insertion, and writes them to row `row` of
+/// `out`. This is the work of one thread in the first pass of the merge sort.
 template <RowStorage kStorage, typename Input, typename Output, typename LessT>
 GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t row, Input in, Output out, LessT less) {
   using Item = typename std::iterator_traits<Input>::value_type;
@@ -107,8 +108,8 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many items the lists `out` and `spare` of a RowMergeSort must have room for. A transposed matrix has
-/// unused places, so this may be more than `items`, but is less than 2 * items.
+/// Returns how many items the lists `out` and `spare` of a RowMergeSort must have room for. The result may be greater
+/// than `items`, because a transposed matrix has unused places. It is less than 2 * items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -118,13 +119,13 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs a merge sort whose result is in out[0, items). First calls sort(matrix, to) once, to sort the items of each
-/// row. Then calls merge(matrix, from, to), which merges pairs of rows, until one row has all items. `out` and `spare`
-/// must have room for RowMergeSortSlots() items.
+/// Runs a merge sort whose result is in out[0, items). First calls sort(matrix, to) once, which must sort the items of
+/// each row and write the rows to `to`. Then calls merge(matrix, from, to), which must merge pairs of rows, until one
+/// row has all items. `out` and `spare` must have room for RowMergeSortSlots() items.
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
-  // Each merge swaps the roles of the two lists. Starts with the list from which the last merge ends in `out`.
+  // Each merge reads one list and writes the other one. Starts with the list for which the last merge writes to `out`.
   for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
     Item* const other = out;
     out = spare;
@@ -139,8 +140,8 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Sorts as RowMergeSort does, but on one host thread, with a loop instead of many threads. The host times in Yang's
-/// paper were measured with such a sort.
+/// Sorts in[0, items) to out[0, items) as RowMergeSort does, but on one host thread, with loops instead of many
+/// threads. The host times in Yang's paper were measured with such a sort.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

@@ -22,7 +22,7 @@ struct WideKey {
 
   Byte bytes[kBytes];  ///< after the end of the key: zeros or ones, as EncodeChunk pads
   std::uint32_t row;
-  std::uint32_t size;  ///< the number of bytes before the padding, or kMore if the encoded key does not end within them
+  std::uint32_t size;  ///< the number of bytes before the padding; kMore: the encoded key has more bytes than fit here
 
   static constexpr std::uint32_t kMore = ~std::uint32_t{0};
   bool ended() const { return size != kMore; }
@@ -32,8 +32,9 @@ struct WideKey {
 /// can write a line's key to either.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of a line's encoded key (bytes that sort as the line does). Only the
-  /// first `wanted` of these are needed: after them the writer is full, and the caller may stop.
+  /// Collects bytes [skip, skip + WideKey::kBytes) of a line's encoded key (bytes that sort as the line does). The
+  /// caller needs only the first `wanted` of these bytes. Once a byte after them was appended, full() returns true, and
+  /// the caller may stop.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -116,7 +117,7 @@ class LineKeys {
     if (in_line()) return ChunkOf(InLine(line), skip);
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
-  /// As Chunk, for a key that InLine has found.
+  /// Returns what Chunk returns for the line with the encoded key `key`. `key` must be a result of InLine().
   LineChunk ChunkOf(RecordSpan key, std::uint64_t skip) const {
     const Byte* const bytes = AsBytes(key.data());
     return {LoadWord(bytes, skip, key.size()) ^ flip_,
@@ -144,15 +145,15 @@ class LineKeys {
   /// Returns true if the encoded key of a line is simply a range of the bytes of the line, or their complements (for
   /// descending order).
   bool plain() const { return plain_; }
-  /// Returns the range of the line's bytes that is its key, without complementing them. Call this only if plain() is
-  /// true, that is, if the key is such a range.
+  /// Returns the part of `line` that is its key. Call this only if plain() is true. If flip() is not 0, the encoded key
+  /// consists of the complements of these bytes.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
     return line.subspan(range.begin, range.size());
   }
-  /// Returns true if the encoded key of a line stands in the line: if plain() is true, or if gpusort has put the key
-  /// there.
+  /// Returns true if the encoded key of a line is a part of the line: if plain() is true, or if gpusort has put the key
+  /// into the line.
   bool in_line() const { return plain_ || order_.keyed; }
   /// Returns the part of the line that is its encoded key. Call this only if in_line() is true. If flip() is not 0, the
   /// encoded key consists of the complements of these bytes.
@@ -163,7 +164,8 @@ class LineKeys {
     return CompareLines(AsBytes(a.data()), a.size(), AsBytes(b.data()), b.size(), order_);
   }
 
-  /// Returns the first position in [begin, end) at which a and b differ, or `end`.
+  /// Returns the first position in [begin, end) at which the bytes of a and b differ. Returns `end` if they are equal
+  /// there.
   static std::uint64_t FirstDifference(const std::byte* a, const std::byte* b, std::uint64_t begin, std::uint64_t end) {
     std::uint64_t at = begin;
     for (; at + 8 <= end; at += 8) {
@@ -181,9 +183,9 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the part of `line` that is its encoded key. Here a line is a keyed line: encoded key fields, and then the
-  /// record's own bytes. The encoded key is the first field alone, because the field after it can only be compared by
-  /// the host.
+  /// Returns the encoded key of a keyed line (a line that begins with encoded keys, each in a field, before the
+  /// record's own bytes). The result is the first of these fields alone, because only the host can compare the key
+  /// after it.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
@@ -201,9 +203,9 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Compares the encoded keys of lines (bytes that sort as the lines do) with the key of one of them, the first line,
-/// and counts the leading bytes that are equal. Also returns chunks (twelve bytes of a key), because a chunk costs
-/// little once the key of a line has been found.
+/// Counts how many leading bytes are equal in the encoded keys of two lines: of any line, and of the first line, which
+/// the constructor takes. (An encoded key is bytes that sort as the line does.) Also returns chunks (twelve bytes of a
+/// key), because a chunk costs little once the key of a line has been found.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -214,12 +216,11 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the largest number of equal leading bytes that this object counts. It does not compare the rest of the
-  /// keys.
+  /// Returns the maximum that this object counts to. It compares no more leading bytes of the keys than this.
   std::uint64_t most() const { return most_; }
 
   /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the
-  /// first line (that of the constructor), but at most `most`.
+  /// first line, which the constructor takes. Counts to at most `most`.
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.in_line()) return Same(keys_.InLine(line), most);
     WideKey wide;
@@ -227,8 +228,8 @@ class CommonKey {
     return Same(wide, most);
   }
   /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on. Lowers
-  /// `common` to the number of leading bytes that are equal in the encoded keys of `line` and of the first line (that
-  /// of the constructor).
+  /// `common` if fewer than `common` leading bytes are equal in the encoded keys of `line` and of the first line, which
+  /// the constructor takes: then sets `common` to the number of equal bytes.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
@@ -243,7 +244,8 @@ class CommonKey {
     return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
   }
 
-  /// As Chunk, but codes the encoded key from byte `skip` on. Coded::bytes counts from there.
+  /// Returns twelve bytes of a code of the encoded key of `line`, from key byte `skip` on. Coded::bytes counts from
+  /// byte `skip`. Lowers `common` as Chunk does.
   KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
     if (keys_.in_line()) {
       const RecordSpan key = keys_.InLine(line);
@@ -257,8 +259,8 @@ class CommonKey {
     coded.chunk.ended = wide.ended() && wide.size <= skip + coded.bytes;
     return coded;
   }
-  /// Adds the bytes of the encoded key of `line` to `counts`, from byte `skip` on, as many as twelve bytes of code
-  /// usually hold.
+  /// Counts the bytes of the encoded key of `line` in `counts`, from byte `skip` on. Counts at most 28 bytes, as many
+  /// as twelve bytes of code usually hold.
   void Count(RecordSpan line, std::uint64_t skip, KeyCode::Counts& counts) const {
     constexpr std::uint64_t kMost = 28;
     WideKey wide;
@@ -286,8 +288,8 @@ class CommonKey {
   }
 
   const LineKeys& keys_;
-  RecordSpan key_;  ///< the first line's key, if it stands in the line
-  WideKey wide_;    ///< otherwise
+  RecordSpan key_;  ///< the encoded key of the first line, if in_line() is true
+  WideKey wide_;    ///< the encoded key of the first line, if in_line() is false
   std::uint64_t most_ = WideKey::kBytes - kEntryKeyBytes;
 };
 
@@ -306,8 +308,8 @@ inline void Prefetch(RecordSpan line) {
 template <typename Lines>
 class WideCompare {
  public:
-  /// The encoded keys (bytes that sort as the lines do) of all lines must be equal in the bytes before byte `next`.
-  /// `memory` is the memory for the cache of wide keys, and need not be initialized.
+  /// The encoded keys (bytes that sort as the lines do) of two lines that are compared must be equal before byte
+  /// `next`. `memory` is the memory for the cache of wide keys, and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 
@@ -326,7 +328,7 @@ class WideCompare {
   }
 
  private:
-  /// The row of a WideKey of the cache that is not used yet. No batch has so many lines.
+  /// The row (line index) of an entry of the cache that is not used yet. No batch has so many lines.
   static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
   std::uint64_t CacheIndex(std::uint32_t row) const { return row & (memory_.size() - 1); }
@@ -343,8 +345,8 @@ class WideCompare {
   bool clean_ = false;
 };
 
-/// Orders the Entry objects of lines by the twelve bytes in each. If these are equal, compare(row, row) decides,
-/// where a row is the number of a line. If that returns 0, the smaller row comes first.
+/// Orders the Entry objects of lines by their twelve key bytes. If these are equal, compare(row, row) decides, where a
+/// row is the index of a line. If compare returns 0, the smaller row comes first.
 template <typename Compare>
 struct LineEntryLess {
   Compare* compare;

@@ -18,8 +18,8 @@
 namespace gpusort::detail {
 
 /// Merges pieces, which are lists of sorted lines. Divides all pieces at the same line into two parts, and each part
-/// again, until the lines of a part have at most kTileBytes bytes together (a tile). Each worker then makes a table of
-/// the lines of one tile at a time, in its own memory.
+/// again, until the lines of a part have at most kTileBytes bytes together (a tile). Each worker then merges one tile
+/// after the other, with a table of the tile's lines in its own memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineMemoryMap& map, std::byte* memory)
@@ -69,10 +69,10 @@ class LineMerger {
 
   Entry* Tile(unsigned worker, unsigned index) const { return map_.Tile(memory_, worker, index); }
 
-  /// Divides `node`, which must have at least two pieces, into lines that come first and lines that come later. Keeps
-  /// the first part in `node` and returns the second; neither is empty. The median of the pieces' middle lines,
-  /// weighted by the sizes of the pieces, is the first line of the second part. Equal lines are ordered by the number
-  /// of their piece.
+  /// Divides the lines of `node` into a first and a second part. `node` must have at least two pieces. Keeps the first
+  /// part in `node` and returns the second part; neither is empty. The first line of the second part is the median of
+  /// the pieces' middle lines, weighted by the sizes of the pieces. Equal lines are ordered by the index of their
+  /// piece.
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;

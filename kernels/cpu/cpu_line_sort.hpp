@@ -1,6 +1,6 @@
-// Sorts a batch of lines on the CPU. The sort moves an Entry for each line instead of the line: twelve bytes of the
-// line's encoded key (a string of bytes that sorts as the line does), or of a code of that key (KeyCode), and the
-// number of the line. Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
+// Sorts a batch of lines on the CPU. The sort moves an Entry for each line instead of the line. An Entry has the index
+// of the line, and twelve bytes of the line's encoded key (a string of bytes that sorts as the line does) or of a code
+// of that key (KeyCode). Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
 // LineSorter::Sort.
 #pragma once
 
@@ -24,8 +24,8 @@
 
 namespace gpusort::detail {
 
-/// The arrays in the scratch memory for sorting lines, and their sizes in bytes. First comes an Entry (twelve key
-/// bytes and a line number) for each line, then the offset of each line, then memory for each worker.
+/// The arrays in the scratch memory for sorting lines, and their sizes in bytes. First comes an Entry (twelve key bytes
+/// and a line index) for each line, then the offset of each line, then memory for each worker.
 struct LineMemoryMap {
   std::uint64_t rows = 0;       ///< the maximum number of lines that are sorted together
   std::uint64_t tile_rows = 0;  ///< the maximum number of lines that are merged at once
@@ -62,16 +62,15 @@ struct LineMemoryMap {
   }
 };
 
-/// Sorts entries (twelve bytes of a key or of its code, and a line number) whose bytes are equal by the rest of their
-/// keys. Goes from
-/// the most significant bytes to the least, with a list of groups instead of recursion. Skips bytes that are equal in
-/// all keys of a group. A key that only the host can compare has no encoding. If all lines of a group are equal in such
-/// a key, the sort goes on with the encoding of the keys after it.
+/// Sorts the entries that have the same twelve bytes, by the rest of their keys. (An Entry has a line index, and twelve
+/// bytes of a key or of its code.) Goes from the most significant bytes to the least, with a list of groups instead of
+/// recursion. Skips bytes that are equal in all keys of a group. A key that only the host can compare has no encoding.
+/// If all lines of a group are equal in such a key, the sort goes on with the keys after it.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key). It has room
-  /// for at most 2^32 of them, because an Entry numbers them with 32 bits.
+  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key). It must hold
+  /// at most 2^32 wide keys, because an Entry has 32 bits for the index of a wide key.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -84,15 +83,15 @@ class LineRefiner {
     }
   }
 
-  /// Completes the order of entries (each has twelve bytes of a line's key or of its code) that VqSort has sorted.
-  /// next(row) returns the number of leading key bytes that lines with the same twelve bytes as line `row` have in
-  /// common. On return the entries are in the final order, with unchanged content.
+  /// Completes the order of entries that VqSort has sorted by their twelve bytes (of a line's key or of its code).
+  /// next(row) must return a number of leading key bytes that are equal in all lines whose entries have the same twelve
+  /// bytes as the entry of line `row`. On return the entries are in the final order, with unchanged content.
   template <typename Next>
   void Refine(Entry* entries, std::uint64_t n, Next next) {
     const Entry* const last = entries + n;
     const Entry* asked = entries;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
-      // Line numbers are in random order here, so reading a line is a cache miss. Prefetches the lines of the next
+      // Line indices are in random order here, so reading a line is a cache miss. Prefetches the lines of the next
       // groups (lines with equal key bytes) early.
       constexpr std::uint64_t kAhead = 32;
       const std::uint64_t ahead = std::min<std::uint64_t>(std::min(size, kAhead) + kAhead, last - group);
@@ -151,9 +150,10 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Handles a group of lines whose encoded keys are equal (bytes that sort as the lines do), so that the lines differ
-  /// at most in NULs at the ends of keys. Compares the lines, and sorts them if they are not in order. Equal lines are
-  /// in order already, because equal entries are in the order of their line numbers.
+  /// Completes the order of a group of lines whose encoded keys (bytes that sort as the lines do) are equal. Such lines
+  /// can still differ in NULs at the ends of keys, and in keys that only the host can compare. Compares the lines, and
+  /// sorts them if they are not in order. Equal lines stay as they are, because equal entries are in the order of their
+  /// line indices.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -215,7 +215,7 @@ class LineRefiner {
       same = same && SameEntryKey(entry, group.entries[0]);
     }
     next += kEntryKeyBytes;
-    // If all entries are equal, the group stays as it is, in the order of the line numbers.
+    // If all entries are equal, the group stays as it is, in the order of the line indices.
     if (!same) SortGroup(group.entries, group.size);
     ForEachGroup(group.entries, group.size, [&](Entry* inner, std::uint64_t size) {
       Leave({inner, size, next, !same, group.stage}, ended);
@@ -231,9 +231,9 @@ class LineRefiner {
   }
 
   /// Decides how to go on with a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all
-  /// bytes before group.next. If `ended` is true, the keys have no further bytes, and Settle() completes the order. A
-  /// group of two lines is sorted by comparing the lines. Any larger group is stored in groups_ for another round of
-  /// comparisons.
+  /// bytes before group.next. If `ended` is true, the keys have no further bytes, and Settle() completes the order.
+  /// Otherwise, a group of two lines is sorted by comparing the lines, and a larger group is stored in groups_ for
+  /// another round of comparisons.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -257,8 +257,8 @@ class LineRefiner {
   }
 
   /// Sorts a group of lines whose wide keys (the next 56 bytes to compare of each line's encoded key) are equal before
-  /// byte `at`. On entry, the rows of the entries are indices of wide_ (the list of wide keys). On return they are the
-  /// numbers of lines.
+  /// byte `at`. On entry, the rows of the entries are indices of wide_ (the list of wide keys). On return, they are the
+  /// indices of lines.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -284,8 +284,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the number of the first byte, from byte `at` on, in which the wide keys of the entries differ. (A wide key
-  /// has the next 56 bytes to compare of a line's encoded key.) Returns kBytes if all wide keys are equal.
+  /// Returns the position of the first byte, from byte `at` on, in which the wide keys of the entries differ. (A wide
+  /// key has the next 56 bytes to compare of a line's encoded key.) Returns kBytes if all wide keys are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -324,9 +324,9 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // An entry (twelve bytes of the key or of its code, and a line number) leaves out the leading bytes that are equal
-    // in all encoded keys. A sample of the lines estimates how many these are, and SortParts checks the number with all
-    // lines. In the rare case that the number is too large, SortParts runs again with the right one.
+    // An entry (twelve bytes of the key or of its code, and a line index) leaves out the leading bytes that are equal
+    // in all encoded keys. A sample of the lines gives an estimate of how many bytes these are. SortParts checks the
+    // estimate with all lines. In the rare case that it is too large, SortParts runs again with the right number.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -343,7 +343,7 @@ class LineSorter {
     } else {
       const auto compare = [&](std::uint32_t a, std::uint32_t b) { return keys_.Compare(lines(a), lines(b)); };
       const auto merge = [&](std::span<const Range<const Entry*>> segments, std::uint64_t size, unsigned worker) {
-        // Line numbers are in random order, so reading the lines to compare and to copy causes cache misses. Prefetches
+        // Line indices are in random order, so reading the lines to compare and to copy causes cache misses. Prefetches
         // all lines first.
         for (const Range<const Entry*>& segment : segments) {
           for (std::uint64_t i = 0; i < segment.size; ++i) Prefetch(lines(segment.first[i].row()));
@@ -453,8 +453,9 @@ class LineSorter {
     return common;
   }
 
-  /// Makes a code for key bytes from byte `skip` on. Returns nothing if the code would not pay, that is, if at least
-  /// half of the lines of a sample that are equal in twelve bytes of their keys are also equal in twelve bytes of code.
+  /// Makes a code for the key bytes from byte `skip` on, from a sample of the lines. Returns std::nullopt if there are
+  /// few lines, or if the code would not pay. The code pays if less than half as many lines of the sample are equal to
+  /// another line in twelve bytes of code as in twelve bytes of their keys.
   template <typename Lines>
   static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
     const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);
@@ -482,7 +483,7 @@ class LineSorter {
 
   /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
   /// merge(segments, size, worker) must leave the merged entries in the first of the worker's buffers, Tile(worker, 0).
-  /// First measures all tiles, because the place of a tile in `out` depends on the lengths of all lines before it.
+  /// First adds up the sizes of the lines of each tile, because they decide where in `out` the next tile begins.
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
@@ -518,7 +519,7 @@ class LineSorter {
         merge(std::span<const Range<const Entry*>>(cut.segments), cut.size, worker);
         merged = Tile(worker, 0);
       }
-      // Line numbers are in random order, so copying a line causes a few cache misses. Prefetches each line well before
+      // Line indices are in random order, so copying a line causes a few cache misses. Prefetches each line well before
       // it is copied.
       constexpr std::uint64_t kAhead = 12, kMostAhead = 256;
       const auto prefetch = [&](std::uint64_t i) {

@@ -1,5 +1,5 @@
 // Sorts and merges records that are a single number of 4 or 8 bytes, on the CPU. The numbers are mapped to unsigned
-// numbers of the same order (NumberMap). Each worker sorts one part of them, and the parts are merged. Start at
+// numbers of the same order (NumberMap). Each worker sorts one part of the numbers, and the parts are merged. Start at
 // NumberSorter.
 #pragma once
 
@@ -18,14 +18,15 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// The number of segments from which on a tile is sorted and not merged. A tile is a small part of the output, which is
-/// made from segments (parts of sorted runs). With many segments, sorting all numbers of the tile is faster than
-/// merging (data/bench/NOTES.md).
+/// A tile with at least this many segments is sorted instead of merged. (A tile is a small part of the output. Its
+/// segments are the parts of sorted runs that belong to it.) With so many segments, sorting all numbers of the tile is
+/// faster than merging (data/bench/NOTES.md).
 template <typename U>
 constexpr std::size_t kSegmentsToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map, unmap) with functions that apply `map` and its inverse. Tests map.swap (whether numbers are big-endian)
-/// once and not for each number, so that the compiler can vectorize loops that call the functions.
+/// Calls f(map_one, unmap) with two functions for a single number: map_one applies `map`, and unmap applies its
+/// inverse. Tests map.swap (whether numbers are big-endian) once and not for each number, so that the compiler can
+/// vectorize loops that call the functions.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;
@@ -53,7 +54,7 @@ void UnmapInPlace(U* p, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Sets to[i] to the mapped value of number i at `from`, for i < n. `from` may be unaligned and must not overlap `to`.
+/// Sets to[0, n) to the mapped values of the `n` numbers at `from`. `from` may be unaligned and must not overlap `to`.
 template <typename U>
 void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   if (map.identity()) {
@@ -218,8 +219,9 @@ class NumberSorter final : public SlotSorter {
     return reinterpret_cast<U*>(memory + worker * WorkerBytes()) + index * tile_items_;
   }
 
-  /// Merges the segments (parts of sorted runs) of a tile. If there are many segments, sorts all numbers of the tile
-  /// instead, which is faster. Both give the same result, because equal numbers are identical.
+  /// Merges the segments (parts of sorted runs) of a tile, a small part of the output. If there are many segments,
+  /// sorts all numbers of the tile instead, which is faster. The result is the same, because equal numbers are
+  /// identical.
   void MergeTile(std::span<const Range<const U*>> segments, std::uint64_t size, U* to, U* scratch) const {
     if (segments.size() < kSegmentsToSort<U>) {
       MergeTree<U>(segments, size, to, scratch, Less());

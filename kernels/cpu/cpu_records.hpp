@@ -1,6 +1,6 @@
-// Sorts and merges fixed records on the CPU. The sort moves an Entry for each record instead of the record: twelve
-// bytes of the record's key and the number of the record. Small parts of the output (tiles) are merged in the cache,
-// and each record is moved once. Start at RecordSorter.
+// Sorts and merges fixed records on the CPU. The sort moves an Entry for each record instead of the record. An Entry
+// has twelve bytes of the record's key and the index of the record. Small parts of the output (tiles) are merged in the
+// cache, and each record is moved once. Start at RecordSorter.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// The largest group of entries (twelve key bytes and a record number) with the same key bytes that is sorted by
-/// comparing records. Larger groups are sorted by the next key bytes, which takes fewer reads of each record.
+/// The largest group of entries with equal key bytes that is sorted by comparing records. (An Entry has twelve key
+/// bytes and a record index.) Larger groups are sorted by the next key bytes, which takes fewer reads of each record.
 constexpr std::uint64_t kSmallGroup = 48;
 
-/// Returns eight bytes at a time of a normalized key (bytes that sort as the key does), as KeyWord does. If the key is
-/// a single field of bytes, this takes one load.
+/// Reads normalized keys (bytes that sort as the keys do) in words of eight bytes, as KeyWord does. If the key is a
+/// single field of bytes, each word takes one load.
 class KeyReader {
  public:
   KeyReader(const RecordLayout& layout)
@@ -48,8 +48,8 @@ class KeyReader {
     const std::uint64_t next = layout_.key_bytes > begin + 8 ? Word(record, begin + 8) : 0;
     return {(next & 0xFFFFFFFF00000000u) | row, Word(record, begin)};
   }
-  /// Returns the number of the first byte in [begin, end) in which the normalized keys of records a and b differ (bytes
-  /// that sort as the keys do). Returns `end` if these bytes are equal.
+  /// Returns the position of the first byte in [begin, end) in which the normalized keys (bytes that sort as the keys
+  /// do) of records a and b differ. Returns `end` if these bytes are equal.
   std::uint64_t FirstDifference(const Byte* a, const Byte* b, std::uint64_t begin, std::uint64_t end) const {
     for (std::uint64_t at = begin; at < end; at += 8) {
       const std::uint64_t differ = Word(a, at) ^ Word(b, at);
@@ -64,8 +64,8 @@ class KeyReader {
   const bool bytes_only_;
 };
 
-/// Orders entries (twelve key bytes and a record number) by the whole keys of their records, then by number. The record
-/// of an entry is at the address records[entry.row()].
+/// Orders entries (twelve key bytes and a record index) by the whole keys of their records, then by the index. The
+/// record of an entry is at the address records[entry.row()].
 struct AddressEntryLess {
   const Byte* const* records;
   const RecordLayout* layout;
@@ -86,16 +86,16 @@ inline void SetKeyBytes(Entry& entry, const Entry& from) {
   entry.lo = (from.lo & 0xFFFFFFFF00000000u) | entry.row();
 }
 
-/// Sorts entries (twelve key bytes and a record number) whose key bytes are equal by the rest of their keys.
+/// Sorts the entries that have the same twelve key bytes, by the rest of their keys. (An Entry has twelve key bytes and
+/// a record index.)
 class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// Completes the order of entries (each has twelve bytes of a record's key) that VqSort has sorted by these bytes.
-  /// `next` is the number of the first key byte after them. On return the entries are in the order (key, row), with
-  /// unchanged content. The sort goes from the most significant bytes to the least, with a list of groups instead of
-  /// recursion. It skips the bytes that are equal in all keys of a group, which bounds the number of reads of each key
-  /// byte.
+  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the position of the
+  /// first key byte after these twelve. On return the entries are in the order (key, row), with unchanged content. The
+  /// sort goes from the most significant bytes to the least, with a list of groups instead of recursion. It skips the
+  /// bytes that are equal in all keys of a group, which limits how often each key byte is read.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -139,7 +139,7 @@ class Refiner {
       common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
     }
     // All keys are equal here. The group is in order already, because equal entries are in the order of their record
-    // numbers.
+    // indices.
     if (common >= layout_.key_bytes) return;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];
@@ -209,7 +209,7 @@ inline void CopyRecord(std::byte* to, const Byte* from, std::uint64_t stride) {
 /// record_of(entry.row()).
 template <typename RecordOf>
 void Gather(const Entry* entries, std::uint64_t n, std::uint64_t stride, std::byte* to, RecordOf record_of) {
-  // Record numbers are in random order, so copying a record causes a cache miss or two. Prefetches each record well
+  // Record indices are in random order, so copying a record causes a cache miss or two. Prefetches each record well
   // before it is copied.
   constexpr std::uint64_t kAhead = 16;
   const auto prefetch = [&](std::uint64_t i) {
@@ -348,9 +348,9 @@ class RecordSorter final : public SlotSorter {
   }
 
  private:
-  // The scratch memory has an Entry (twelve key bytes and a record number) for each record. Then each worker has three
-  // tiles of entries and one tile of record addresses. A tile (the memory for a small part of the output) has room for
-  // tile_items_ entries or addresses.
+  // The scratch memory begins with an Entry (twelve key bytes and a record index) for each record. Then each worker has
+  // three tiles of entries and one tile of record addresses. A tile (the memory for a small part of the output) has
+  // room for tile_items_ entries or addresses.
   std::uint64_t EntriesBytes() const { return RoundUp(records_ * sizeof(Entry), 64); }
   std::uint64_t WorkerBytes() const { return RoundUp(tile_items_ * (3 * sizeof(Entry) + sizeof(const Byte*)), 64); }
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {

@@ -24,8 +24,8 @@ class SlotSorter {
 
   virtual ~SlotSorter() = default;
   virtual std::uint64_t LaneBytes(unsigned workers) const = 0;
-  /// Sorts the records in the buffer [in, in + bytes). Leaves the result there or in the buffer `out`; Sorted::in_input
-  /// says where.
+  /// Sorts the records in the buffer [in, in + bytes). Leaves the result in this buffer or in the buffer `out`;
+  /// Sorted::in_input says in which one.
   virtual Sorted Sort(std::byte* in, std::uint64_t bytes, std::byte* out, std::byte* memory,
                       const TeamExecutor& executor) const = 0;
   /// Merges the sorted lists `pieces` to `out`. There must be at least two pieces, and none of them may be empty.
@@ -33,8 +33,8 @@ class SlotSorter {
                      const TeamExecutor& executor) const = 0;
 };
 
-/// The number of entries (twelve key bytes and a record number) that one call of vqsort sorts. A larger sort would
-/// leave the cache. A level of quicksort outside the cache costs more than a level of merging in the cache (see
+/// The number of entries (twelve key bytes and a record index) that one call of vqsort sorts. More entries would not
+/// fit into the cache. Outside the cache, a level of quicksort costs more than a level of merging (see
 /// data/bench/NOTES.md).
 constexpr std::uint64_t kEntriesPerPart = std::uint64_t{1} << 18;
 

@@ -22,7 +22,8 @@ class KeyCode {
   explicit KeyCode(const Counts& counts) {
     std::uint64_t total = 0;
     for (const std::uint32_t count : counts) total += count;
-    // Every byte has a code. The least weight keeps each code below 24 bits.
+    // Every byte gets a code, even if the sample does not contain it. The smallest weight keeps each code below 24
+    // bits.
     Sums sums;
     sums[0] = 0;
     for (unsigned b = 0; b < 256; ++b) sums[b + 1] = sums[b] + 16 * std::uint64_t{counts[b]} + total / 256 + 1;
@@ -33,8 +34,9 @@ class KeyCode {
     LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
     std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
   };
-  /// Codes the key `key`, padded with zeros; if `flip` is 0xFF, codes the complements of its bytes, padded with ones.
-  /// If padded keys have equal chunks, they are equal in the first `bytes` bytes of any of them.
+  /// Returns the code of `key`, padded with zeros. If `flip` is 0xFF, returns the code of the complements of the key's
+  /// bytes, padded with ones. If the chunks of two keys are equal, the keys are equal in their first Coded::bytes bytes
+  /// (those of either key).
   Coded Encode(std::span<const Byte> key, Byte flip) const {
     std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
     const std::uint64_t n = key.size();
@@ -61,7 +63,7 @@ class KeyCode {
     return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
   }
 
-  /// Returns the smallest number that `Coded::bytes` can have for a key that does not end before.
+  /// Returns the smallest possible value of Coded::bytes for a key that has more bytes than this value.
   std::uint64_t least_bytes() const {
     std::uint32_t longest = 0;
     for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);
@@ -73,8 +75,8 @@ class KeyCode {
   static constexpr std::uint32_t kSizeMask = 0xFF;
   using Sums = std::array<std::uint64_t, 257>;
 
-  /// Gives codes to the bytes [begin, end). All of them begin with the `size` highest bits of `code`. Divides the bytes
-  /// where both parts have about the same weight.
+  /// Gives codes to the byte values [begin, end). All these codes begin with the `size` highest bits of `code`. Divides
+  /// the values into two parts of about the same weight.
   void Divide(const Sums& sums, unsigned begin, unsigned end, std::uint32_t code, unsigned size) {
     if (end - begin == 1) {
       codes_[begin] = code | size;
@@ -88,7 +90,8 @@ class KeyCode {
     Divide(sums, cut, end, code | std::uint32_t{1} << (31 - size), size + 1);
   }
 
-  /// The code of each byte, which starts at the highest bit, and in the lowest eight bits its size in bits.
+  /// For each byte value: its code, which starts at the highest bit, and in the lowest eight bits the size of the code
+  /// in bits.
   std::array<std::uint32_t, 256> codes_;
 };
 

@@ -103,8 +103,8 @@ class ThreadTeam {
   mutable std::mutex mutex_;
   std::condition_variable work_;   ///< signals a new call of Run(), or the end of the team
   std::condition_variable place_;  ///< signals that a thread has returned from `run`
-  std::vector<Call*> calls_;       ///< the parallel loops that more threads can still help with, oldest first
-  unsigned running_ = 0;           ///< the number of threads that are in Run(), including the callers
+  std::vector<Call*> calls_;       ///< the calls of Run() that more threads can still join, oldest first
+  unsigned running_ = 0;  ///< the number of threads that are in a function `run`, including the callers of Run()
   bool started_ = false, ending_ = false;
   Threads threads_;
 };

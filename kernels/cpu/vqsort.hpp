@@ -10,8 +10,8 @@ namespace gpusort::detail {
 
 void VqSort(std::uint32_t* p, std::uint64_t n);
 void VqSort(std::uint64_t* p, std::uint64_t n);
-/// Sorts entries (key bytes and a record number) in the order (key bytes, number). Each entry is sorted as a 128-bit
-/// little-endian integer.
+/// Sorts entries (key bytes and a record index) by their key bytes, then by their index. Each entry is sorted as a
+/// 128-bit little-endian integer.
 void VqSort(Entry* p, std::uint64_t n);
 
 }  // namespace gpusort::detail

@@ -1,5 +1,5 @@
-// The GPU memory of a CUDA backend (the arena): one allocation with the buffers for records (slots), the working memory
-// of the workers (lanes), and the memory for searches. Start at Arena.
+// The GPU memory of a CUDA backend, called the arena. It is one allocation with the buffers for records (slots), the
+// working memory of the workers (lanes), and the memory for searches. Start at Arena.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,8 @@ namespace gpusort::cuda {
 
 using namespace detail;
 
-/// The number of ranges of records that one launch of CountBeforeKernel searches. More ranges take several launches.
+/// The maximum number of ranges of records that BytesBefore searches in one kernel launch. More ranges take several
+/// launches.
 inline constexpr std::uint64_t kSearchRanges = 1024;
 inline constexpr std::uint64_t kAlignment = 256;
 
@@ -34,7 +35,7 @@ inline constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t RoundUp(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::uint64_t DivideUp(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-/// The offsets of the arrays in the working memory of one lane (a worker of the backend), in bytes.
+/// The offsets, in bytes, of the arrays in the working memory of one lane (a worker of the backend).
 struct LaneMemoryMap {
   std::uint64_t rows = 0;      ///< the maximum number of records in a buffer (slot)
   std::uint32_t max_runs = 0;  ///< the maximum number of sorted runs that one call of MergeRuns merges
@@ -50,15 +51,16 @@ struct LaneMemoryMap {
   std::uint64_t bytes() const { return lines ? lines->bytes() : workspace() + workspace_bytes; }
 };
 
-/// A read of up to kMostFetched bytes from GPU memory counts as short. Kernels do short reads, because a normal copy
+/// A read of up to kMostFetched bytes from GPU memory counts as short. A kernel does short reads, because a normal copy
 /// would wait for large copies of other streams. One launch reads up to kFetchedTogether bytes.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// BytesBefore searches sorted lines for the place of a given line. The arena (the GPU memory of the backend) has room
-/// for a given line of at most this many bytes. For a longer line, BytesBefore allocates memory.
+/// The size, in bytes, of the arena's memory for the line that BytesBefore searches for. The arena is the GPU memory of
+/// the backend. For a longer line, BytesBefore allocates more memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
-/// The offsets of the arrays in the GPU memory that all lanes (workers) share, in bytes. These arrays are for a
-/// RecordLayout and for BytesBefore, which counts the bytes of the records before a given record, the cut.
+/// The offsets, in bytes, of the arrays in the GPU memory that all lanes (workers) share. One array contains the
+/// RecordLayout. The other arrays are for BytesBefore, which counts the bytes of the records before a given record, the
+/// cut.
 struct CommonMemoryMap {
   std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
   std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines
@@ -74,16 +76,16 @@ struct CommonMemoryMap {
   std::uint64_t keys() const { return cut() + RoundUp(cut_bytes, kAlignment); }
   std::uint64_t bytes() const { return keys() + RoundUp(keys_bytes, kAlignment); }
 
-  // The layout of the pinned (page-locked) host memory for searches and short reads: room for ranges, for counts, and
-  // for the bytes that were read.
+  // The offsets in the pinned (page-locked) host memory for searches and short reads. This memory has room for ranges,
+  // for counts, and for the bytes that are read.
   static constexpr std::uint64_t kPinnedCounts = RoundUp(kSearchRanges * sizeof(CountRange), kAlignment);
   static constexpr std::uint64_t kPinnedFetched =
       kPinnedCounts + RoundUp(kSearchRanges * sizeof(std::uint64_t), kAlignment);
   static constexpr std::uint64_t kPinnedBytes = kPinnedFetched + kFetchedTogether;
 };
 
-/// The memory of a backend on one GPU: slots (buffers for records), then the working memory of each lane (worker), then
-/// the memory that all lanes share (see CommonMemoryMap).
+/// The memory of a backend on one GPU. It consists of slots (buffers for records), the working memory of each lane
+/// (worker), and the memory that all lanes share (see CommonMemoryMap), in this order.
 class Arena : public SlotPool {
  public:
   Arena(DevicePtr device, const ArenaShape& shape, HostMemory& memory);
@@ -99,7 +101,7 @@ class Arena : public SlotPool {
     return reinterpret_cast<const RecordLayout*>(common() + common_map_.layout());
   }
 
-  /// Returns the order in which lines are compared. Its keys are in GPU memory.
+  /// Returns the order in which lines are compared. The keys of this order are in GPU memory.
   const LineOrderView& device_line_order() const { return line_order_; }
 
   std::byte* lane_memory(std::uint32_t lane) const {
@@ -109,19 +111,19 @@ class Arena : public SlotPool {
     return reinterpret_cast<InspectResult*>(pinned_.data() + CommonMemoryMap::kPinnedBytes + lane * kAlignment);
   }
 
-  /// Copies up to kMostFetched bytes from GPU memory to the host.
+  /// Copies out.size() bytes, at most kMostFetched, from GPU memory at `from` to host memory at `out`.
   void Fetch(const std::byte* from, std::span<std::byte> out);
-  /// Copies all `reads` to the host, as Backend::Read does, from the memory of this GPU.
+  /// Does the work of Backend::Read for data in the memory of this GPU: copies all `reads` to host memory.
   void Read(std::span<const SlotRead> reads);
-  /// Does the work of Backend::BytesBefore for ranges of records in the memory of this GPU. Appends the results (a size
-  /// in bytes for each range) to `counts`.
+  /// Does the work of Backend::BytesBefore for ranges of records in the memory of this GPU. Appends one result for each
+  /// range to `counts`: the size in bytes of the records before cut_record.
   void BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record, std::vector<std::uint64_t>& counts);
 
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Returns GPU memory for a record to search for (a cut) of `bytes` bytes. Memory for long records is kept until the
-  /// end, because freeing memory would wait inside the driver for the work of all lanes.
+  /// Returns `bytes` bytes of GPU memory for a record to search for (a cut). Extra memory for long records is freed
+  /// only with the arena, because freeing GPU memory would wait inside the driver for the work of all lanes.
   std::byte* CutMemory(std::uint64_t bytes);
 
   const DevicePtr device_;
@@ -134,13 +136,13 @@ class Arena : public SlotPool {
   const PinnedMemory pinned_;  ///< memory for searches, followed by one InspectResult for each lane
   StreamPool streams_;
   LineOrderView line_order_;
-  std::mutex search_mutex_;  ///< guards the shared part (except the layout), its pinned memory, and the members below
+  std::mutex search_mutex_;  ///< guards the memory that all lanes share, its pinned memory, and the members below
   std::vector<std::unique_ptr<DeviceMemory>> long_cuts_;
   std::uint64_t long_cut_bytes_ = 0;  ///< the size of the newest memory for long cuts, in bytes
 };
 
-/// The working memory of one lane (a worker of the backend), a part of the arena (the backend's GPU memory). The
-/// constructor takes a free lane number from the arena, and the destructor gives the number back.
+/// The working memory of one lane (a worker of the backend), which is a part of the arena (the backend's GPU memory).
+/// The constructor takes a free lane number from the arena. The destructor gives the number back.
 class LaneMemory {
  public:
   explicit LaneMemory(const std::shared_ptr<Arena>& arena) : arena_(*arena), number_(arena) {}

@@ -1,5 +1,6 @@
-// Defines the sort and merge functions that key_sorts.cuh declares (KeySorts). They contain kernels that compile
-// slowly. Only the source files that instantiate KeySorts include this header, each for one pair of key type and order.
+// Defines the sort and merge functions that key_sorts.cuh declares (KeySorts). These functions contain kernels that
+// compile slowly. Include this header only in the source files that instantiate KeySorts. Each of these files
+// instantiates one combination of key type and order.
 #pragma once
 
 #include "kernels/cuda/key_sorts.cuh"

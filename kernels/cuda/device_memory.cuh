@@ -1,6 +1,7 @@
 // The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
-// makes a CUDA call and throws an Error if the call fails. Tests inject faults there (CudaFaults). Waits poll and have
-// a deadline. Destructors do not throw and do not wait for a device that hangs. Start at CheckCuda and CudaDevice.
+// makes a CUDA call and throws an Error if the call fails. In tests, CheckCuda also injects faults (see CudaFaults).
+// Functions that wait for the GPU poll it, with a deadline. Destructors do not throw and do not wait for a GPU that
+// hangs. Start at CheckCuda and CudaDevice.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,16 +26,16 @@
 
 namespace gpusort::detail {
 
-/// Injects a fault of the GPU, for tests, if the environment has GPUSORT_FAULT_CUDA=N:KIND, such as 12:oom. The CUDA
-/// calls of the process are counted from 1. Calls in destructors neither count nor fail, because destructors must clean
-/// up after a fault. The kinds are:
+/// For tests: injects a fault of the GPU if the environment variable GPUSORT_FAULT_CUDA has a value N:KIND, such as
+/// 12:oom. The CUDA calls of the process are counted from 1. Calls in destructors are not counted and do not fail,
+/// because destructors must clean up after a fault. The kinds are:
 ///
 /// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
-/// - sticky, or no KIND: no call is made from call N on. Each returns cudaErrorIllegalAddress.
-/// - hang: before the first kernel from call N on, a kernel runs that never ends.
-/// - illegal: before the first kernel from call N on, a kernel runs that writes to an invalid address. All later calls
-///   really fail.
-/// - flip: the N-th copy to the host has one wrong bit. The bit is wrong in the source of the copy, too.
+/// - sticky, or no KIND: call N and all later calls are not made. Each returns cudaErrorIllegalAddress.
+/// - hang: from call N on, before the next kernel, another kernel is started that never ends.
+/// - illegal: from call N on, before the next kernel, another kernel is started that writes to an invalid address. All
+///   later calls really fail.
+/// - flip: copy number N from the GPU to the host has one wrong bit. The bit is wrong in the source of the copy, too.
 class CudaFaults {
  public:
   enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
@@ -58,8 +59,8 @@ class CudaFaults {
     }
     FailAt(call, kind->second);
   }
-  /// For tests: starts to count CUDA calls at 1 again, and makes call number `call` fail (0: no call). No other thread
-  /// may be making CUDA calls.
+  /// For tests: starts to count CUDA calls at 1 again, and makes call number `call` fail as `kind` says. If `call` is
+  /// 0, no call fails. No other thread is allowed to make CUDA calls at the same time.
   void FailAt(std::int64_t call, Kind kind) {
     calls_ = copies_ = 0;
     kind_ = kind;
@@ -76,10 +77,11 @@ class CudaFaults {
     if (kind_ == Kind::kSticky) return cudaErrorIllegalAddress;
     return kind_ == Kind::kOutOfMemory && call == fail_at ? cudaErrorMemoryAllocation : cudaSuccess;
   }
-  /// For tests: returns true if the kernel that injects the fault `kind` must start before the next kernel. Returns
-  /// true only once.
+  /// For tests: returns true if the fault `kind` is due, but only once. The caller must then start the kernel that
+  /// causes the fault before its own kernel.
   bool Due(Kind kind) { return kind_ == kind && fail_at_ > 0 && calls_ + 1 >= fail_at_ && !done_.exchange(true); }
-  /// For tests: counts copies to the host. Returns true for the one copy that must be damaged by a wrong bit.
+  /// For tests: counts the copies to the host; call this before each of them. Returns true for the one copy in which a
+  /// bit must be wrong.
   bool FlipsCopy() { return kind_ == Kind::kFlip && ++copies_ == fail_at_; }
 
  private:
@@ -89,15 +91,14 @@ class CudaFaults {
   std::atomic<bool> done_{false};
 };
 
-/// Returns the fault injector of the process (for tests). There is only one, because it counts all CUDA calls of the
-/// process.
+/// Returns the fault injector for tests. A process has only one, because it counts all CUDA calls of the process.
 inline CudaFaults& TheCudaFaults() {
   static CudaFaults faults;
   return faults;
 }
 
-/// Returns into how many simulated GPUs each real GPU is divided; normally 1. Tests set GPUSORT_GPU_TWINS=N. Each real
-/// GPU then acts as N GPUs with separate memory and streams.
+/// Returns how many simulated GPUs share each real GPU. The number is 1, except in tests that set GPUSORT_GPU_TWINS=N.
+/// Each real GPU then acts as N GPUs with separate memory and streams.
 inline int GpuTwins() {
   static const int twins = [] {
     const char* text = std::getenv("GPUSORT_GPU_TWINS");
@@ -115,12 +116,12 @@ inline int CudaOrdinal(int device) { return device / GpuTwins(); }
   throw GpuLost(message);
 }
 
-/// Remembers when each call that is still inside the CUDA driver began. A very old call shows that the driver is stuck.
+/// The calls that are still inside the CUDA driver, with the time when each call began. A very old call shows that the
+/// driver is stuck.
 class DriverCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A call that is inside the CUDA driver. The constructor notes that the call begins, and the destructor that it has
-  /// returned.
+  /// A call of the CUDA driver. The constructor records that the call begins, and the destructor that it has returned.
   class Call {
    public:
     explicit Call(DriverCalls& calls) : calls_(calls) {
@@ -138,7 +139,7 @@ class DriverCalls {
     DriverCalls& calls_;
     std::list<Clock::time_point>::iterator place_;
   };
-  /// Returns how long the oldest call has been inside the driver, or 0 if there is no call.
+  /// Returns how long the oldest call has been inside the driver, or 0 if no call is.
   Clock::duration Longest() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
@@ -160,26 +161,27 @@ cudaError_t TryCuda(Call&& call) {
   if (error == cudaSuccess) {
     const DriverCalls::Call in_driver(TheDriverCalls());
     error = call();
-    // Clears the error. Otherwise the check after the next kernel launch, which calls cudaGetLastError, would report
-    // it.
+    // Clears CUDA's last error. The check after the next kernel launch would otherwise report this error, because it
+    // calls cudaGetLastError.
     if (error != cudaSuccess) cudaGetLastError();
   }
   return error;
 }
 
 /// Makes the CUDA call `call()` as TryCuda does. Throws Error(kOutOfMemory) if memory was refused, and GpuLost after
-/// any other error. The message consists of `what`, the error's name and the error's text.
+/// any other error. The message consists of `what`, and the name and the text of the CUDA error.
 template <typename Call>
 void CheckCuda(const char* what, Call&& call) {
   const cudaError_t error = TryCuda(std::forward<Call>(call));
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
-/// True once a GPU has not answered within the deadline. Never reset.
+/// True after any GPU has not answered within its deadline. Never becomes false again.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// Throws the error for a GPU that hangs. The error is no GpuLost, because the job cannot continue on other GPUs: they
-/// share resources (peer memory, registered host memory) that are not freed before the hanging GPU has done its work.
+/// Throws the error for a GPU that hangs; `who` is the name of the GPU in the message. The error is no GpuLost, because
+/// the job cannot continue on other GPUs. All GPUs share resources, such as peer memory and registered host memory. The
+/// driver does not free these resources before the hanging GPU has done its work.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
   throw Error(ErrorCode::kGpuLost,
@@ -189,14 +191,14 @@ inline std::atomic<bool> a_gpu_hangs{false};
                   "(NVRM: Xid) tell more");
 }
 
-/// One GPU, shared by all objects that use it. Makes the GPU current in the calling thread, and waits for its work with
-/// a deadline.
+/// One GPU, shared by all objects that use it. Has functions that make the GPU current in the calling thread, and
+/// functions that wait for the GPU with a deadline.
 class CudaDevice {
  public:
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
       : ordinal_(ordinal), deadline_(deadline) {}
   int ordinal() const { return ordinal_; }
-  /// Notes that kernels of this GPU can read the memory of GPU `device`.
+  /// Records that kernels of this GPU can read the memory of GPU `device`.
   void AddReached(int device) const { reached_ |= Bit(device); }
   /// Returns true if kernels of this GPU can read the memory of GPU `device`, which may be this GPU.
   bool Reaches(int device) const { return device == ordinal_ || (reached_ & Bit(device)) != 0; }
@@ -207,12 +209,12 @@ class CudaDevice {
   void Enter() const {
     CheckCuda("cudaSetDevice", [&] { return cudaSetDevice(CudaOrdinal(ordinal_)); });
   }
-  /// Makes the GPU current in a destructor. Returns false if this GPU is lost or any GPU hangs. The destructor must
-  /// then not free memory.
+  /// For destructors: makes the GPU current in the calling thread. If the result is false, this GPU is lost or some GPU
+  /// hangs, and the destructor must not free any memory.
   bool EnterToFree() const noexcept { return !a_gpu_hangs && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess; }
 
   /// Register() pins host memory, which makes copies faster. If the system refuses, copies still work. Unregister()
-  /// ends the pinning, unless the GPU is lost.
+  /// ends the pinning, but does nothing if this GPU is lost or some GPU hangs.
   void Register(void* data, std::uint64_t bytes) const {
     if (TryCuda([&] { return cudaSetDevice(CudaOrdinal(ordinal_)); }) != cudaSuccess) return;
     TryCuda([&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
@@ -221,17 +223,17 @@ class CudaDevice {
     if (EnterToFree()) cudaHostUnregister(data);
     cudaGetLastError();
   }
-  /// Returns true if the host memory at `data` is pinned. A copy to or from memory that is not pinned waits inside the
-  /// driver, without a deadline, for the work queued before it. The caller must then wait for its kernels before the
-  /// copy.
+  /// Returns true if the host memory at `data` is pinned. If it is not pinned, a copy to or from it waits inside the
+  /// driver for all work queued before the copy, without a deadline. The caller must therefore wait for its kernels
+  /// before the copy.
   static bool Registered(const void* data) {
     cudaPointerAttributes facts{};
     CheckCuda("cudaPointerGetAttributes", [&] { return cudaPointerGetAttributes(&facts, data); });
     return facts.type == cudaMemoryTypeHost;
   }
 
-  /// Blocks until the stream has done all queued work. If that takes longer than the deadline, throws, and the GPU
-  /// counts as lost from then on.
+  /// Blocks until the stream has done all queued work. Throws GpuLost if the work fails. If the deadline passes first,
+  /// throws another Error (see ThrowHangs), and hung() returns true from then on.
   void Wait(cudaStream_t stream) const {
     WaitUntil([&] { return cudaStreamQuery(stream); });
   }
@@ -239,8 +241,8 @@ class CudaDevice {
     WaitUntil([&] { return cudaEventQuery(event); });
   }
 
-  /// Returns true if the stream has reached the event. The fault injector for tests does not count these calls, because
-  /// their number depends on chance.
+  /// Returns true if the stream has reached the event. Throws GpuLost if the work before the event failed. The fault
+  /// injector for tests does not count these calls, because their number depends on chance.
   bool Passed(cudaEvent_t event) const {
     const cudaError_t error = cudaEventQuery(event);
     if (error == cudaSuccess) return true;
@@ -248,8 +250,8 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// Waits in a destructor until the stream has done its work. Also returns if the GPU is lost, because then nothing
-  /// runs on it.
+  /// For destructors: waits until the stream has done its work or the deadline has passed. Returns at once if the GPU
+  /// is lost or hangs.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();
@@ -263,9 +265,9 @@ class CudaDevice {
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
-  /// Polls until the query succeeds or fails, or the deadline passes. Spins at first, because most waits are short, and
-  /// then sleeps. On busy cores, sleeping is better than yielding: the system wakes a sleeping thread soon, but lets a
-  /// thread that yields wait until other threads have used up their time slices.
+  /// Calls `query` until it succeeds or fails, or until the deadline passes. Spins at first, because most waits are
+  /// short, and then sleeps. On busy cores, sleeping is better than yielding. The system wakes a sleeping thread soon,
+  /// but a thread that yields waits until other threads have used up their time slices.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -274,7 +276,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // If another thread has found that the GPU hangs, does not wait for the deadline a second time.
+      // Another thread may have found that the GPU hangs. Does not wait for the deadline a second time.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;
@@ -285,15 +287,15 @@ class CudaDevice {
         return cudaErrorLaunchTimeout;
       }
       if (waited < kSpin) continue;
-      // Without this setting, which belongs to the thread, a sleep takes 50 us longer than requested.
+      // Without this setting of the calling thread, a sleep takes 50 us longer than requested.
       thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000UL) == 0;
       static_cast<void>(exact);
       std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(waited / 16, kShortest, kLongest));
     }
   }
 
-  /// Returns the bit that stands for GPU `device` in reached_, the set of GPUs whose memory this GPU can read. Returns
-  /// 0 for the host and for GPU numbers from 64 on, which have no bit.
+  /// Returns the bit for GPU `device` in reached_, the set of GPUs whose memory this GPU can read. Returns 0 for the
+  /// host (a negative number) and for GPU numbers from 64 on, which have no bit.
   static std::uint64_t Bit(int device) { return device < 0 || device >= 64 ? 0 : std::uint64_t{1} << device; }
 
   const int ordinal_;
@@ -315,8 +317,8 @@ struct FetchedBytes {
   const unsigned char* from;
   std::uint32_t at, bytes;
 };
-/// Copies several ranges of bytes with one kernel: block number i copies the bytes of reads[i] to the address to +
-/// reads[i].at.
+/// Copies several ranges of bytes with one kernel. Block number i copies reads[i].bytes bytes from reads[i].from to the
+/// address `to + reads[i].at`.
 template <typename = void>
 __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* to, const FetchedBytes* reads) {
   const FetchedBytes read = reads[blockIdx.x];
@@ -357,11 +359,12 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// Makes work that is queued on this stream from now on wait for `event`, which must have been recorded before.
+  /// Makes all work that is queued on this stream after this call wait for `event`. The event must have been recorded
+  /// before this call.
   void WaitFor(const Event& event) const;
 
-  /// Queues a copy. `kind` says which of `to` and `from` is host memory. Pinned host memory must stay valid until the
-  /// copy is done.
+  /// Queues a copy of `bytes` bytes. `kind` says whether `from` and `to` are in host memory or in GPU memory. Pinned
+  /// host memory must stay valid until the copy is done.
   void Copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind) const {
     if (kind == cudaMemcpyDeviceToHost) MakeWrongIfAsked(from, bytes);
     CheckCuda("cudaMemcpyAsync", [&] { return cudaMemcpyAsync(to, from, bytes, kind, stream_); });
@@ -372,15 +375,15 @@ class Stream {
       return cudaMemcpyPeerAsync(to, CudaOrdinal(device_->ordinal()), from, CudaOrdinal(device), bytes, stream_);
     });
   }
-  /// Queues a copy of a few bytes from the GPU to `pinned` host memory. A kernel does the copy, because a normal copy
-  /// would wait until large copies of other streams have crossed the bus.
+  /// Queues a copy of a few bytes from GPU memory at `from` to pinned host memory at `pinned`. A kernel does the copy.
+  /// A normal copy would wait until large copies of other streams have crossed the bus.
   void Fetch(void* pinned, const void* from, std::uint64_t bytes) const {
     MakeWrongIfAsked(from, bytes);
     Launch("FetchKernel", FetchKernel<>, 1, kFetchThreads, static_cast<unsigned char*>(pinned),
            static_cast<const unsigned char*>(from), bytes);
   }
-  /// Copies `count` (> 0) ranges with one kernel. Range i goes to pinned + reads[i].at. `reads` must also be in pinned
-  /// memory.
+  /// Queues a copy of `count` (> 0) ranges of bytes from GPU memory to pinned host memory, by one kernel. Range i goes
+  /// to the address `pinned + reads[i].at`. `reads` must also be in pinned memory.
   void FetchAll(void* pinned, const FetchedBytes* reads, std::uint64_t count) const {
     MakeWrongIfAsked(reads[0].from, reads[0].bytes);
     Launch("FetchAllKernel", FetchAllKernel<>, count, kFetchThreads, static_cast<unsigned char*>(pinned), reads);
@@ -401,8 +404,7 @@ class Stream {
   }
 
  private:
-  /// For tests: flips one bit at `from` if the fault injector asks for a wrong bit in this copy. The size `bytes`
-  /// decides which bit.
+  /// For tests: flips one bit in the `bytes` bytes at `from` if the fault injector asks for a wrong bit in this copy.
   void MakeWrongIfAsked(const void* from, std::uint64_t bytes) const {
     if (bytes == 0 || !TheCudaFaults().FlipsCopy()) return;
     const std::uint64_t bit = bytes * 8 / 7 * 3 % (bytes * 8);
@@ -414,8 +416,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// The destructor waits until the stream is idle, also after an exception. Host blocks and GPU buffers that were
-/// declared before this object are therefore destroyed only after the GPU has used them.
+/// Waits in its destructor until the stream is idle, also after an exception. Declare this object after the host blocks
+/// and GPU buffers that the stream uses. They are then destroyed only after the GPU has used them.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
@@ -472,8 +474,8 @@ class Stopwatch {
   }
   void Start(const Stream& stream) { Mark(stream, 0); }
   void Stop(const Stream& stream) { Mark(stream, 1); }
-  /// Returns the seconds between Start and Stop, or 0 if either was not called. When Take is called, the stream must
-  /// have finished all work that was queued before Stop.
+  /// Returns the seconds between Start and Stop, or 0 if one of them was not called. The stream must already have
+  /// finished all work that was queued before Stop.
   double Take() {
     float milliseconds = 0;
     const bool known = marked_ == 3 && cudaEventElapsedTime(&milliseconds, events_[0], events_[1]) == cudaSuccess;
@@ -486,8 +488,8 @@ class Stopwatch {
   void Mark(const Stream& stream, unsigned which) {
     if (events_[which] != nullptr && cudaEventRecord(events_[which], stream.get()) == cudaSuccess)
       marked_ |= 1u << which;
-    // Clears the error. Otherwise the check after the next kernel launch, which calls cudaGetLastError, would report
-    // it.
+    // Clears CUDA's last error. The check after the next kernel launch would otherwise report this error, because it
+    // calls cudaGetLastError.
     cudaGetLastError();
   }
 
@@ -516,7 +518,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-/// Owns pinned (page-locked) host memory, whose size counts toward the limit of a HostMemory (the option --memory).
+/// Owns pinned (page-locked) host memory. Its size counts toward the limit on host memory (the option --memory).
 class PinnedMemory {
  public:
   PinnedMemory(DevicePtr device, HostMemory& memory, std::uint64_t bytes)
@@ -552,7 +554,8 @@ class StreamPool {
  public:
   explicit StreamPool(DevicePtr device) : device_(std::move(device)) {}
 
-  /// Lends a stream to one thread for one scope. The destructor waits for the stream and returns it to the pool.
+  /// Borrows a stream from the pool for one thread and one scope. The destructor waits for the stream and returns it to
+  /// the pool.
   class Borrowed {
    public:
     explicit Borrowed(StreamPool& pool) : pool_(pool), stream_(pool.Take()) {}

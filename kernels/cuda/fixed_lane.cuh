@@ -1,5 +1,5 @@
-// The common base class of the CUDA backend's workers (lanes) for numbers and for fixed records. It inspects, sorts and
-// merges records in GPU memory.
+// The common base class of the lanes for numbers and the lanes for records of fixed size. A lane is a worker of the
+// CUDA backend. The base class inspects, sorts and merges records in GPU memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,9 +16,8 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of a kernel in which each thread handles many records. The number is large
-/// enough to fill any GPU. With more blocks, a kernel whose result is known early would still have to start and end
-/// every block.
+/// The maximum number of thread blocks of a kernel in which each thread handles many records. This many blocks fill any
+/// GPU. More blocks would only cost time: a kernel whose result is known early still starts and ends every block.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
@@ -34,8 +33,8 @@ class FixedLaneBase : public CudaLane {
     return std::min(DivideUp(items, kRecordThreads), kMostBlocks);
   }
 
-  /// Launches a kernel that writes an InspectResult, waits for the kernel, and returns the
-  /// InspectResult.
+  /// Calls launch(), which must launch a kernel that writes an InspectResult to device_result(). Waits for the kernel,
+  /// and returns the result. Throws WrongResult if the result is impossible.
   template <typename LaunchInspect>
   InspectResult Inspect(const LaunchInspect& launch) const {
     CheckCuda("cudaMemsetAsync",
@@ -54,8 +53,8 @@ class FixedLaneBase : public CudaLane {
               [&] { return KeySorts<Key, LessT>::Sort(workspace(), bytes, keys, n, less, stream().get()); });
   }
 
-  /// Merges any number of sorted runs, with as many calls of MergeRuns as needed. Run r is [bounds[r], bounds[r + 1])
-  /// of keys.current. Leaves the result in keys.current.
+  /// Merges any number of sorted runs with as many calls of MergeRuns as needed. Run r is the keys [bounds[r], bounds[r
+  /// + 1]) of keys.current. Leaves the result in keys.current.
   template <typename Key, typename LessT>
   void MergeInBuffer(DoubleBuffer<Key>& keys, std::vector<std::uint64_t> bounds, const LessT& less) const {
     const auto merge = [&](DoubleBuffer<Key>& part, std::span<const std::uint64_t> part_bounds) {
@@ -66,8 +65,8 @@ class FixedLaneBase : public CudaLane {
       });
     };
     while (bounds.size() - 1 > map().max_runs) {
-      // One call of MergeRuns merges at most max_runs runs. Merges each group of that many neighbouring runs to one
-      // run, and collects the merged runs in `alternate`.
+      // One call of MergeRuns merges at most max_runs runs. Merges each group of max_runs neighbouring runs to one run,
+      // and collects the merged runs in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += map().max_runs) {
         const std::size_t runs = std::min<std::size_t>(map().max_runs, bounds.size() - 1 - first);

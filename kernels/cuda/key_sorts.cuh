@@ -1,6 +1,6 @@
-// Declares the sorts and merges of <gpusort/merge.cuh> that the CUDA backend uses, without their kernels. nvcc takes up
-// to a minute for the kernels of one pair of key type and order. Each pair therefore has its own source file, and
-// several files compile at the same time. Start at KeySorts.
+// Declares the sort and merge functions of the CUDA backend, which call <gpusort/merge.cuh>. The functions are defined
+// elsewhere, because nvcc takes up to a minute for the kernels of one combination of key type and order. Each
+// combination has its own source file, and several files compile at the same time. Start at KeySorts.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,9 +12,10 @@
 
 namespace gpusort::detail {
 
-/// The sort and merge of keys of type `Key` in the order `LessT`. These pairs exist: 32-bit and 64-bit numbers with
-/// Less (sort_u32.cu, sort_u64.cu), Entry with ExactEntryLess (sort_entries.cu) and with PrefixEntryLess
-/// (sort_long_keys.cu).
+/// Sorts and merges keys of type `Key` in the order `LessT`. Only these combinations exist:
+/// - 32-bit and 64-bit numbers with Less (sort_u32.cu, sort_u64.cu)
+/// - Entry with ExactEntryLess (sort_entries.cu)
+/// - Entry with PrefixEntryLess (sort_long_keys.cu)
 template <typename Key, typename LessT>
 struct KeySorts {
   /// Sorts `n` keys. Calls gpusort::SortKeys, whose comment describes the parameters.

@@ -1,8 +1,8 @@
-// A worker of the CUDA backend (a lane), with its own memory and two CUDA streams. One thread calls it. Sort copies a
-// batch of records to the GPU block by block, sorts them and leaves the result in GPU memory. Merge copies sorted
-// pieces to the GPU (or between GPUs), merges them and copies the result to the host. The steps of one call run one
-// after the other; several lanes work at the same time. CudaLane does the copies. Each kind of record has a derived
-// class: numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
+// A lane: a worker of the CUDA backend, with its own memory and two CUDA streams. Only one thread at a time may use a
+// lane, but several lanes work at the same time. Sort copies a batch of records to the GPU block by block, sorts the
+// records, and leaves the result in GPU memory. Merge copies sorted pieces to the GPU (or between GPUs), merges them,
+// and copies the result to the host. The steps of one call run one after the other. CudaLane does the copies. It has a
+// derived class for each kind of record: numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace gpusort::cuda {
 
 /// The number of input blocks that Sort may still be copying to the GPU when it requests the next block. The caller's
-/// BatchSource must therefore be able to return more blocks than this before any of them is destroyed.
+/// BatchSource must be able to return one more block before any of these blocks is destroyed.
 inline constexpr std::size_t kBlocksInFlight = 2;
 
 class CudaLane : public Lane {
@@ -40,18 +40,18 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    /// The merged records, in one of the buffers `in` and `spare` of MergeSlot; null if the runs are too large to merge
+    /// The merged records, in one of the buffers `in` and `spare` of MergeSlot. Null if the runs are too large to merge
     /// at once.
     const std::byte* data;
-    /// Used only if `data` is null: the size in bytes of a first part of each run. The caller merges these parts first,
-    /// and then the rest of the runs.
+    /// Used only if `data` is null: the size in bytes of a first part of each run. The caller then merges first these
+    /// parts, and afterwards the rest of the runs.
     std::vector<std::uint64_t> cuts = {};
   };
-  /// Sorts the records in the GPU buffer [in, in + bytes). `out` is another buffer of the same size. On return the work
-  /// may still be queued on stream().
+  /// Sorts the records in the GPU buffer [in, in + bytes). `out` must be another GPU buffer of the same size. When the
+  /// function returns, the work may still be queued on stream().
   virtual Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) = 0;
   /// Merges sorted runs that are in the GPU buffer `in`, one after the other. Run r is [bounds[r], bounds[r + 1]),
-  /// counted in records or, for lines, in bytes. `spare` is another buffer of the same size.
+  /// counted in records or, for lines, in bytes. `spare` must be another GPU buffer of the same size.
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }
@@ -60,8 +60,8 @@ class CudaLane : public Lane {
   const Stream& stream() const { return stream_; }
 
  private:
-  /// Tells when the copy of one block to the GPU is done, by an event in the stream, so that the block can go back to
-  /// its owner. Also measures the time that the copy takes.
+  /// The state of the copy of one block to the GPU. `event` tells when the copy is done, so that the block can go back
+  /// to its owner. `time` measures how long the copy takes.
   struct Copied {
     Event event;
     Stopwatch time;
@@ -85,9 +85,8 @@ class CudaLane : public Lane {
   const LaneMemory lane_memory_;
   const RecordLayout& layout_;
   const LaneMemoryMap& map_;
-  // Copies to and from the host have a stream of their own, bus_. If they shared a stream with kernels, a kernel after
-  // a copy would wait for its turn among the copies of other lanes (workers). That takes milliseconds if the bus is
-  // always busy.
+  // Copies to and from the host have their own stream, bus_. If kernels used the same stream, a kernel after a copy
+  // would wait for copies of other lanes (workers). This wait takes milliseconds if the bus is always busy.
   const Stream stream_, bus_;
   const Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;
@@ -95,7 +94,8 @@ class CudaLane : public Lane {
   DeviceTimes times_;
 };
 
-/// Each of these functions makes a worker (a lane) for one kind of record: single numbers, fixed records, or lines.
+/// Each of these functions makes a lane (a worker) for one kind of record: single numbers, records of fixed size, or
+/// lines.
 std::unique_ptr<Lane> MakeNumberLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeFixedLane(const std::shared_ptr<Arena>& arena);
 std::unique_ptr<Lane> MakeLineLane(const std::shared_ptr<Arena>& arena);

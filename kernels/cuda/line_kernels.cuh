@@ -1,5 +1,6 @@
-// The kernels that sort text lines on a GPU. They find the starts of lines, compare keys of lines, make an Entry
-// (twelve key bytes and a line number) for each line, and copy whole lines in order. line_sort.cu launches the kernels.
+// The kernels that sort text lines on a GPU. They find the starts of lines, compare the keys of lines, make an Entry
+// (twelve key bytes and a line number) for each line, and copy whole lines in sorted order. line_sort.cu launches the
+// kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,12 +17,12 @@
 namespace gpusort::detail {
 
 inline constexpr unsigned kLineThreads = 256;
-/// How many bytes of text one thread, and one thread block, searches for line ends.
+/// The number of bytes of text in which one thread searches for line ends. kScanTile is the number for a thread block.
 inline constexpr std::uint32_t kScanBytesPerThread = 64;
 inline constexpr std::uint32_t kScanTile = kLineThreads * kScanBytesPerThread;
 
-/// The lines of a text in GPU memory. Line i begins at starts[i]; starts[rows] is the end of the text, where `rows` is
-/// the number of lines.
+/// The lines of a text in GPU memory. Line i begins at text + starts[i]. `starts` has one number more than there are
+/// lines: the last one is the size of the text.
 struct DeviceLines {
   const Byte* text = nullptr;
   const std::uint32_t* starts = nullptr;
@@ -31,15 +32,16 @@ struct DeviceLines {
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// Calls CompareLines for the lines number `a` and `b`. Not inlined, because a sort would otherwise contain hundreds of
-/// copies of CompareLines.
+/// Compares the lines number `a` and `b` with CompareLines, and returns its result (negative, 0 or positive). Not
+/// inlined, because a sort would otherwise contain hundreds of copies of CompareLines.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
   return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
 }
 
-/// Calls EncodeChunk for the line number `row`. Not inlined, because a sort would otherwise contain hundreds of copies
-/// of EncodeChunk.
+/// Returns twelve bytes of the encoded key of line number `row`, from byte `skip` on (see EncodeChunk). An encoded key
+/// is a string of bytes that sorts as the line does. Not inlined, because a sort would otherwise contain hundreds of
+/// copies of EncodeChunk.
 __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& lines, std::uint32_t row,
                                                             const LineOrderView& view, std::uint64_t skip) {
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
@@ -51,14 +53,15 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Limits for EncodedDifference, in bytes. Each of its steps encodes both keys again from their starts, so a long
-/// comparison is slow. After kNearEncoded bytes it therefore tests whether the lines are equal, and after kFarEncoded
-/// bytes it gives up.
+/// Limits for EncodedDifference, which compares the keys of two lines in steps. Each step encodes both keys again from
+/// their starts, so a long comparison is slow. After kNearEncoded equal bytes, EncodedDifference therefore tests
+/// whether the lines are equal. After kFarEncoded equal bytes, it gives up.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Returns the result of KeyDifference for lines whose keys are not simply ranges of their bytes. Encodes both keys (as
-/// bytes that sort as the keys do), and compares them twelve bytes at a time.
+/// Does the work of KeyDifference (finds the first difference between the keys of two lines) if a key is not simply a
+/// range of bytes of the line. Encodes both keys as bytes that sort as the keys do, and compares twelve bytes at a
+/// time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   for (const std::uint32_t first = from;; from += 12) {
@@ -75,8 +78,8 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts a position in the encoded key of a line (bytes that sort as the line does) to 32 bits. Returns at most
-/// 2^31: the sort does not distinguish lines by key bytes after that position.
+/// Converts `at`, a position in the encoded key of a line (bytes that sort as the line does), to 32 bits. Returns at
+/// most 2^31: the sort does not distinguish lines by key bytes after this position.
 __device__ inline std::uint32_t CapPosition(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
@@ -86,8 +89,8 @@ __device__ inline std::uint32_t CapPosition(std::uint64_t at) {
 struct CommonFront {
   std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
   /// How many bytes of the common prefix have the value 0 or 1. In the encoded key of a line (bytes that sort as the
-  /// line does), each of them becomes two bytes, because the byte 0 marks the end of a key there. Not used for the text
-  /// at the end of the encoded key (the last key or the whole line), which has no such mark.
+  /// line does), each of them becomes two bytes, because a byte 0 marks the end of a key. The last text of an encoded
+  /// key has no end mark and no such change, and `escapes` is then not used.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -106,17 +109,17 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Compares two encoded keys (bytes that sort as the lines do). Each of them ends with unchanged bytes of its line, `a`
-/// or `b`. Before these, both keys have the same `front` bytes. Returns the number of equal leading bytes, or one of
-/// the special results of KeyDifference. The first `from` bytes are known to be equal.
+/// Compares the last parts of two encoded keys (bytes that sort as the lines do): a[0, a_size) and b[0, b_size). Before
+/// these parts, both keys have the same `front` bytes. The first `from` bytes of both keys must be equal. Returns the
+/// number of equal bytes at the start of both keys, or one of the special results of KeyDifference.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // Encoded keys (bytes that sort as the lines do) are padded with zeros, so a shorter text is equal to a longer text
-    // that goes on with NULs.
+    // Encoded keys (bytes that sort as the lines do) count as padded with zeros. A text is therefore equal to a longer
+    // text that only adds NULs.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -127,17 +130,19 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
 }
 
 /// Compares the encoded keys of lines `a` and `b` (bytes that sort as the lines do). The first `from` bytes of the keys
-/// must be equal. Returns the number of equal bytes from which the sort goes on: the keys differ within the next eight
-/// bytes. If all bytes of both keys are equal, returns kNoDifference or kHiddenDifference.
+/// must be equal. Returns one of:
+/// - a number n: the first n bytes are equal, and the keys differ in one of the next eight bytes
+/// - kNoDifference: the lines are equal
+/// - kHiddenDifference: the lines differ, although all bytes of the keys are equal
 ///
-/// A long comparison is given up at byte 2^31 (see CapPosition), or after kFarEncoded bytes if the keys must be encoded
-/// to be compared. The result is then a number of equal bytes, and the next eight bytes may be equal, too.
+/// A long comparison ends at byte 2^31 (see CapPosition), or after kFarEncoded bytes if the keys must be encoded to be
+/// compared. The result is then the number of bytes compared so far, and the next eight bytes may be equal, too.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
   const Byte* const line_b = lines.line(b);
   const std::uint64_t length_a = lines.length(a), length_b = lines.length(b);
-  std::uint64_t front = 0;  // the number of bytes of the encoded keys known to be equal
+  std::uint64_t front = 0;  // the number of bytes known to be equal in both encoded keys
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     const LineKey& key = view.keys[k];
     if (!key.plain()) return EncodedDifference(lines, a, b, view, front > from ? CapPosition(front) : from);
@@ -157,8 +162,8 @@ __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uin
 
 GPUSORT_HD inline bool SameKeyBytes(const Entry& a, const Entry& b) { return a.hi == b.hi && (a.lo ^ b.lo) >> 32 == 0; }
 
-/// A line in a round of the sort. Each round compares a few more key bytes. `place` is the index of the line in the
-/// order so far. `group` is the index of the first of the lines that are still equal to this line.
+/// A line in a round of the sort; each round compares a few more key bytes. `place` is the index of the line in the
+/// order so far. Lines that are still equal form a group. `group` is the place of the first line of this line's group.
 struct ActiveLine {
   std::uint32_t place;
   std::uint32_t group;
@@ -166,7 +171,8 @@ struct ActiveLine {
 
 // ---- Kernels. They are templates so that several files of a program may include this header.
 
-/// Counts the delimiters (line ends) in each tile of the text. A tile is kScanTile bytes, the work of one thread block.
+/// Sets counts[t] to the number of delimiters (line ends) in tile t of the text. A tile is kScanTile bytes, the work of
+/// one thread block.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     CountLinesKernel(const Byte* text, std::uint64_t bytes, Byte delimiter, std::uint32_t* counts) {
@@ -190,8 +196,9 @@ __global__ void __launch_bounds__(kLineThreads)
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-/// Sets starts[k + 1] to the position after delimiter number k. before[t] is the number of delimiters before tile t. A
-/// tile is kScanTile bytes of the text, the work of one thread block.
+/// Stores the start of each line: sets starts[0] to 0, and starts[k + 1] to the position after delimiter number k,
+/// counted from 0. before[t] must be the number of delimiters before tile t. A tile is kScanTile bytes of the text, the
+/// work of one thread block.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* text, std::uint64_t bytes, Byte delimiter,
                                                                  const std::uint32_t* before, std::uint32_t* starts) {
@@ -226,9 +233,9 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Finds how many leading bytes are equal in the encoded keys (bytes that sort as the lines do) of lines `a` and `b`.
-/// Lowers status->skip to this number if the number is lower. `skip` is the lowest number that this thread has found
-/// so far. If the new number is not lower, the thread need not write to `status`, which all threads share.
+/// Counts the equal leading bytes in the encoded keys (bytes that sort as the lines do) of lines `a` and `b`. If the
+/// count is lower than status->skip, sets status->skip to it. All threads share `status`. `skip` is the lowest count
+/// that this thread has found so far, and saves accesses to `status`.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineSortStatus* status) {
   const volatile LineSortStatus* const seen = status;
@@ -239,8 +246,9 @@ __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std:
   if (skip < seen->skip) atomicMin(&status->skip, skip);
 }
 
-/// Finds out whether the lines are in order and how many leading bytes are equal in all encoded keys (bytes that sort
-/// as the lines do). Stops when the remaining lines cannot change the result.
+/// Finds out whether the lines are in order (status->in_order), and how many leading bytes are equal in all encoded
+/// keys (status->skip). Encoded keys are bytes that sort as the lines do. Stops when the remaining lines cannot change
+/// the result.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectLinesKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows,
@@ -257,11 +265,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for a text that consists of sorted runs. Finds out whether the lines are in
+/// Does the work of InspectLinesKernel for a text that consists of sorted runs: finds out whether the lines are in
 /// order, and how many leading bytes are equal in all encoded keys (bytes that sort as the lines do). Run r ends at
-/// byte ends[r]. Looks only at the first and the last line of each run: if their keys begin with the same bytes, all
-/// keys of the run do. If a run is not sorted, because the input was rewritten in the meantime, the result is
-/// unspecified; gpusort finds this when it checks the output.
+/// byte ends[r]. Looks only at the first and the last line of each run, because bytes that are equal in these two keys
+/// are equal in all keys of the run. If the input was rewritten in the meantime, a run may be unsorted. The result is
+/// then unspecified, and gpusort detects the wrong order when it checks the output.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -301,10 +309,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after one round of the sort (a comparison of more key bytes). Also sets heads[j] for
-/// line j of the round, in sorted order: to the place of the line if it differs from the line before it, otherwise to
-/// 0. The maximum of heads[0..j] is therefore the place where the group of lines that are equal to line j begins.
-/// `active` lists the lines that take part in the round; null means all lines.
+/// Stores the order of the lines after one round of the sort, which has compared more key bytes. sorted[0, count) are
+/// the entries of the round in order. Writes their line numbers to `order`. Sets heads[j] to the place in `order` of
+/// sorted[j] if it differs from sorted[j - 1], and to 0 otherwise. The maximum of heads[0..j] is therefore the place
+/// where the group of lines equal to sorted[j] begins. `active` lists the lines that take part in the round; null means
+/// all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -317,14 +326,15 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Prepares the next round of the sort (a comparison of more key bytes). For each group of lines that are equal so far,
-/// sets skips[group] to the number of leading bytes that are equal in all keys of the group, or leaves kNoDifference
-/// there if the lines are equal. groups[j] is the group of line j: the place of its first line. `active` lists the
-/// lines of the round that has just ended; null means all lines.
-///
-/// The comparison begins after bytes that are known to be equal. If `active` is null, these are the first `known`
-/// bytes. Otherwise they are the first known_skips[g] + 8 bytes, where g is the group of the line before the round,
-/// because the round has compared eight bytes from byte known_skips[g] on.
+/// Prepares the next round of the sort, which will compare more key bytes. Lines that are equal so far form a group;
+/// its number g is the place of its first line. Sets skips[g] to the number of leading bytes that are equal in all keys
+/// of the group. If the lines of the group are equal, skips[g] stays kNoDifference. Sets status->decided to 0 if
+/// different lines have equal keys. The inputs are:
+/// - active: the lines of the round that has just ended; null means all lines
+/// - groups: groups[j] is the group of line j
+/// - known: if `active` is null, the first `known` key bytes of the lines of a group are equal
+/// - known_skips: otherwise, the first known_skips[h] + 8 key bytes of these lines are equal. h is the group in which
+///   the lines were before the round.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -345,8 +355,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true for a line that needs another round of the sort. Its group, the lines that are equal to it in all key
-/// bytes compared so far, then has lines with different keys.
+/// Returns true if line j needs another round of the sort. This is the case if its group, the lines that are equal so
+/// far, contains lines with different keys.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -380,11 +390,12 @@ __device__ inline bool RowLess(const DeviceLines& lines, const LineOrderView& vi
   return order != 0 ? order < 0 : a < b;
 }
 
-/// The number of lines that a thread sorts or merges with CompareLines. The loops over these lines are not unrolled, to
-/// keep the kernels small.
+/// The number of lines that one thread sorts or merges by CompareLines. The loops over these lines are not unrolled,
+/// which keeps the kernels small.
 inline constexpr std::uint32_t kExactItems = 8;
 
-/// Sorts kExactItems neighbouring line numbers of `order` in each thread, by comparing the lines with CompareLines.
+/// Sorts the line numbers of `order` in parts: each thread sorts kExactItems neighbouring line numbers. The order of
+/// two lines is found by CompareLines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactTilesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -402,8 +413,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Merges neighbouring sorted runs of line numbers pairwise, by comparing the lines with CompareLines. A run has `run`
-/// line numbers, a multiple of kExactItems.
+/// Merges neighbouring sorted runs of line numbers pairwise. The order of two lines is found by CompareLines. Each run
+/// has `run` line numbers, a multiple of kExactItems. The last run may be shorter.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     ExactMergeKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -443,8 +454,8 @@ struct LineBytes {
   __device__ std::uint32_t operator()(std::uint32_t j) const { return starts[order[j] + 1] - starts[order[j]]; }
 };
 
-/// Copies the lines to `out` in the order of the line numbers `order`. Line order[j] goes to out + offsets[j]. Each
-/// warp copies one line at a time.
+/// Copies the lines to `out` in the order that the line numbers in `order` give. Line number order[j] goes to the
+/// address `out + offsets[j]`. Each warp copies one line at a time.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     GatherLinesKernel(DeviceLines lines, std::uint32_t rows, const std::uint32_t* order, const std::uint32_t* offsets,
@@ -463,10 +474,10 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the size of the lines of ranges[i] whose keys come before the key of the line `cut`. The lines of a
-/// range are sorted. In an `inclusive` range, lines with the key of `cut` count, too. ranges[i].records is a size in
-/// bytes. All lines except `cut` end with the delimiter. One thread block searches one range. In each step, each of its
-/// eight warps looks at one line, which narrows the search to a ninth.
+/// Sets bytes[i] to the size of all lines in ranges[i] whose keys come before the key of the line `cut`. If
+/// ranges[i].inclusive is true, lines with the same key as `cut` count, too. The lines of a range must be sorted.
+/// ranges[i].records is the size of the range in bytes. All lines except `cut` end with the delimiter. One thread block
+/// searches one range. In each step, its eight warps look at one line each, which narrows the search to a ninth.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,
@@ -477,8 +488,8 @@ __global__ void __launch_bounds__(kLineThreads)
   const std::uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const CountRange range = ranges[blockIdx.x];
   const Byte* const data = reinterpret_cast<const Byte*>(range.data);
-  // Each warp looks at one line in each step of this search. `low` and `high` are starts of lines: lines before `low`
-  // come before the line `cut`, and lines from `high` on come after it.
+  // Each warp looks at one line in each step of this search. `low` and `high` are starts of lines. Lines before `low`
+  // come before the line `cut`, and lines from `high` on do not.
   std::uint64_t low = 0, high = range.records;
   while (low < high) {
     const std::uint64_t at = low + (high - low) * (warp + 1) / (kWarps + 1);

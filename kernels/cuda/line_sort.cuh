@@ -1,8 +1,11 @@
-// Sorts text lines on a GPU. Finds the starts of the lines and sorts an Entry for each line: twelve bytes of its key,
-// and its row (the line's number). Each further round sorts the lines that are still equal by eight more key bytes.
-// Every round first finds how many bytes are equal in all lines of a group, and skips these bytes. CompareLines sorts
-// the lines that rounds cannot order (NULs at the ends of keys, or more than kMostRounds rounds). Finally each line is
-// copied once. Start at LineSort::Sort.
+// Sorts text lines on a GPU. Start at LineSort::Sort, which works in these steps:
+// 1. Finds the starts of the lines.
+// 2. Makes an Entry for each line (twelve bytes of its key, and the number of the line) and sorts the entries.
+// 3. Sorts lines that are still equal by their next eight key bytes, in several rounds. Each round first skips the
+//   bytes that are equal in all lines of a group.
+// 4. Sorts all lines with CompareLines if the rounds cannot decide their order: because of NULs at the ends of keys, or
+//   after kMostRounds rounds.
+// 5. Copies each line once.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,11 +23,11 @@ namespace gpusort::detail {
 struct CountRange;
 struct DeviceLines;
 
-/// Lines are loaded in aligned blocks of this many bytes. If a block contains a byte of a line, the whole block must be
-/// readable memory.
+/// Kernels load lines in aligned blocks of this many bytes. If a block contains a byte of a line, the whole block must
+/// be readable memory.
 inline constexpr std::uint64_t kLoadedBytes = 16;
-/// Sets the bytes after data[0, bytes) to zero, up to the next multiple of kLoadedBytes. Kernels load lines in blocks
-/// of kLoadedBytes, and sanitizers would report uninitialized bytes in the last block.
+/// Queues work that sets the bytes after data[0, bytes) to zero, up to the next multiple of kLoadedBytes. Kernels load
+/// lines in blocks of kLoadedBytes, and sanitizers would report uninitialized bytes in the last block.
 inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes) {
   const std::uint64_t over = bytes % kLoadedBytes;
   if (over == 0) return;
@@ -32,7 +35,7 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
 }
 
 /// The results of kernels that inspect lines. The caller must set all bits of the struct to 1 before the first kernel
-/// runs, because kernels only set `in_order` and `decided` to 0, and only lower `skip`.
+/// runs. The kernels then only set `in_order` and `decided` to 0, and lower `skip`.
 struct LineSortStatus {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
   std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
@@ -43,7 +46,7 @@ struct LineSortStatus {
 /// Sorts the lines of one text at a time. The constructor only computes how much GPU memory Sort needs.
 class LineSort {
  public:
-  /// `bytes` (below 4 GiB) is the maximum size of a text, and `rows` its maximum number of lines.
+  /// `bytes` is the maximum size of a text, below 4 GiB. `rows` is the maximum number of lines in a text.
   LineSort(std::uint64_t bytes, std::uint64_t rows);
 
   /// Returns how many bytes of GPU memory Sort needs.
@@ -55,10 +58,11 @@ class LineSort {
     bool too_many = false;    ///< true if there are more than `rows` lines; nothing is sorted then
   };
 
-  /// Sorts text[0, bytes), whole lines at a 16-byte aligned address, to `out`. If the text consists of sorted runs,
-  /// `ends` has the end of each run in bytes; otherwise it is empty. No run may be empty. The keys of `view` must be in
-  /// GPU memory. `memory` must have bytes() bytes of GPU memory, and `pinned` room for one LineSortStatus in pinned
-  /// host memory. On return work may still be queued on the stream.
+  /// Sorts the lines of text[0, bytes) to `out`. The text must consist of whole lines and begin at a 16-byte aligned
+  /// address. If the text consists of sorted runs, `ends` has the end of each run in bytes, and no run is allowed to be
+  /// empty. Otherwise `ends` is empty. The keys of `view` must be in GPU memory. `memory` must point to bytes() bytes
+  /// of GPU memory. `pinned` must point to one LineSortStatus in pinned host memory. When the function returns, work
+  /// may still be queued on the stream.
   Result Sort(const Stream& stream, std::byte* memory, LineSortStatus* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
@@ -70,9 +74,10 @@ class LineSort {
   /// line numbers.
   static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
                                           const LineOrderView& view, std::uint32_t rows);
-  /// Sorts lines whose entries (twelve key bytes and a line number) have equal key bytes by the next bytes of their
-  /// keys. `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false if
-  /// different lines have the same encoded key (bytes that sort as the line does), so that their order is not decided.
+  /// Sorts lines with equal entries by the next bytes of their keys, in rounds. An entry is twelve key bytes and a line
+  /// number, and `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false
+  /// if the order is not decided: after kMostRounds rounds, or if different lines have the same encoded key (bytes that
+  /// sort as the line does).
   bool Rounds(const Stream& stream, const Memory& at, LineSortStatus* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 
@@ -82,9 +87,10 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues a search that sets bytes[i] to the size of the lines of ranges[i] whose keys come before the key of the line
-/// `cut`. The lines of a range are sorted. In an `inclusive` range, lines with the key of `cut` count, too.
-/// ranges[i].records is a size in bytes. All lines except `cut` end with the delimiter. All pointers are to GPU memory.
+/// Queues a search that sets bytes[i] to the size of all lines in ranges[i] whose keys come before the key of the line
+/// `cut`. If ranges[i].inclusive is true, lines with the same key as `cut` count, too. The lines of a range must be
+/// sorted. ranges[i].records is the size of the range in bytes. All lines except `cut` end with the delimiter. All
+/// pointers must be to GPU memory.
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 

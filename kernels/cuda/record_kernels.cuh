@@ -1,8 +1,11 @@
-// The CUDA backend's kernels on records of fixed size. They find out whether records are in order, and how many leading
-// bytes are equal in all keys. They map numbers to sortable numbers and back, make an Entry (twelve key bytes and a
-// record number) for each record, and copy whole records in the order of entries. They also count the records before a
-// given record. The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any alignment,
-// because their bytes are read one by one. Only GatherKernel needs aligned words: see GatherWordBytes.
+// The CUDA backend's kernels for records of fixed size. The kernels do this work:
+// - find out whether records are in order, and how many leading bytes are equal in all keys
+// - map numbers to unsigned numbers of the same order, and back
+// - make an Entry (twelve key bytes and a record number) for each record, and copy records in the order of entries
+// - count the records before a given record
+//
+// The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any alignment, because their
+// bytes are read one by one. Only GatherKernel needs aligned words (see GatherWordBytes).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +22,7 @@ namespace gpusort::detail {
 inline constexpr unsigned kRecordThreads = 256;
 
 /// Returns how many leading bytes are equal in the normalized keys (bytes that sort as the keys do) of the records `a`
-/// and `b`, at most `limit` (<= layout.key_bytes).
+/// and `b`. Returns at most `limit`, which must be at most layout.key_bytes.
 GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, const RecordLayout& layout,
                                                 std::uint64_t limit) {
   std::uint64_t common = 0;
@@ -39,8 +42,8 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A range of sorted records, in which a search counts the records before a given record (the cut). If `inclusive` is
-/// true, records with the key of the cut count, too.
+/// A range of sorted records in which a search counts the records before a given record, the cut. If `inclusive` is
+/// true, records with the same key as the cut count, too.
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
@@ -48,7 +51,7 @@ struct CountRange {
 };
 
 /// Returns how many records in the sorted range have a smaller key than the record `cut`. If range.inclusive is true,
-/// records with an equal key also count.
+/// records with an equal key count, too.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
   std::uint64_t low = 0, high = range.records;
@@ -64,17 +67,17 @@ GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const By
   return low;
 }
 
-/// Returns the size in bytes (1, 2, 4, 8 or 16) of the widest word with which records of `stride` bytes can be copied,
-/// if the first record is 16-byte aligned.
+/// Returns the size in bytes of the largest word with which records of `stride` bytes can be copied: 1, 2, 4, 8 or 16.
+/// The first record must be 16-byte aligned.
 GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   std::uint32_t word = 16;
   while (stride % word != 0) word /= 2;
   return word;
 }
 
-/// Returns which input word goes to an output word when records are copied in sorted order. The output word is word
-/// number `offset` from the start of output record `first_record`. Divides 32-bit numbers, because a 64-bit division
-/// costs a GPU thread about a hundred instructions.
+/// Returns the index of the input word for one output word when records are copied in the order of `entries`. `offset`
+/// is the position of the output word, in words from the start of the output record first_record. `offset` has 32 bits,
+/// because a 64-bit division costs a GPU thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -89,17 +92,16 @@ struct InspectResult {
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
-/// Finds out whether `count` records are in order, and how many bytes at the front are equal in all of their keys. Ends
-/// as soon as more keys cannot change the answer, so records in random order take little time. If `want_prefix` is
-/// false, result->differing stays 0.
+/// Finds out whether `count` records are in order, and how many leading bytes are equal in all of their keys. Ends as
+/// soon as more keys cannot change the answer, so records in random order take little time. If want_prefix is false,
+/// result->differing stays 0.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
                          bool want_prefix, InspectResult* result) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    // Other threads may write these values at the same time. If a thread reads an old value, it only does needless
-    // work.
+    // Other threads may write these values at the same time. A thread that reads an old value only does needless work.
     const bool in_order = *static_cast<volatile std::uint32_t*>(&result->out_of_order) == 0;
     const std::uint64_t prefix =
         want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&result->differing) : 0;
@@ -115,8 +117,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Sets result->out_of_order if the records, each a single number of type U, are not in order. InspectRecordsKernel
-/// does this for other records.
+/// Sets result->out_of_order to 1 if the records are not in order. Each record is a single number of type U.
+/// InspectRecordsKernel does this work for other records.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, InspectResult* result) {
@@ -127,7 +129,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place to unsigned numbers of the same order (see NumberMap). If `back` is true, maps them back.
+/// Maps numbers in place to unsigned numbers of the same order (see NumberMap). If `back` is true, does the reverse.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {
@@ -137,7 +139,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Sets entries[i] to the Entry of record i: twelve bytes of its key, and the number i. `count` must be below 2^32.
+/// Sets entries[i] to the Entry of record i: the twelve key bytes after the first `skip` key bytes, and the number i.
+/// `count` must be below 2^32.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     MakeEntriesKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -148,7 +151,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// The number of words that each thread (kGatherItems) and each block (kGatherTile) of GatherKernel moves.
+/// kGatherItems is the number of words that each thread of GatherKernel copies, and kGatherTile is the number for each
+/// thread block.
 inline constexpr unsigned kGatherItems = 8;
 inline constexpr std::uint64_t kGatherTile = std::uint64_t{kRecordThreads} * kGatherItems;
 
@@ -168,8 +172,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Pieces of memory that one kernel copies. The table is a kernel parameter. The pieces are divided into tiles of kTile
-/// bytes, and each thread block copies one tile.
+/// Pieces of memory that one kernel copies; the table is a parameter of the kernel. Each piece is divided into tiles of
+/// kTile bytes, and each thread block copies one tile.
 struct PieceTable {
   static constexpr unsigned kMost = 128;
   static constexpr std::uint64_t kTile = 1 << 14;  ///< the size of a tile, in bytes
@@ -220,7 +224,7 @@ __device__ inline void CopyByBlock(Byte* to, const Byte* from, std::uint32_t n) 
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CopyPiecesKernel(const __grid_constant__ PieceTable pieces, Byte* to) {
-  // Finds the piece that this block copies a part of: the last piece whose first tile number is not above the block's
+  // Finds the piece that contains this block's tile: the last piece whose first tile number is at most the block
   // number.
   std::uint32_t low = 0, high = pieces.count - 1;
   while (low < high) {
@@ -237,8 +241,7 @@ __global__ void __launch_bounds__(kRecordThreads)
               static_cast<std::uint32_t>(left < PieceTable::kTile ? left : PieceTable::kTile));
 }
 
-/// Sets counts[i] to the number of records in ranges[i] that come before the place of a given record, the `cut` (see
-/// CountBeforeCut).
+/// Sets counts[i] to the number of records in ranges[i] that come before the record `cut` (see CountBeforeCut).
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     CountBeforeKernel(const CountRange* ranges, std::uint32_t count, const Byte* cut,

@@ -1,20 +1,22 @@
 // Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. All
-// functions are stable: equal keys of the first list come before those of the second list, keys of an earlier run
-// before those of a later run, and an earlier item before a later item. Counts are 64-bit. As in CUB, the caller calls
-// each function twice. With workspace = nullptr it only sets workspace_bytes, and needs no GPU. With that much device
-// memory, 256-byte aligned, it queues its work on `stream` and returns. No function allocates or waits. Start at the
-// public functions at the end of this file.
+// functions are stable: equal keys keep their input order (the first list before the second, an earlier run before a
+// later run). Counts are 64-bit. Start at the public functions at the end of this file.
+//
+// Workspace: as in CUB, the caller calls each function twice. With workspace = nullptr, the function only sets
+// workspace_bytes, and needs no GPU. The caller then allocates this many bytes of device memory, aligned to 256 bytes,
+// and passes them as the workspace. With a workspace, the function queues its work on `stream` and returns. No function
+// allocates memory or waits.
 //
 // Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
 // comparator refers to) must stay valid until the stream has finished the work.
 //
-// Types: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes;
-// keys of more than 64 bytes do not fit the registers and are slow. Inputs are random-access iterators that the device
-// can read, including counting and transform iterators. Comparators are copyable function objects that the device can
-// call as bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
+// Types: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes.
+// Keys of more than 64 bytes are slow, because they do not fit the registers. Inputs are random-access iterators that
+// the device can read, including counting and transform iterators. Comparators are copyable function objects that the
+// device can call as bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
 //
-// Errors: cudaErrorInvalidValue if the workspace is too small, if bounds descend, or if there are more than 2^31 thread
-// blocks. Otherwise the error of the kernel launch.
+// Errors: a function returns cudaErrorInvalidValue if the workspace is too small, if bounds descend or do not begin
+// with 0, or if there are more than 2^31 thread blocks. Otherwise it returns the result of the kernel launches.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -33,9 +35,9 @@
 
 namespace gpusort {
 
-/// Two device lists of the same length: `current` holds the items, and `alternate` is scratch memory, as in CUB. A
-/// function that takes a DoubleBuffer leaves its result in `current`. It may swap the two pointers, and overwrites
-/// `alternate`.
+/// Two device lists of the same length, as in CUB: `current` holds the items, and `alternate` is scratch memory. A
+/// function that takes a DoubleBuffer leaves its result in `current`. It may overwrite both lists and swap the two
+/// pointers.
 template <typename Item>
 struct DoubleBuffer {
   Item* current = nullptr;
@@ -44,8 +46,8 @@ struct DoubleBuffer {
 
 namespace detail {
 
-/// Returns Less for std::less or cuda::std::less, and any other order unchanged. nvcc accepts Less as device code
-/// without any option, and there are faster sort kernels for Less.
+/// Returns Less{} if `less` is std::less or cuda::std::less, and returns any other order unchanged. nvcc accepts Less
+/// as device code without any option, and the sort kernels for Less are faster.
 template <typename LessT, typename Key>
 auto ToDeviceLess(const LessT& less) {
   if constexpr (std::is_same_v<LessT, std::less<>> || std::is_same_v<LessT, std::less<Key>> ||
@@ -63,7 +65,8 @@ constexpr bool CheckItem() {
   return true;
 }
 
-/// Converts a pointer to items into a pointer to const items, so that one kernel serves both.
+/// Converts a pointer to items into a pointer to const items, so const and non-const lists use the same kernel. Returns
+/// any other iterator unchanged.
 template <typename Iterator>
 auto ToInput(Iterator in) {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -73,7 +76,7 @@ auto ToInput(Iterator in) {
   }
 }
 
-/// Divides the workspace of the caller into arrays. If the workspace is null, only adds up the sizes of the arrays.
+/// Divides the caller's workspace into arrays. If the workspace is null, only adds up the sizes of the arrays.
 class WorkspaceLayout {
  public:
   explicit WorkspaceLayout(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
@@ -94,16 +97,18 @@ class WorkspaceLayout {
   std::size_t bytes_ = 0;
 };
 
-/// Returns std::nullopt if there is a workspace of at least `needed` bytes. Otherwise returns the result with which the
-/// public function must end, because its caller asked for the size of the workspace or passed too little.
+/// Checks the caller's workspace. Returns one of:
+/// - std::nullopt: the workspace has at least `needed` bytes, and the public function can do its work.
+/// - cudaSuccess: there is no workspace, because the caller asks for its size. Sets workspace_bytes to `needed`.
+/// - cudaErrorInvalidValue: the workspace is too small.
 inline std::optional<cudaError_t> EndsHere(const void* workspace, std::size_t& workspace_bytes, std::size_t needed) {
   if (workspace != nullptr) return workspace_bytes < needed ? std::optional(cudaErrorInvalidValue) : std::nullopt;
   workspace_bytes = needed;
   return cudaSuccess;
 }
 
-/// Two lists of keys and, for pairs, two lists of values. Each merge pass reads one list of keys (and one of values)
-/// and writes the other.
+/// The lists that merge passes read and write: two lists of keys and, for pairs, two lists of values. Each pass reads
+/// the lists `current` and writes the lists `alternate`. Then Swap exchanges the two.
 template <typename Key, typename Value>
 struct PassBuffers {
   DoubleBuffer<Key> keys;
@@ -122,8 +127,8 @@ struct PassBuffers {
   }
 };
 
-/// Returns the number of tiles (parts of the output that one block merges) of a pass over n items in run_count sorted
-/// runs. Does not read the bounds of the runs, which may be in device memory.
+/// Returns the number of tiles of a merge pass over n items in run_count sorted runs. A tile is the part of the output
+/// that one block merges. Does not read the bounds of the runs, which may be in device memory.
 template <int kWays, std::uint32_t kTile, typename Runs>
 std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64_t n) {
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
@@ -135,8 +140,8 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   }
 }
 
-/// Queues one merge pass over sorted runs that are all in the list `in`. Sets `run_count` and `runs` to the number and
-/// the bounds of the runs after the pass.
+/// Queues one merge pass from the list `in`, which contains all runs, to the list `out`. Sets `runs` and `run_count` to
+/// the runs after the pass and their number.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
 cudaError_t RunPassOf(void* way_tiles, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
@@ -151,14 +156,14 @@ cudaError_t RunPassOf(void* way_tiles, Runs& runs, std::uint64_t& run_count, std
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(way_tiles, before, tiles, lists, out, values, less, stream);
   };
-  // Merges 4 runs at a time (two levels of pairwise merging), except in the first pass if the number of levels is odd.
-  // A single run also takes a pass, which copies the input to the output.
+  // Merges 4 runs at a time, which is two levels of pairwise merging. If the number of levels is odd, the first pass
+  // merges 2 runs at a time. A single run also takes a pass, which copies the input to the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }
 
-/// Queues merge passes on `stream` until one sorted run is left. The result is in the lists `current` of `buffers`. n
-/// is the number of items of all runs.
+/// Queues merge passes on `stream` until one sorted run is left. Leaves the result in the lists `current` of `buffers`.
+/// n is the number of items of all runs together.
 template <typename Runs, typename Key, typename Value, typename LessT>
 cudaError_t RunPasses(void* way_tiles, Runs runs, std::uint64_t run_count, std::uint64_t n,
                       PassBuffers<Key, Value>& buffers, LessT less, cudaStream_t stream) {
@@ -172,15 +177,15 @@ cudaError_t RunPasses(void* way_tiles, Runs runs, std::uint64_t run_count, std::
   return cudaSuccess;
 }
 
-/// Returns the sorted runs with which the merging of a sort begins. Each run is a tile, that is, the part of the items
-/// that one thread block has sorted.
+/// Returns the sorted runs with which a sort begins to merge. Each run is a tile, the part of the items that one thread
+/// block has sorted.
 template <typename Key, typename LessT, typename Values>
 constexpr UniformRuns SortedTiles(std::uint64_t n) {
   return {n, SortShape<Key, LessT, Values>().tile()};
 }
 
-/// Sorts the items in `buffers`. Both lists that the passes alternate between belong to the caller, so the workspace
-/// needs no room for items.
+/// Sorts the n items in the lists `current` of `buffers`, and leaves the result in these lists. The merge passes
+/// alternate between the two lists of the caller, so the workspace needs no room for items.
 template <typename Key, typename Value, typename LessT>
 cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffers<Key, Value>& buffers,
                         std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -189,7 +194,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   WorkspaceLayout layout(workspace);
   void* const way_tiles = layout.Take<unsigned char>(runs.runs() > 1 ? WayTileBytes<Key, Values>(n, runs.runs()) : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, layout.bytes())) return *end;
-  // Sorts the keys of each tile (the items of one thread block) in place. Moves the values of each tile to the other
+  // Sorts the keys of each tile, the items of one thread block, in place. Writes the values of each tile to the other
   // list of values.
   Values values{};
   if constexpr (kHasValues<Values>) {
@@ -202,8 +207,7 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   return RunPasses(way_tiles, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Sorts the list `in` to the list `out` of the caller. Merge passes also need a second list, which is in the
-/// workspace.
+/// Sorts in[0, n) to out[0, n). The merge passes alternate between `out` and a second list, which is in the workspace.
 template <typename Input, typename ValueInput, typename Value, typename LessT>
 cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, ValueInput values_in,
                       ValueOf<Input>* out, Value* values_out, std::uint64_t n, LessT less, cudaStream_t stream) {
@@ -226,7 +230,7 @@ cudaError_t SortLists(void* workspace, std::size_t& workspace_bytes, Input in, V
   return RunPasses(way_tiles, runs, runs.runs(), n, buffers, less, stream);
 }
 
-/// Merges two sorted lists of keys. `values` has the lists of values if there are values, and is NoValues otherwise.
+/// Merges two sorted lists of keys. `values` is a MergeValues if the keys have values, and NoValues otherwise.
 template <typename IteratorA, typename IteratorB, typename Output, typename Values, typename LessT>
 cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA a, std::uint64_t m, IteratorB b,
                        std::uint64_t n, Output out, Values values, LessT less, cudaStream_t stream) {
@@ -240,7 +244,7 @@ cudaError_t MergeLists(void* workspace, std::size_t& workspace_bytes, IteratorA 
   return RunPass<2, kShape>(way_tiles, runs, tiles, ListPair<IteratorA, IteratorB>{a, b}, out, values, less, stream);
 }
 
-/// A part of the bounds of sorted runs, as a kernel parameter (at most 4 KB). Launching the kernel copies the parameter
+/// Up to kCount bounds of sorted runs, as a kernel parameter (at most 4 KB). Launching the kernel copies the parameter
 /// before the launch returns, so the caller's array need not stay valid.
 struct BoundsChunk {
   static constexpr std::uint32_t kCount = 480;
@@ -256,8 +260,8 @@ __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::ui
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 
-/// Sets `count` to the number of runs that are not empty: run r is [bounds[r], bounds[r + 1]). Returns false if the
-/// bounds descend or do not begin with 0.
+/// Counts the runs that are not empty, and sets `count` to their number. Run r is [bounds[r], bounds[r + 1]). Returns
+/// false if the bounds descend or do not begin with 0.
 inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint32_t& count) {
   count = 0;
   if (runs == 0) return true;
@@ -269,7 +273,7 @@ inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint
   return true;
 }
 
-/// Queues the copy of the bounds of the sorted runs to device memory. Leaves out empty runs.
+/// Queues kernels that write the bounds of the sorted runs to device memory at `out`. Leaves out empty runs.
 inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, std::uint32_t runs,
                                cudaStream_t stream) {
   BoundsChunk chunk;
@@ -286,8 +290,8 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The arrays in the workspace of MergeRuns. If `needs_spare` is true, `spare` is a second list of n keys. Passes go
-/// from list to list, so they need this list if the caller has only one.
+/// The arrays in the workspace of MergeRuns. Merge passes alternate between two lists. If the caller has only one list,
+/// needs_spare must be true, and `spare` is a second list of n keys.
 template <typename Key>
 struct MergeRunsLayout {
   std::uint64_t* bounds;
@@ -317,8 +321,8 @@ cudaError_t MergeKeys(void* workspace, std::size_t& workspace_bytes, IteratorA a
                             detail::NoValues{}, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Merges two sorted lists as MergeKeys does, and moves a value along with each key. Values may have any size; each is
-/// copied once.
+/// Merges two sorted lists of keys as MergeKeys does, and moves a value along with each key. Values may have any size.
+/// Each value is copied only once.
 template <typename IteratorA, typename ValuesA, typename IteratorB, typename ValuesB, typename Output,
           typename ValuesOutput, typename LessT = Less>
 cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA a, ValuesA values_a, std::uint64_t m,
@@ -332,7 +336,8 @@ cudaError_t MergePairs(void* workspace, std::size_t& workspace_bytes, IteratorA 
                             detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts in[0, n) to out[0, n). `in` must be equal to `out` or not overlap it. The workspace needs memory for n keys.
+/// Sorts in[0, n) to out[0, n). `in` may be equal to `out`, but must not overlap it otherwise. The workspace needs
+/// memory for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                      std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -343,7 +348,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
 }
 
 /// Sorts keys.current[0, n) and leaves the result in keys.current. The workspace is at most about 1 % of the size of
-/// the keys, and grows with n. The call that asks for the size of the workspace uses only n.
+/// the keys, and grows with n. Its size depends only on n, so the call that asks for the size may pass null pointers in
+/// `keys`.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -367,8 +373,8 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, V
                            n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys, and moves a value along with each key. Keys and values are in one DoubleBuffer each. The function swaps
-/// the two pointers of both buffers or of none.
+/// Sorts keys.current[0, n), and moves values.current[i] along with keys.current[i]. Leaves the results in keys.current
+/// and values.current. Swaps the two pointers in both buffers or in neither buffer.
 template <typename Key, typename Value, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       DoubleBuffer<Value>& values, std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -388,11 +394,11 @@ std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsLayout<Key>(nullptr, n, runs, false).bytes;
 }
 
-/// Merges `runs` sorted runs that lie one after the other in a list: run r is [bounds[r], bounds[r + 1]) of
-/// keys.current, and bounds[0] is 0. `bounds` is host memory with runs + 1 numbers. The function reads `bounds` before
-/// it returns, even if the caller only asks for the size of the workspace. Runs may be empty and of any lengths. A key
-/// of an earlier run comes before an equal key of a later run. Each pass merges groups of 4 runs, so every key is read
-/// and written ceil(log4(runs)) times.
+/// Merges `runs` sorted runs that lie one after the other in keys.current, and leaves the result in keys.current. Run r
+/// is the keys [bounds[r], bounds[r + 1]). A run may be empty. bounds[0] must be 0. `bounds` is an array of runs + 1
+/// positions in host memory. The function reads `bounds` before it returns, even if the caller only asks for the size
+/// of the workspace. A key of an earlier run comes before an equal key of a later run. Each pass merges groups of 4
+/// runs, so every key is read and written ceil(log4(runs)) times.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -412,8 +418,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Merges the sorted runs of in[0, n) to out[0, n), which must not overlap `in`. Run r is [bounds[r], bounds[r + 1]),
-/// and n is bounds[runs]. If there are more than four runs, the workspace also needs memory for n keys.
+/// Merges the sorted runs of in[0, n) to out[0, n), which must not overlap `in`. `bounds` describes the runs as in the
+/// function above, and n is bounds[runs]. If there are more than four runs, the workspace also needs memory for n keys.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -428,8 +434,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(layout.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass reads the list of the caller and does not change it. If there is a single run, the first pass copies
-  // it. Later passes alternate between two lists, and the last pass ends in `out`.
+  // The first pass reads the caller's input list and does not change it. If there is only one run, the first pass
+  // copies it to `out`. Later passes alternate between two lists, and the last pass writes `out`.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, layout.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

@@ -1,9 +1,9 @@
 // Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns
-// divides the output into tiles that fit the cache and finds the exact part of each sorted run that belongs to a tile.
-// It does all levels of merging for one tile before the next tile, so memory is read once and written once for any
-// number of runs. Counts are 64-bit. Equal keys are ordered by the number of their run, and in a run by their position.
-// An executor supplies the threads, so an application can use its own thread pool. Start at MergeRuns. gpusort.hpp
-// describes all functions.
+// divides the output into tiles that fit the cache, and finds the exact part of each sorted run that belongs to a tile.
+// It does all levels of merging for one tile before the next tile. Memory is therefore read once and written once for
+// any number of runs. Counts are 64-bit. Items with equal keys are ordered by the index of their run, and then by their
+// position in the run. An executor supplies the threads, so an application can use its own thread pool. Start at
+// MergeRuns. gpusort.hpp describes all functions.
 #pragma once
 
 #include <algorithm>
@@ -26,16 +26,16 @@
 
 namespace gpusort {
 
-/// An executor runs tasks on threads. ForEach must call f(task, worker) once for each task in [0, tasks), return when
-/// all tasks are done, and throw the first exception. Tasks with the same `worker` number (< workers()) must not run at
-/// the same time.
+/// An executor runs tasks on threads. ForEach(tasks, f) must call f(task, worker) once for each task in [0, tasks). It
+/// must return when all tasks are done, and must throw the first exception of a task. `worker` is a number below
+/// workers(). Two tasks with the same `worker` number must not run at the same time.
 template <typename E>
 concept HostExecutor = requires(const E& e, void (*f)(std::uint64_t, unsigned)) {
   { e.workers() } -> std::convertible_to<unsigned>;
   e.ForEach(std::uint64_t{}, f);
 };
 
-/// Runs every task on the calling thread, in order.
+/// An executor that runs every task on the calling thread, in order.
 struct SequentialExecutor {
   unsigned workers() const { return 1; }
   template <typename F>
@@ -44,11 +44,11 @@ struct SequentialExecutor {
   }
 };
 
-/// An executor that starts threads in each ForEach (about 20 us for each thread) and joins them at its end. The calling
-/// thread does tasks, too.
+/// An executor that starts new threads in each call of ForEach, and joins them before ForEach returns. Starting a
+/// thread takes about 20 us. The calling thread runs tasks, too.
 class ThreadExecutor {
  public:
-  /// `threads` is the number of threads; 0 means one thread for each core.
+  /// `threads` is the number of threads, including the calling thread. 0 means one thread for each core.
   explicit ThreadExecutor(unsigned threads = 0)
       : workers_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
   unsigned workers() const { return workers_; }
@@ -74,7 +74,7 @@ class ThreadExecutor {
       try {
         for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
       } catch (const std::system_error&) {
-        // The system refuses to start more threads. The threads that did start do all tasks.
+        // The system refuses to start more threads. The threads that are running already do all tasks.
       }
       work(0);
     }
@@ -85,14 +85,14 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// The items [first, first + size). If a Range is an input of a merge (a run), its items must be sorted.
+/// The items [first, first + size). If a Range is an input of a merge, called a run, its items must be sorted.
 template <typename It>
 struct Range {
   It first{};
   std::uint64_t size = 0;
 };
 
-/// The function with which SortKeys sorts each part of the keys, if the caller passes no other: std::stable_sort.
+/// The default for the argument sort_tile of SortKeys: sorts one part of the keys with std::stable_sort.
 struct StableTileSorter {
   template <typename It, typename LessT>
   void operator()(It first, It last, LessT less) const {
@@ -102,10 +102,10 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// The size in bytes of a tile (a part of the output that is merged at once). A tile, its scratch memory and its parts
-/// of the runs together fit a cache of 1 MiB.
+/// The size in bytes of a tile, which is a part of the output that is merged at once. A tile, its scratch memory and
+/// its parts of the runs fit together in a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
-/// The smallest number of items for which a second thread saves more time than it costs.
+/// The smallest number of items that is worth a thread. With fewer items, a thread costs more time than it saves.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
 
 template <typename It>
@@ -118,8 +118,8 @@ constexpr std::uint64_t TileItems(std::uint64_t bytes = kMergeTileBytes) {
   return std::max<std::uint64_t>(64, bytes / sizeof(T));
 }
 
-/// Returns how many leading items of [first, first + n) satisfy `before`. The items must be partitioned: no item after
-/// these may satisfy `before`. The binary search has no branch that depends on the data.
+/// Returns how many items at the start of [first, first + n) satisfy `before`. The items that satisfy `before` must all
+/// come before the items that do not. The binary search has no branch that depends on the data.
 template <typename It, typename Before>
 std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   std::uint64_t base = 0;
@@ -132,29 +132,29 @@ std::uint64_t PartitionPoint(It first, std::uint64_t n, Before before) {
   return base;
 }
 
-/// Divides a set of sorted runs into a left and a right part at one item, the pivot. Items are compared by value, then
-/// by the number of their run, then by their position.
+/// Divides a set of sorted runs at one item, the pivot: items before the pivot form the left part, and all other items
+/// form the right part. Equal items are ordered by the index of their run, and then by their position in the run.
 template <typename It, typename LessT>
 class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
-  /// Chooses the pivot at which the runs are divided. Sets cuts()[r] to the number of items of run r that come before
-  /// the pivot, and returns the sum of these numbers. The sum is between an eighth and seven eighths of `total`, the
-  /// number of items of all runs. If `total` is very small, the sum is only guaranteed to be neither 0 nor `total`. No
-  /// run may be empty, and `total` must be at least 2.
+  /// Chooses a pivot and divides the runs into a left and a right part. Sets cuts()[r] to the number of items of run r
+  /// in the left part, and returns the number of items in the left part of all runs. `total` must be the number of
+  /// items of all runs, and at least 2. No run is allowed to be empty. The left part has between one eighth and seven
+  /// eighths of all items. If `total` is very small, the only promise is that neither part is empty.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // First tries the median of a few random items as the pivot (the item at which all runs are divided). It is
-      // usually good enough, and looking at every run would take much longer.
+      // First tries the median of a few random items as the pivot, the item at which all runs are divided. This pivot
+      // is usually good enough, and looking at every run would take much longer.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // Each run proposes its middle item as the pivot (the item at which all runs are divided). The median of these
-    // items, weighted by the sizes of the runs, leaves at least a quarter of the items on each side.
+    // Each run proposes its middle item as the pivot, the item at which all runs are divided. The median of these
+    // items, weighted by the sizes of the runs, leaves at least a quarter of all items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -179,8 +179,8 @@ class Cutter {
     });
   }
 
-  /// Picks random items as candidates for the pivot (the item at which all runs are divided), one in each of kSamples
-  /// equal parts of all the runs together.
+  /// Picks kSamples random items as candidates for the pivot, the item at which all runs are divided. The items of all
+  /// runs together are divided into kSamples equal parts, and one candidate is picked from each part.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;
@@ -229,7 +229,8 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// Does one step of a merge from the front: writes the lesser of *a and *b, or *a if they are equal. Branch-free.
+/// Merges one item from the front: writes the lesser of *a and *b to *out, or *a if they are equal. Moves the pointers
+/// forward past this item. Has no branch.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -238,8 +239,8 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// Does one step of a merge from the back: writes the greater of a[-1] and b[-1], or b[-1] if they are equal.
-/// Branch-free.
+/// Merges one item from the back: writes the greater of a[-1] and b[-1] to out[-1], or b[-1] if they are equal. Moves
+/// the pointers back past this item. Has no branch.
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_a = less(b[-1], a[-1]);
@@ -259,8 +260,9 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns a number of steps that the merge can do both from the front and from the back without reaching the end of
-  /// a list. Each step takes one item, so this is half of the number of items in the shorter list.
+  /// Returns a safe number of steps: the merge can do this many steps from the front, and as many from the back, before
+  /// one of the lists is used up. Each step takes one item, so the result is half of the number of items in the shorter
+  /// list.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -276,9 +278,9 @@ struct Cursors {
   }
 };
 
-/// Merges two sorted arrays. Each step of a branch-free merge waits for the step before it and takes about eight
-/// cycles. Therefore four merges that do not depend on each other alternate: the two halves of the output, each from
-/// the front and from the back.
+/// Merges the sorted arrays a[0, m) and b[0, n) stably to out[0, m + n). Four merges that do not depend on each other
+/// take turns: each half of the output is merged from the front and from the back. The processor runs their steps in
+/// parallel. The steps of a single merge would wait for each other, about eight cycles each.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -312,9 +314,9 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays to out[0, total) by a tree of pairwise merges. Divides the arrays into two groups of similar
-/// size and merges each group completely before the next, so that small groups stay in the first-level cache. `scratch`
-/// must have room for `total` items; `out` also serves as scratch memory.
+/// Merges sorted arrays, of `total` items together, to out[0, total) by a tree of pairwise merges. Divides the arrays
+/// into two groups of similar size, and merges one group completely before the other. Small groups therefore stay in
+/// the first-level cache. `scratch` must have room for `total` items. `out` is used as scratch memory, too.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
@@ -334,8 +336,9 @@ void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* ou
   MergeArrays(a, left, b, total - left, out, less);
 }
 
-/// Divides the merge of a[0, m) and b[0, n) into parts of the output that are merged in parallel. Calls merge(i, i_end,
-/// j, j_end) once for each part. The merge of a[i, i_end) and b[j, j_end) is the output from item i + j on.
+/// Divides the output of the merge of a[0, m) and b[0, n) into parts, and calls merge(i, i_end, j, j_end) once for each
+/// part, in parallel. The call must merge a[i, i_end) and b[j, j_end), and write the result from output position i + j
+/// on.
 template <typename ItA, typename ItB, typename LessT, HostExecutor Executor, typename Merge>
 void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, const Executor& executor, Merge merge) {
   const std::uint64_t total = m + n;
@@ -350,10 +353,11 @@ void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, co
 
 }  // namespace detail
 
-/// Divides the stable merge of `runs` into tiles of at most `tile_items` (>= 1) neighbouring output items. Calls
-/// body(segments, begin, size, worker) once for each tile, in parallel and in any order. `segments` are the non-empty
-/// parts of the runs, in the order of the runs, whose merge is the output [begin, begin + size). The division is exact
-/// for any number of runs of any length. Allocates only tables of O(runs) for each worker.
+/// Divides the output of the stable merge of `runs` into tiles of at most `tile_items` (>= 1) items. Calls
+/// body(segments, begin, size, worker) once for each tile, in parallel and in any order. The tile is the output [begin,
+/// begin + size), and it is the merge of `segments`. These are the parts of the runs that belong to the tile, in the
+/// order of the runs, without empty parts. `worker` is the number that the executor passes. Allocates only tables of
+/// O(runs) for each worker.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -398,7 +402,7 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
     // `frames` is a stack of parts of the output that may still have to be divided, with the leftmost part on top.
-    // `stack` has the runs of all these parts, in the same order.
+    // `stack` contains the runs of all these parts, in the same order.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

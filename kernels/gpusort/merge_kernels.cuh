@@ -1,9 +1,11 @@
-// The kernels of merge.cuh and their launches. A pass merges groups of 2 or 4 sorted runs and divides the output into
-// tiles, one for each thread block. PartitionKernel finds the part of each run that belongs to a tile, MergeTilesKernel
-// merges tiles, TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs phases of merge_path.hpp and
-// tile_sort.hpp with barriers between them. A level of merging inside a tile takes a third of the time of reading and
-// writing device memory once. A pass over 4 runs (two levels) is therefore faster than two passes over 2 runs. Start at
-// RunPass and SortTiles.
+// The GPU kernels that merge.cuh uses, and the functions that launch them. A pass merges groups of 2 or 4 sorted runs
+// and divides the output into tiles, one for each thread block. PartitionKernel finds the part of each run that belongs
+// to a tile, and MergeTilesKernel merges tiles. TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs
+// phases of merge_path.hpp and tile_sort.hpp with barriers between them.
+//
+// One pass over 4 runs is faster than two passes over 2 runs. It does the same two levels of merging inside a tile, but
+// reads and writes device memory once instead of twice. Reading and writing take three times as long as a level of
+// merging. Start at RunPass and SortTiles.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -25,9 +27,9 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and the index of its item in the tile (the items that one thread block sorts). The sort moves both together,
-/// and the index then tells which value belongs to the key. The alignment lets shared memory deliver an item in one
-/// access. Because of the alignment, an index of 16 bits would save no space.
+/// A key and its index in the unsorted tile, which is the items that one thread block sorts. The sort moves both
+/// together. Afterwards the index tells which value belongs to the key. With this alignment, shared memory delivers an
+/// item in one access. A 16-bit index would not make an item smaller, because of the alignment.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -45,8 +47,8 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, then by place. Sorting networks are not stable, so they need an order in which no two
-/// items are equal. This order has that property even if keys are equal.
+/// Orders Placed items by key, and items with equal keys by place. No two items are equal in this order, because their
+/// places differ. Sorting networks need such an order, because they are not stable.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -56,8 +58,8 @@ struct PlacedFirst {
   }
 };
 
-/// The input of a merge pass whose runs are all in one list. The pass can also merge two runs that are two separate
-/// lists (ListPair).
+/// The input of a merge pass if all runs are in one list. If a pass merges two runs that are in two lists, its input is
+/// a ListPair.
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -89,8 +91,8 @@ struct ListPair {
 /// Takes the place of MergeValues or SortValues in kernels that have keys but no values.
 struct NoValues {};
 
-/// The values of a merge pass. `lists` has the value of each key, at the place that the key has in the lists of keys.
-/// The pass writes the values to `out`, in the order of the merged keys.
+/// The values of a merge pass over keys with values. `lists` contains the input: each value has the same list and index
+/// as its key. The pass writes the values to `out`, in the order of the merged keys.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -107,8 +109,8 @@ struct SortValues {
 template <typename Values>
 inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
 
-/// The number of bytes of shared memory for the value of an item. 0 for a value of more than 16 bytes, which is copied
-/// directly from list to list.
+/// The number of bytes of shared memory that a kernel uses for each value. It is 0 if a value has more than 16 bytes:
+/// such values are copied directly from the input list to the output list.
 template <typename Values>
 inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
                                                                                      : 0;
@@ -117,11 +119,11 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// Programmatic dependent launch: the blocks of a kernel start while the previous kernel is ending. Every kernel here
-// waits for the previous kernel before it accesses memory, and lets the next kernel start once its own blocks run. In a
-// small sort, a pass therefore takes no longer than a launch.
+// The kernels use programmatic dependent launch: the blocks of a kernel may start while the previous kernel is ending.
+// Every kernel waits for the previous kernel before it accesses memory, and lets the next kernel start once its own
+// blocks run. A pass of a small sort therefore takes no longer than a launch.
 
-/// Waits until all work that was queued before this kernel is done and its writes are visible.
+/// Waits until all work that was queued before this kernel is done and its results are visible in memory.
 __device__ __forceinline__ void WaitForKernelsBefore() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -135,16 +137,19 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Finding the parts of the sorted runs that belong to a tile (the part of the output of one thread block).
 
-/// The number of items of a run that threads of a warp compare in one step of a search, one item for each thread. With
-/// 8 items, each step narrows the search to an eighth of the items, where a binary search narrows it to a half.
+/// The number of threads of a warp that search in the same run together. In each step, each of them compares one item
+/// of the run. With 8 threads, a step narrows the search to an eighth of the items; a binary search narrows it to a
+/// half.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
-/// The number of threads of a warp that together find how an output position divides kWays sorted runs.
+/// The number of threads of a warp that do one search together. A search finds how many items of each of the kWays
+/// sorted runs come before a given position in the output.
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
-/// Computes CoRank with kLanes neighbouring threads of a warp (the w-wide search of Green, McColl and Bader). All
-/// kLanes threads must pass the same arguments, and all get the same result.
+/// Returns the same as CoRank: how many of the first k merged items come from `a`. kLanes neighbouring threads of a
+/// warp search together (the w-wide search of Green, McColl and Bader). All of them must pass the same arguments, and
+/// all get the same result.
 template <int kLanes, typename IteratorA, typename IteratorB, typename LessT>
 __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
                                                        std::uint64_t n, LessT less) {
@@ -157,8 +162,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // The items that the threads look at (probes) have ascending indices, so those that are not among the first k
-    // merged items come last.
+    // The threads look at items in ascending order of their indices. Items that are not among the first k merged items
+    // therefore belong to the last threads.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -167,8 +172,9 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Does the work of SplitRuns (how many items of each run come before output position `rank`?) with kWays * kProbes
-/// threads of a warp, for fewer than 2^32 items. `probes` is shared memory for kWays * kProbes keys.
+/// Finds the same as SplitRuns: sets split[w] to how many of the first `rank` merged items come from run w. All threads
+/// of a warp search together, and all get the same result. The runs must have fewer than 2^32 items together. `probes`
+/// must point to shared memory for kWays * kProbes keys, which only this warp uses.
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                                  const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,
@@ -189,7 +195,7 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
     if (unknown) probes[lane] = keys[at];
     __syncwarp();
     const int verdict = unknown ? search.Verdict(lane, probes, less) : 0;
-    __syncwarp();  // waits until all lanes have read, before the next step writes
+    __syncwarp();  // waits until all threads have read, before the next step writes
     const unsigned found = __ballot_sync(kWarp, verdict > 0), beyond = __ballot_sync(kWarp, verdict < 0);
 #pragma unroll
     for (int w = 0; w < kWays; ++w) {
@@ -200,8 +206,8 @@ __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator ke
   for (int w = 0; w < kWays; ++w) split[w] = search.low[w];
 }
 
-/// Finds where each tile starts in the sorted runs, and stores these offsets in `way_tiles`, which has one WayTile for
-/// each tile. A tile is the part of the output that one thread block will merge.
+/// Finds for each tile which part of each sorted run belongs to it. A tile is the part of the output that one thread
+/// block will merge. Stores the result for tile t in way_tiles[t].
 template <int kWays, int kLanes, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 __global__ void __launch_bounds__(kPartitionThreads)
     PartitionKernel(WayTile<kWays>* way_tiles, Runs runs, std::uint64_t tiles, Lists lists, LessT less) {
@@ -230,9 +236,10 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (threadIdx.x % kLanes == 0) WriteCut(pass, t, tile, split, way_tiles);
 }
 
-/// Finds which part of each sorted run belongs to one tile of the output. The threads of one block share this search;
-/// afterwards the same block merges the tile. Used if there are few tiles, because a separate search kernel would then
-/// take longer than the merge. `shared` has room for kThreads keys: the keys that the threads compare in one step.
+/// Returns which part of each sorted run belongs to tile t, the part of the output that this thread block merges. All
+/// threads of the block search together, and all get the same result. Used if there are few tiles, because a separate
+/// kernel for this search would then take longer than the merge. `shared` must point to shared memory for kThreads
+/// keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -262,8 +269,10 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     constexpr unsigned kAll = ~0u >> (kWarpThreads - kCutProbes);
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
-    // `end` says what this thread does. 0: it helps to find where the tile (the output of this block) starts in the
-    // runs. 1: it helps to find where the tile ends. More: it does nothing.
+    // `end` says which search this thread takes part in:
+    // - 0: where the tile, the output of this block, starts in the runs
+    // - 1: where the tile ends in the runs
+    // - 2 or more: none
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
     const int worker = static_cast<int>(threadIdx.x) % kWorkers;
     const int run = worker / kCutProbes, probe = worker % kCutProbes;
@@ -319,7 +328,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
 
 // ---- Moving the items of tiles between device memory and shared memory.
 
-/// Calls `function` for every w in [0, kWays). Passes w as an integral_constant, so that `function` can use w as a
+/// Calls function(w) for w = 0, 1, ... kWays - 1. Each w is a std::integral_constant, so `function` can use it as a
 /// template argument.
 template <typename Function, int... kWay>
 __device__ __forceinline__ void ForWays(Function function, std::integer_sequence<int, kWay...>) {
@@ -330,8 +339,8 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// Returns the size in bytes of the words in which items can be copied asynchronously to shared memory, or 0 if items
-/// cannot be copied in this way.
+/// Returns the size in bytes of the words in which items can be copied asynchronously to shared memory. Returns 0 if
+/// such a copy is impossible: if Iterator is no pointer, or if items are aligned to less than 4 bytes.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -343,10 +352,10 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile (the part of the output of one thread block) in shared memory, with one unused place after every
-/// 2^shift items (by default, 256 bytes). Without the unused places, an adversarial input can make all threads begin to
-/// read in the same bank of shared memory. With them only two threads share a bank (Berney and Sitchinava 2020). If
-/// `shift` is kNoPadding, there are no unused places.
+/// The items of a tile, the output of one thread block, in shared memory. After every 2^shift items (by default, about
+/// 256 bytes) there is one unused place. Without unused places, some inputs make all threads begin to read in the same
+/// bank of shared memory, which is slow. With unused places, only two threads share a bank (Berney and Sitchinava
+/// 2020). If `shift` is kNoPadding, there are no unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -359,8 +368,9 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns the distance in shared memory, counted in items, between two items of a tile whose indices differ by
-/// `items`. Unused places (see PaddedTile) count, too. Returns 0 if the distance is not the same everywhere.
+/// Returns how far apart two items of a tile are in shared memory if their indices differ by `items`. The distance is
+/// counted in items and includes the unused places of a PaddedTile. Returns 0 if the distance is not the same for all
+/// indices.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -371,8 +381,9 @@ GPUSORT_HD constexpr std::uint32_t PaddedStep(PaddedTile<Item>, std::uint32_t it
   return items % (1u << kShift) == 0 ? items + (items >> kShift) : 0;
 }
 
-/// Starts copying items to shared memory (a pointer or a PaddedTile) with all threads of the block. Neighbouring
-/// threads copy neighbouring words. The copies are complete after WaitForItems and a barrier.
+/// Starts to copy from[0, items) to shared memory at `to`, a pointer or a PaddedTile. All threads of the block must
+/// call this function. Neighbouring threads copy neighbouring words. The copy is complete after WaitForItems and a
+/// barrier.
 template <int kThreads, typename Iterator, typename Tile>
 __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Tile to) {
   constexpr std::uint32_t kWord = AsyncWordBytes<Iterator>();
@@ -384,8 +395,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The words that a thread copies are kStepItems items apart. If this is a multiple of 2^PaddedTile::kShift (the
-    // distance of unused places), the distance in bytes is constant.
+    // The words that a thread copies are kStepItems items apart. If kStepItems is a multiple of 2^PaddedTile::kShift
+    // (the distance between unused places), their distance in bytes is always kStep. Otherwise kStep is 0.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -418,8 +429,9 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns item number `at` of the items that are merged to a tile (the output of one block). Reads the item from the
-/// input list that contains it. Used for values that are not copied to shared memory.
+/// Returns input item number `at` of a tile, the output of one thread block. The items of run w that belong to the tile
+/// have the numbers [bounds[w], bounds[w + 1]). Reads the item from the input list that contains it. Used for values
+/// that are not in shared memory.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -432,9 +444,9 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
   return item;
 }
 
-/// Calls store(at) for each item of the tile that the threads of this warp have just put into shared memory.
-/// Neighbouring threads store neighbouring items. A warp stores only what its own threads have merged, so no barrier of
-/// the block is needed.
+/// Calls store(at) for each index `at` of the items that this warp has merged. Each thread of the warp has put kItems
+/// items of a tile into shared memory; the tile has `count` items. Neighbouring threads store neighbouring items. The
+/// block needs no barrier before this call, because no warp stores the items of another warp.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -447,9 +459,9 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles: each thread block merges one part of the output.
 
-/// Returns true if shared memory would serve the threads of a warp slowly: at least 20 threads begin to read in the
-/// same bank as one of the next two threads, and must wait for each other. `begin` is the index at which this thread
-/// begins to read. This happens for one random input in eight.
+/// Returns true if many threads of the warp have to wait for each other when they read shared memory. This is the case
+/// if at least 20 threads begin to read in the same bank as one of the next two threads. `begin` is the index at which
+/// this thread begins to read. For random inputs, the result is true in one case of eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -460,10 +472,10 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges the sorted segments of a tile (the parts of the runs that are merged to it) pairwise, level by level, from
-/// level kLevel on. Leaves the merged tile in shared memory, without padding. Does not wait for the other warps after
-/// the last level, so each warp may then read only the part that its own threads have merged. If there are values, sets
-/// `places` to the original place of each item.
+/// Merges the sorted segments of a tile pairwise, from level kLevel to the last level. A tile is the output of one
+/// thread block. Segment w is the items [bounds[w], bounds[w + 1]) of the tile, which come from run w. Leaves the
+/// merged tile in shared memory, without padding. If kPlaces is true, sets places[i] to the original index of item i.
+/// There is no barrier at the end, so a warp must not read the items that other warps have merged.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -478,9 +490,9 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
     }
   }
   // Decides whether this level of merging writes its items with padding (unused places in shared memory). Each thread
-  // writes an odd number of items, so without padding the writes have no bank conflicts; padding makes them a tenth
-  // slower. If the reads of this level have bank conflicts, the reads of the next level probably have them, too, and
-  // padding avoids them.
+  // writes an odd number of items, so the writes have no bank conflicts without padding. Padding makes the writes a
+  // tenth slower. If the reads of this level have bank conflicts, the reads of the next level probably have conflicts,
+  // too. Padding avoids those.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -513,8 +525,9 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
   }
 }
 
-/// The layout of shared memory in MergeTilesKernel: the keys of a tile, later replaced by its values, and after them
-/// the original place of each item.
+/// The layout of shared memory in MergeTilesKernel. The first part contains the keys of a tile, the output of one
+/// thread block. Later the values of the tile replace the keys. The second part, from byte kPlacesAt on, contains the
+/// original index of each item. It is needed only if there are values.
 template <int kWays, int kThreads, int kItems, typename Key, typename Values>
 struct MergeShared {
   static constexpr std::uint32_t kTile = WayTileItems<kWays>(kThreads, kItems);
@@ -524,9 +537,9 @@ struct MergeShared {
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
-/// Merges one tile of the output with each thread block: copies the tile's part of each run to shared memory, merges
-/// level by level, and writes the result. `cuts` is either an array with these parts (a WayTile for each tile), or a
-/// MergePass, from which each block finds its parts itself.
+/// Merges one tile of the output in each thread block. Copies the tile's part of each run to shared memory, merges the
+/// parts level by level, and writes the result. `cuts` says which parts belong to each tile. It is an array with a
+/// WayTile for each tile, or a MergePass, from which each block finds its parts itself.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -555,12 +568,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   CopyTile<kThreads>(work, bounds, lists, tile);
   __syncthreads();
 
-  // If each run ends before the next one begins, as in sorted inputs, the items are already merged: they only have to
-  // be put one after the other.
+  // Tests whether the runs are already in order: no item of a run comes after the first item of the next run. If so, as
+  // with a sorted input, the block only copies the items.
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
-    // If one of two neighbouring runs is empty, there is nothing to compare at their border.
+    // A border at the start or at the end of the tile has items on one side only, so there is nothing to compare.
     if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
   }
   if (in_order) {
@@ -593,9 +606,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles: each thread block sorts one part of the items.
 
-/// Writes a sorted tile (the items of one thread block), and the values of its keys, from shared memory to the output.
-/// A warp writes only what its own threads have sorted, because it cannot see the items of other warps before a
-/// barrier.
+/// Writes a sorted tile, the items of one thread block, from shared memory to the output. Also writes the values of the
+/// keys. A warp writes only the items that its own threads have sorted: before a barrier, it cannot see the items of
+/// other warps.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -605,8 +618,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // The keys have been written to global memory already. Copies the values to shared memory in their place. Global
-      // memory is then read and written in the order of the addresses, and only shared memory in random order.
+      // The keys are already in global memory, so their shared memory is free: copies the values there. The block then
+      // accesses global memory in the order of the addresses, and only shared memory in random order.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -630,8 +643,9 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
   }
 }
 
-/// Returns the comparator with which the items of a tile are sorted. If the items are keys alone, this is `less`. If
-/// the items are keys with the places of their values (Placed), it is Order<LessT>.
+/// Returns the comparator for sorting the items of a tile. If kPairs is false, the items are keys, and the comparator
+/// is `less`. If kPairs is true, the items are keys with the places of their values (Placed), and the comparator is
+/// Order<LessT>.
 template <bool kPairs, template <typename> typename Order, typename LessT>
 __device__ auto OrderOfItems(LessT less) {
   if constexpr (kPairs) {
@@ -641,8 +655,9 @@ __device__ auto OrderOfItems(LessT less) {
   }
 }
 
-/// Sorts one tile (kThreads * kItems items) with each thread block, by merging. `out` may be the same list as `in`. The
-/// values need another list, because a block may still read some values when it already writes others.
+/// Sorts one tile of kThreads * kItems items in each thread block, by merging. The last tile may be shorter. `out` may
+/// be the same list as `in`. The values need a separate output list, because a block may still read some values while
+/// it already writes others.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -704,8 +719,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   StoreSortedTile<kThreads, kItems>(tile, begin, count, out, values);
 }
 
-/// Sorts one tile (kThreads * kItems items) with each thread block, by sorting networks. Networks are not stable, so
-/// equal keys must be identical.
+/// Sorts one tile of kThreads * kItems items in each thread block, by sorting networks. The last tile may be shorter.
+/// Networks are not stable, so keys that are equal must be identical (see EqualIsSame).
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NetworkTileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -764,10 +779,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Functions that launch the kernels above.
 
-/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. This is correct
-/// only if `kernel` itself waits for the previous kernel before it accesses memory. Only code compiled for compute
-/// capability 9.0 or newer contains this wait, so `may` is false for older code. Caches the answer for the last kernel,
-/// because asking CUDA takes as long as a launch.
+/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. The kernel itself
+/// must then wait for the previous kernel before it accesses memory. Only code for compute capability 9.0 or newer
+/// contains this wait, so `may` is false for older code. Caches the answer for the last kernel, because asking CUDA
+/// takes as long as a launch.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -794,7 +809,7 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
                    Arguments... arguments) {
   if (blocks == 0) return cudaSuccess;
   if (blocks > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // 48 KB without the static arrays of the kernels
+  constexpr std::size_t kAlwaysThere = (48 << 10) - 1024;  // 48 KB minus 1 KB for the static arrays of the kernels
   if (shared_bytes > kAlwaysThere) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -817,8 +832,8 @@ cudaError_t Launch(Kernel* kernel, std::uint64_t blocks, int threads, std::size_
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// Returns the number of blocks that must fit on a multiprocessor together. This is shape.blocks for the order Less.
-/// For any other order, which may need more registers, it is 1 (see TileShape::blocks).
+/// Returns how many blocks must fit on a multiprocessor at the same time (see TileShape::blocks). The result is
+/// shape.blocks for the order Less. It is 1 for any other order, which may need more registers.
 template <typename LessT, typename Values>
 constexpr int BlocksOf(TileShape shape) {
   return std::is_same_v<LessT, Less> ? shape.blocks : 1;
@@ -826,8 +841,8 @@ constexpr int BlocksOf(TileShape shape) {
 
 constexpr std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// Returns the shape of a tile (threads and items for each thread block) of a merge. The shape depends on the number of
-/// bytes that an item takes in shared memory.
+/// Returns the tile shape of a merge: the number of threads in a block, and the number of items that each thread
+/// merges. The shape depends on the number of bytes that an item takes in shared memory.
 template <int kWays, typename Key, typename Values>
 constexpr TileShape MergeShape() {
   const std::size_t bytes = std::max(sizeof(Key), kStagedValueBytes<Values>);
@@ -841,8 +856,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns the largest size in bytes of the array of WayTiles in a merge pass. A WayTile says which part of each sorted
-/// run belongs to one tile of the output. The pass merges n items in `runs` sorted runs.
+/// Returns how many bytes are enough for the WayTiles of a merge pass over n items in `runs` sorted runs. There is one
+/// WayTile for each tile of the output. It says which part of each run is merged to the tile.
 template <typename Key, typename Values>
 constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -851,9 +866,9 @@ constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Queues the search that finds, for each tile of the output, where the tile starts in the sorted runs (see RunPass).
-/// If there are many tiles, one thread searches for each tile, which takes longer but uses less of the GPU. Otherwise
-/// many threads of a warp search for each tile.
+/// Queues the kernel that finds which part of each sorted run belongs to each tile of the output. If there are many
+/// tiles, one thread searches for each tile. This takes longer for one tile, but uses less of the GPU. If there are few
+/// tiles, many threads of a warp search for each tile together.
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists,
                          LessT less, cudaStream_t stream) {
@@ -869,22 +884,22 @@ cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint6
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues one merge pass: a small kernel finds the part of each run that belongs to each tile of the output, and a
-/// large kernel merges the tiles. `tiles` is at least MergePass::tiles(), and `way_tiles` has room for one WayTile for
-/// each tile. If there are few tiles, the large kernel does both.
+/// Queues one merge pass. A small kernel finds the part of each run that belongs to each tile of the output, and a
+/// large kernel merges the tiles. If there are few tiles, the large kernel does both. `tiles` must be at least
+/// MergePass::tiles(). `way_tiles` must have room for one WayTile for each tile.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out,
                     Values values, LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // The number of tiles up to which the blocks of the large kernel find their parts of the runs themselves. It is about
-  // the number of blocks that run at the same time. For more tiles a separate kernel for this search is faster (see
-  // data/bench/NOTES.md).
+  // Up to this number of tiles, the blocks of the large kernel find their parts of the runs themselves. The number is
+  // about the number of blocks that run at the same time. For more tiles, a separate kernel for this search is faster
+  // (see data/bench/NOTES.md).
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
     // A kernel whose blocks also search for their parts of the runs needs more registers, so fewer blocks fit on a
-    // multiprocessor. This costs nothing, because each block merges one tile, and few blocks do not fill the GPU.
+    // multiprocessor. This costs nothing here, because so few blocks do not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);
@@ -897,7 +912,7 @@ cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, cons
                 tiles, kShape.threads, Shared::kBytes, stream, Cuts{typed_tiles}, lists, out, values, less);
 }
 
-/// Queues the sort of all tiles of kShape.tile() items, each by one thread block.
+/// Queues a kernel that divides in[0, n) into tiles of kShape.tile() items, and sorts each tile in one thread block.
 template <TileShape kShape, typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   using Key = ValueOf<Input>;
@@ -915,7 +930,8 @@ cudaError_t SortTilesOf(Input in, Output out, std::uint64_t n, Values values, Le
   }
 }
 
-/// Queues the sort of all tiles, each by one thread block. SortShape chooses the size of a tile.
+/// Queues a kernel that divides in[0, n) into tiles, and sorts each tile in one thread block. SortShape chooses the
+/// size of a tile.
 template <typename Input, typename Output, typename Values, typename LessT>
 cudaError_t SortTiles(Input in, Output out, std::uint64_t n, Values values, LessT less, cudaStream_t stream) {
   return SortTilesOf<SortShape<ValueOf<Input>, LessT, Values>()>(in, out, n, values, less, stream);

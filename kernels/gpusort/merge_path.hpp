@@ -1,10 +1,10 @@
-// The arithmetic of merging sorted lists by independent workers (merge path), for host and device. CoRank and SplitRuns
-// find how many items of each list come before a position of the output, and SerialMerge merges from there on.
-// MergePass describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile (a part of the output
-// that one worker merges) reads and writes. Every merge is stable: of equal keys, those of earlier runs come first.
-// Start at MergePass. Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012.
-// Baxter, moderngpu (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel
-// Processors, chapter 12.
+// Merging of sorted lists by independent workers (merge path), for host and device. Each worker merges one part of the
+// output, called a tile. CoRank and SplitRuns find where a tile begins in each input list, and SerialMerge merges the
+// items. MergePass describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile reads and
+// writes. Every merge is stable: of equal keys, those of earlier runs come first. Start at MergePass.
+//
+// Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu
+// (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace gpusort {
 
-/// The default order. Used instead of std::less, which nvcc accepts as device code only with --expt-relaxed-constexpr.
+/// The default order: a < b. The code does not use std::less, because nvcc accepts std::less in GPU code only with the
+/// option --expt-relaxed-constexpr.
 struct Less {
   template <typename T>
   GPUSORT_HD constexpr bool operator()(const T& a, const T& b) const {
@@ -22,9 +23,9 @@ struct Less {
   }
 };
 
-/// Returns the co-rank of k: the number of items of `a` among the first k items of the merge of `a` and `b`. It must be
-/// in [low, high]. Index is the unsigned type of the arithmetic: 32 bits are enough, and faster, for lists in shared
-/// memory.
+/// Returns the co-rank of k: how many of the first k items of the stable merge of `a` and `b` come from `a`. The caller
+/// must know that the result is in [low, high]. Index is an unsigned type for all positions. 32 bits are faster than 64
+/// bits, and are enough for lists in shared memory.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index low, Index high, LessT less) {
   while (low < high) {
@@ -39,18 +40,18 @@ GPUSORT_HD inline Index CoRankBetween(Index k, IteratorA a, IteratorB b, Index l
   return low;
 }
 
-/// Returns the co-rank of k. This is the number of items from `a` among the first k items of the stable merge of
-/// a[0, m) and b[0, n). k must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons.
+/// Returns the co-rank of k: how many of the first k items of the stable merge of a[0, m) and b[0, n) come from `a`. k
+/// must be at most m + n. Takes at most ceil(log2(min(k, m, n, m + n - k) + 1)) comparisons.
 template <typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n,
                                        LessT less) {
   return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
 }
 
-/// Returns the same as CoRank, but starts to search near k * m / (m + n). The co-rank is the number of items of `a`
-/// among the first k merged items. If both lists are random samples of the same values, it is usually within about
-/// sqrt(m + n) / 4 of that place. From there the search goes toward the answer in growing steps, until it has passed
-/// the answer, and then halves the interval. For 4096 items it takes 7 steps instead of 12; at worst twice as many.
+/// Returns the same as CoRank: how many of the first k merged items come from `a`. Faster if both lists are random
+/// samples of the same values. The result is then usually within about sqrt(m + n) / 4 of `k * m / (m + n)`, where the
+/// search begins. For 4096 items the search takes 7 steps instead of 12. In the worst case, it takes twice as many
+/// steps as CoRank.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -80,16 +81,10 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return CoRankBetween(k, a, b, low, high, less);
 }
 
-/// Finds how kWays sorted runs divide at output position `rank`: sets split[w] to the number of items of run w among
-/// the first `rank` items of the stable merge. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the
-/// sum of `items`. Keys of lower runs come before equal keys of higher runs. An item is unknown until the search knows
-/// whether it is among the first `rank` items. Each step reads one key and halves the unknown part of one run, so there
-/// are at most sum(log2(items[w]) + 1) steps.
-///
-/// Proof: each run's unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that
-/// precede the probes of their runs. At most `before` unknown items precede the least probe, so the least probe is
-/// among the first `rank` items if more than `before` items are still to be found. At least `before` unknown items
-/// precede the greatest probe, so otherwise the greatest probe is not among the first `rank` items.
+/// Divides kWays sorted runs at the output position `rank`: sets split[w] to how many of the first `rank` items of the
+/// stable merge come from run w. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of
+/// `items`. Equal keys are merged in the order of their runs. Each step of the search reads one key and halves the
+/// possible results for one run, so there are at most sum(log2(items[w]) + 1) steps.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -97,8 +92,9 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // The search narrows an interval for each run: split[w] will end in [split[w], high[w]]. `left` is how many of the
-  // first `rank` items are not found yet.
+  // The result for run w is in [split[w], high[w]]. Items before split[w] are known to be among the first `rank` items,
+  // and items from high[w] on are known not to be. The items between are unknown. `left` is how many of the first
+  // `rank` items are unknown.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -110,6 +106,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
     left -= split[w];
     if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
   }
+  // Each unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that precede the
+  // probes of their own runs. At most `before` unknown items precede the least probe. If left > before, the least probe
+  // is therefore among the first `rank` items. At least `before` unknown items precede the greatest probe. If
+  // left <= before, the greatest probe is therefore not among the first `rank` items.
   while (left > 0) {
     std::uint64_t before = 0;
     int least = -1, greatest = -1;
@@ -144,10 +144,11 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// Does the work of SplitRuns with many workers, in steps. In each step, every worker looks at one item, called its
-/// probe. The kProbes probes of a run divide the unknown part of the run into kProbes parts. After the step, only about
-/// one of these parts is unknown. Worker w * kProbes + p has probe p of run w. Index is an unsigned type that can hold
-/// the number of all items.
+/// A search like SplitRuns, but by many workers: finds how many of the first `rank` items of a merge come from each of
+/// kWays sorted runs. In each step, every worker looks at one item, called its probe. Worker `w * kProbes + p` has
+/// probe p of run w. The unknown part of a run is the part between its lowest and its highest possible result. The
+/// probes divide the unknown part into kProbes parts; after the step, only about one of these is still unknown. Index
+/// is an unsigned type that can hold the number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -174,15 +175,19 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Tells whether the item at which `worker` looks (its probe) is among the first `rank` items of the merge. Returns 1
-  /// if it certainly is, -1 if it certainly is not, and 0 if that is not known yet. probes[v] is the key of the probe
-  /// of worker v. If nothing of a run is unknown, its workers have no probes.
+  /// Tells whether the worker's probe, the item at which it looks, is among the first `rank` items of the merge.
+  /// Returns one of:
+  /// - 1: the probe is among these items
+  /// - -1: the probe is not among these items
+  /// - 0: not known yet
+  ///
+  /// probes[v] must be the key of the probe of worker v. The worker's run must have an unknown part; otherwise the
+  /// worker has no probe.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
     const Key own = probes[worker];
-    // The number of items that certainly precede this worker's item in the merge, and the number of items that may
-    // precede it.
+    // The lowest and the highest possible number of items that precede this worker's item in the merge.
     Index before_least = 0, before_most = 0;
     GPUSORT_UNROLL
     for (int w = 0; w < kWays; ++w) {
@@ -190,8 +195,8 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns true if the item at which worker p of run w looks precedes the item at which this worker looks. If
-        // their keys are equal, the item of the lower run precedes.
+        // Returns true if probe p of run w (the item at which its worker looks) precedes this worker's item in the
+        // merge. If their keys are equal, the item of the lower run comes first.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);
@@ -209,9 +214,9 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the unknown part of run w by the results for its probes, the items at which workers looked. `found` is the
-  /// number of probes that are among the first `rank` items of the merge; these are the first probes of the run.
-  /// `beyond` is the number of probes that are not; these are the last ones.
+  /// Narrows the unknown part of run w after one step. `found` is the number of probes, the items at which workers
+  /// looked, that are among the first `rank` items of the merge. These are the first probes of the run. `beyond` is the
+  /// number of probes that are certainly not among the first `rank` items. These are the last probes of the run.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -227,8 +232,8 @@ struct SplitSearch {
   }
 };
 
-/// Merges all of a[0, m) and b[0, n) to out[0, m + n) with one cursor in each list. A branch decides which cursor
-/// moves.
+/// Merges the sorted lists a[0, m) and b[0, n) stably to out[0, m + n), one item at a time. A branch decides which list
+/// the next item comes from.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   Index i = 0, j = 0, k = 0;
@@ -243,10 +248,10 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, O
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges the items that one thread writes: the first kItems items of the merge of keys[a, a_end) and keys[b, b_end) to
-/// `out`, and their indices in `keys` to `from`. `keys` may be any type with operator[]. If there are fewer items, the
-/// rest of `out` and `from` is unspecified. `less` is only called with keys of the two ranges. The function reads no
-/// index above `last`, which must be a valid index.
+/// Merges the sorted ranges keys[a, a_end) and keys[b, b_end), but only the first kItems items of the output. Writes
+/// the merged keys to `out`, and their indices in `keys` to `from`. If the two ranges have fewer items, the rest of
+/// `out` and `from` is unspecified. `keys` may be any type with operator[]. Calls `less` only with keys of the two
+/// ranges. Reads no index above `last`, which must be a valid index.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -254,7 +259,7 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   Key key_a = keys[a < last ? a : last];
   Key key_b = keys[b < last ? b : last];
   if (a + kItems <= a_end && b + kItems < b_end) {
-    // Both ranges have at least kItems items, so neither can end in this loop, and the loop need not test for the ends.
+    // Each range has at least kItems items. Neither range can end in this loop, so the loop does not test for the ends.
     // This saves a third of the instructions.
     GPUSORT_UNROLL
     for (int i = 0; i < kItems; ++i) {
@@ -277,8 +282,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
     const bool take_b = b < b_end && (a >= a_end || less(key_b, key_a));
     out[i] = take_b ? key_b : key_a;
     from[i] = take_b ? b : a;
-    // One instruction loads the next key from `a` or from `b`. Two instructions in two branches would run one after the
-    // other in a warp whose threads need different lists.
+    // A single instruction loads the next key, from either range. With one load in each branch, a warp whose threads
+    // need different ranges would run both branches one after the other.
     const std::uint32_t next = take_b ? ++b : ++a;
     const Key key = keys[next < last ? next : last];
     if (take_b) {
@@ -289,8 +294,10 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile, the part of the output that one worker merges. A pass merges groups of kWays sorted runs. The
-/// tile's items of run w of its group are the items [begin[w], end[w]) of the list that contains the run.
+/// The input of one tile of a merge pass. A pass merges groups of kWays sorted runs. A tile is the part of the output
+/// that one worker merges. All items of a tile come from one group: they are the items [begin[w], end[w]) of each run
+/// w. begin[w] and end[w] are indices in the list that contains the run. out_begin is the index in the output where the
+/// tile begins.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -298,25 +305,26 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns how many items a tile (the output of one thread block) may have in a kWays-way pass. The tile is merged
-/// pairwise, level by level. On each level a thread writes at most `items` items, all of the same pair, so the last
-/// thread of a pair may have less to do. kWays / 2 - 1 threads are therefore kept in reserve.
+/// Returns the maximum number of items in a tile, the output of one thread block, when kWays runs are merged at a time.
+/// The block merges the runs pairwise. In each level a thread writes at most `items` items, and only items of one pair
+/// of runs. The last thread of a pair may therefore write fewer items, so kWays / 2 - 1 threads are kept in reserve.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// The items that one thread writes on one level of pairwise merging inside a tile (the output of one thread block):
-/// the items [begin, begin + items) of the tile, possibly none.
+/// The part of a tile that one thread writes in one level of pairwise merging: the items [begin, begin + items),
+/// possibly none. A tile is the output of one thread block.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< where in the tile the thread starts to read the lower of its two runs
+  std::uint32_t first = 0;  ///< the index in the tile where the thread starts to read the lower of its two runs
 };
 
-/// Does one thread's work on one level of merging the kWays sorted segments of a tile (its parts of the kWays runs).
-/// Segment w is tile[bounds[w], bounds[w + 1]). Level kLevel (from 0) merges pairs of sorted groups, each of 2^kLevel
-/// neighbouring segments.
+/// Does one thread's part of one level of pairwise merging in a tile, the items of one thread block. The tile has kWays
+/// sorted segments: segment w is tile[bounds[w], bounds[w + 1]). Level 0 merges pairs of segments, level 1 merges pairs
+/// of merged pairs, and so on. Sets `out` to the merged keys, and `from` to their indices in the tile. Returns the
+/// place in the tile where the caller must write the keys.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -340,8 +348,8 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring sorted runs and the place of their merge, as indices in the lists that contain the runs and the
-/// output.
+/// Two neighbouring sorted runs, `a` and `b`, and the place of their merge. a_begin and b_begin are indices in the
+/// lists that contain the runs. out_begin is an index in the output.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -352,25 +360,26 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One tile of the output of a pass: the items number [begin, begin + items) of the merge of one group of runs. A tile
-/// may be empty (see MergePass::tiles).
+/// One tile of a merge pass: the part of the output that one worker merges. The tile is the items [begin, begin +
+/// items) of the merge of one group of runs. A tile may be empty (see MergePass::tiles).
 struct MergeTile {
   std::uint64_t group = 0;
-  RunPair pair;  ///< the two halves of the group's runs
+  RunPair pair;  ///< the first half and the second half of the group's runs, each as one run
   std::uint64_t begin = 0;
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// Returns true if the next tile of the output comes from the same group of runs, which are merged to one run.
+  /// Returns true if the next tile continues the merge of the same group of runs.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// UniformRuns, BoundedRuns and TwoLists are three ways to describe the sorted runs of a MergePass. A pass merges runs
-// pairwise and divides the output into tiles, which are numbered in order. FirstTile(p, tile_items) is the number of
-// the first tile of pair p. FirstTile(pairs(), tile_items) is therefore the count of all tiles. PairOfTile is the
-// inverse of FirstTile.
+// UniformRuns, BoundedRuns and TwoLists are three ways to describe the sorted runs of a MergePass. A pass merges pairs
+// of runs. The output of each pair is divided into tiles of at most tile_items items, and the tiles of all pairs are
+// numbered from 0. FirstTile(p, tile_items) returns the number of the first tile of pair p. FirstTile(pairs(),
+// tile_items) is therefore the total number of tiles. PairOfTile(t, tile_items) returns the pair that contains tile t.
 
-/// Sorted runs of run_items (> 0) items, one after the other in one list. The last run may be shorter.
+/// Sorted runs of equal length, one after the other in one list of `items` items. Each run has run_items (> 0) items;
+/// the last run may be shorter.
 struct UniformRuns {
   std::uint64_t items = 0;
   std::uint64_t run_items = 1;
@@ -408,9 +417,10 @@ struct UniformRuns {
   GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
-/// Sorted runs of any lengths, also 0, one after the other in one list. At level 0, run r is [bounds[r], bounds[r + 1])
-/// for r < leaves. At level l a run consists of 2^l neighbouring runs of level 0, or fewer at the end. One array
-/// therefore serves every round of pairwise merging. The processor that uses the object must be able to read `bounds`.
+/// Sorted runs of any lengths, one after the other in one list. A run may be empty. At level 0 there are `leaves` runs:
+/// run r is the items [bounds[r], bounds[r + 1]). At a higher level, each run consists of 2^level neighbouring runs of
+/// level 0; the last run may consist of fewer. One array of bounds therefore serves all rounds of pairwise merging. The
+/// array must be readable by the processor that uses this object, the CPU or the GPU.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -426,9 +436,9 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // Returns the number of the first tile of pair p. A tile is a part of the output, of at most tile_items items. No
-  // table of the tiles is needed: the output [begin, end) of a pair takes at most end / tile_items - begin / tile_items
-  // + 1 tiles, so one spare tile for each pair is enough. Spare tiles that are not needed are empty.
+  // Returns the number of the first tile of pair p. A tile is a part of the output with at most tile_items items. The
+  // tiles need no table. The output [begin, end) of a pair takes at most `end / tile_items - begin / tile_items + 1`
+  // tiles, and the pair gets that many. Tiles that the pair does not need are empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -447,8 +457,8 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two sorted lists that are merged to a third list. They count as two runs, which form the only pair of a MergePass.
-/// Positions in each list begin at 0.
+/// Two sorted lists, of m and n items, that are merged to a third list. In a MergePass, the two lists are two runs,
+/// which form the only pair. Positions in each list begin at 0.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -463,10 +473,9 @@ struct TwoLists {
   GPUSORT_HD TwoLists Merged(std::uint32_t) const { return *this; }
 };
 
-/// One round of merging sorted runs. Each group of kWays (a power of two) neighbouring runs becomes one run; the last
-/// group may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items, and no tile contains
-/// items of two groups. RunsT numbers the tiles of pairs of runs. To number the tiles of a group, the first and the
-/// second half of its runs count as a pair of two longer runs.
+/// One round of merging sorted runs. Each group of kWays (2, 4 or 8) neighbouring runs becomes one run; the last group
+/// may have fewer runs. The output is divided into tiles of at most tile_items (> 0) items. All items of a tile come
+/// from the same group. RunsT is UniformRuns, BoundedRuns or TwoLists.
 template <typename RunsT, int kWays = 2>
 struct MergePass {
   RunsT runs;
@@ -475,10 +484,12 @@ struct MergePass {
   static constexpr std::uint32_t kLevels = kWays == 2 ? 1 : kWays == 4 ? 2 : 3;
   static_assert(kWays == 1 << kLevels);
 
+  /// Returns the runs before the last level of pairwise merging. At that level each group consists of only two runs, so
+  /// the tiles of a group are numbered as the tiles of a pair.
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles of the output. The tiles that come from one group of runs are neighbours and in order.
-  /// Empty tiles are the last of a group.
+  /// Returns the number of tiles of the output. The tiles of one group of runs are neighbours and in order. If a group
+  /// has empty tiles, they are its last tiles.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -489,8 +500,8 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// Sets begin[w] and items[w] to the start and the length of run w of the group of runs from which the items of
-  /// `tile` come.
+  /// All items of `tile` come from one group of kWays runs. Sets begin[w] and items[w] to the start and the length of
+  /// run w of this group.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -507,8 +518,9 @@ struct MergePass {
   }
 };
 
-/// Finds where a tile of the output begins in each run of its group. Sets split[w] to the number of items of run w that
-/// come before the first item of the tile. `lists` knows which list contains each run.
+/// Finds where a tile, a part of the output, begins in each of the kWays runs of its group. Sets split[w] to the number
+/// of items of run w that come before the tile in the output. `lists` provides the lists that contain the first run and
+/// the last run: lists.first() and lists.last().
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -523,9 +535,9 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores where tile t begins in the runs of its group: after the first split[w] items of run w. Sets the start of tile
-/// t in way_tiles[t], and the end of tile t - 1 in way_tiles[t - 1]. After this call for all tiles of a pass,
-/// `way_tiles` is complete.
+/// Stores in `way_tiles` where tile t begins in each run of its group: after the first split[w] items of run w. A tile
+/// is a part of the output. If tile t - 1 belongs to the same group, also stores that it ends there. `way_tiles` is
+/// complete after one call for each tile of the pass, in any order.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* way_tiles) {
@@ -536,8 +548,8 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   for (int w = 0; w < kWays; ++w) {
     way_tiles[t].begin[w] = begin[w] + split[w];
     if (!tile.continued()) way_tiles[t].end[w] = begin[w] + items[w];
-    // In run w, the tile before this one ends where this tile begins, so also stores that end. If this tile is empty,
-    // the tile before it has stored its own end.
+    // The tile before this one ends where this tile begins, so this call also stores that end. If this tile is empty,
+    // the tile before it stores its own end.
     if (tile.begin > 0 && tile.items > 0) way_tiles[t - 1].end[w] = begin[w] + split[w];
   }
 }
@@ -549,8 +561,8 @@ constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   return levels;
 }
 
-/// Returns how many passes turn `runs` runs into one. A pass merges groups of 4 runs, which is two levels of pairwise
-/// merging. If the number of levels is odd, the first pass merges pairs.
+/// Returns how many passes turn `runs` runs into one. A pass merges groups of 4 runs, which takes two levels of
+/// pairwise merging. If the number of levels is odd, the first pass merges pairs of runs.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

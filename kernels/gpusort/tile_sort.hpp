@@ -1,10 +1,15 @@
-// The phases of sorting one tile (the items of one thread block) by threads that share memory, for host and device.
-// Each thread sorts kItems neighbouring items in registers (SortItems). Then the runs of 1, 2, 4 ... threads are merged
-// pairwise, and each thread writes kItems items of the output, its share (MergeShare). All threads wait for each other
-// between two phases. The sort is stable. It compares only existing items, so a tile may be short. Equal integers are
-// identical (EqualIsSame) and need no stability: sorting networks (Batcher 1968) sort and merge them in registers. In a
-// network, no branch and no address waits for a comparison. The kernels run these phases, and so does a test, with a
-// loop over the threads. Start at MergeShare.
+// The phases of sorting one tile, for host and device. A tile is the items that one thread block sorts; all threads of
+// the block share its memory. First, each thread sorts kItems neighbouring items in registers (SortItems). Then sorted
+// runs are merged pairwise (MergeShare). In the first level of merging, a run has the items of 1 thread, then of 2
+// threads, then of 4, and so on. In each level, every thread writes kItems items of the output, called its share. All
+// threads wait for each other between two phases. The sort is stable. A tile may be short, because the phases compare
+// only items that exist.
+//
+// If equal items are identical, as with integers (see EqualIsSame), the sort need not be stable. Sorting networks
+// (Batcher 1968) then sort and merge the items in registers. In a network, no branch and no address waits for a
+// comparison.
+//
+// The GPU kernels run these phases. A test runs them on the host, in a loop over the threads. Start at MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +23,9 @@
 
 namespace gpusort {
 
-/// Copies kItems neighbouring items of the tile, the thread's share, to `items`. Returns how many of these items exist,
-/// because a tile may be short. Fills the rest of `items` with copies of the first item. If no item exists, leaves
-/// `items` unchanged.
+/// Copies the thread's share of a tile to `items`. A tile is the items of one thread block. The share is kItems
+/// neighbouring items, from index thread * kItems on. Returns how many items of the share exist, because a tile may be
+/// short. Sets the rest of `items` to copies of the first item. If no item exists, leaves `items` unchanged.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -37,8 +42,8 @@ GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_i
   return left < kItems ? left : kItems;
 }
 
-/// Writes the thread's kItems items back to their places in the tile (the items of the thread block in shared memory).
-/// Leaves out items after the end of the tile.
+/// Writes the thread's kItems items back to the tile, from index thread * kItems on. A tile is the items of one thread
+/// block. Skips places after the end of the tile.
 template <int kItems, typename Item>
 GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   const Item (&items)[kItems]) {
@@ -49,8 +54,9 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// Returns true if the thread's items (`count` of its kItems items exist) are in order and also not less than the item
-/// before them in the tile. The tile (the items of the thread block) is sorted if this is true for all threads.
+/// Returns true if items[0, count) are in order, and items[0] is not less than the item before it in the tile. `items`
+/// are the thread's part of a tile, which is the items of one thread block. If ShareInOrder returns true for every
+/// thread, the tile is sorted.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -63,8 +69,8 @@ GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, cons
   return true;
 }
 
-/// Sorts items[0, count) stably by odd-even transposition. No index depends on data, so the items stay in registers.
-/// Sets the items from `count` on to copies of the largest item.
+/// Sorts items[0, count) stably by odd-even transposition. No index depends on the data, so the items can stay in
+/// registers. Sets the remaining items to copies of the largest item. If `count` is 0, leaves all items unchanged.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, LessT less) {
   if (count == 0) return;
@@ -91,9 +97,9 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Does one thread's work on one level of pairwise merging inside a tile. Each run has the items of run_threads (a
-/// power of two) threads. Leaves the thread's kItems items of the result in `items`. Items after the end of the tile
-/// are unspecified.
+/// Merges neighbouring sorted runs pairwise in a tile, which is the items of one thread block. Each run has the items
+/// of run_threads threads, a power of two. Each thread of the block calls this function to merge its share, kItems
+/// items of the output, to `items`. Items after the end of the tile are unspecified. The tile itself does not change.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -108,14 +114,15 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // Reads no items after this pair of runs, because threads of the next pair may already have written their results.
+  // The argument `end - 1` prevents reads after the end of this pair of runs. Threads of the next pair may already have
+  // written their results there.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
 namespace detail {
 
-/// A sorting network: a list of pairs of registers to compare and exchange, in this order, and the register in which
-/// each item of the result is.
+/// A sorting network for kItems items in registers. Step i, of `count` steps, compares the registers low[i] and high[i]
+/// and exchanges them if they are out of order. After the last step, item i of the result is in register order[i].
 template <int kItems>
 struct Network {
   static constexpr int kMost = 1024;
@@ -130,8 +137,8 @@ struct Network {
   }
 };
 
-/// Makes a sorting network for any number of items: Batcher's merge exchange (Knuth, TAOCP 3, 5.2.2 M). For 33 items it
-/// compares and exchanges 207 pairs; odd-even transposition would take 528.
+/// Returns a sorting network for kItems items in any order: Batcher's merge exchange (Knuth, TAOCP volume 3, section
+/// 5.2.2, algorithm M). For 33 items the network has 207 steps; odd-even transposition would have 528.
 template <int kItems>
 constexpr Network<kItems> SortingNetwork() {
   Network<kItems> network;
@@ -153,11 +160,12 @@ constexpr Network<kItems> SortingNetwork() {
   return network;
 }
 
-/// Makes Batcher's bitonic merge, a sorting network for items that ascend and then descend. The number of wires (inputs
-/// of the network) is a power of two. Wires after the last item have imaginary items that are smaller than all others.
-/// The result of an exchange with such a wire is known in advance, so it takes no instruction.
+/// Returns a sorting network for items that first ascend and then descend: Batcher's bitonic merge.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
+  // The network has a power of two of wires, and each wire carries one item. If there are fewer items than wires, the
+  // last wires carry imaginary items that are smaller than all others. The result of an exchange with an imaginary item
+  // is known, so it needs no step.
   Network<kItems> network;
   int wires = 1;
   while (wires < kItems) wires *= 2;
@@ -196,8 +204,8 @@ GPUSORT_HD inline void Exchange(Item& low, Item& high, LessT less) {
   high = swap ? a : b;
 }
 
-/// Runs a sorting network on items in registers. The indices are template arguments, so that the items stay in
-/// registers.
+/// Runs the sorting network NetworkOf::kNetwork on `items`. All indices are compile-time constants, so the items can
+/// stay in registers.
 template <typename NetworkOf, int kItems, typename Item, typename LessT, std::size_t... kStep, std::size_t... kPlace>
 GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], [[maybe_unused]] LessT less, std::index_sequence<kStep...>,
                                   std::index_sequence<kPlace...>) {
@@ -216,7 +224,7 @@ GPUSORT_HD inline void RunNetwork(Item (&items)[kItems], LessT less) {
                                         std::make_index_sequence<kItems>{});
 }
 
-/// A reversed view of a list: item t is last[-t].
+/// A view of a list in reverse order: item t of the view is last[-t].
 template <typename Item>
 struct Backwards {
   const Item* last;
@@ -225,9 +233,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// Says whether keys that are equal in the order LessT are identical in every byte. The order of such keys cannot be
-/// observed, so sorting networks, which are not stable, may sort them. Largest() returns a key that is not before any
-/// other key. Specialize this template for your own orders.
+/// Tells whether keys that are equal in the order LessT are identical in every byte (kValue). The order of such keys
+/// cannot be observed, so sorting networks may sort them, although networks are not stable. Largest() returns a key
+/// that is not less than any other key. Specialize this template for your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -235,27 +243,27 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// The items that one thread writes in a merge by a sorting network: items number [rank, rank + kItems) of the merge of
-/// two runs. The run tile[begin, middle) ascends, and the run tile[middle, end) descends, because a network needs items
-/// that ascend and then descend.
+/// The part of a merge that one thread does with a sorting network. The thread writes the items [rank, rank + kItems)
+/// of the output. The inputs are two runs in a tile (the items of one thread block). The run tile[begin, middle)
+/// ascends, and the run tile[middle, end) descends, because the network needs items that first ascend and then descend.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge by sorting networks: returns how many items of the ascending run come before the items that
-/// this thread writes.
+/// First phase of a merge by a sorting network. `share` is the part of the output that this thread will write. Returns
+/// how many items of the ascending run come before this part in the output.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge by sorting networks: loads and merges the items that this thread writes (its share). `first`
-/// and `end` are the numbers of items of the ascending run before the share and before the next thread's share. For the
-/// last thread, `end` is the length of the ascending run. A share of fewer than kItems items is filled up with copies
-/// of `largest`, which sort to its end.
+/// Second phase of a merge by a sorting network: merges this thread's part of the output, `share`, to `items`. `first`
+/// is what NetworkCoRank returned for this thread. `end` is what NetworkCoRank returned for the next thread or, for the
+/// last thread of the two runs, the length of the ascending run. If the share has fewer than kItems items, copies of
+/// `largest` fill the end of `items`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
@@ -278,9 +286,9 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns which items the thread writes when pairs of runs are merged by a sorting network. A run consists of the
-/// items of `run_threads` threads. Runs with odd numbers are in descending order, so that each pair ascends and then
-/// descends, as the network needs it.
+/// Returns which part of the output the thread writes when neighbouring runs are merged pairwise by sorting networks.
+/// Each run has the items of run_threads threads, a power of two. Every second run must be in descending order, so each
+/// pair of runs first ascends and then descends. The network needs this order.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -288,9 +296,9 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge by sorting networks: writes the thread's items back to the tile. Together, the items of
-/// run_threads threads are a run. Runs with odd numbers are stored in reverse order, because the next merge needs pairs
-/// of an ascending and a descending run.
+/// Third phase of a merge by a sorting network: writes the thread's kItems items back to the tile, which is the items
+/// of one thread block. The items of run_threads neighbouring threads form a run. Every second run is stored in reverse
+/// order, because the next merge needs an ascending run followed by a descending run.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

@@ -24,9 +24,10 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
 #if GPUSORT_ON_DEVICE
-/// Loads eight bytes from `p`, most significant first. Only the first `left` (1..8) bytes belong to the line; the other
-/// bytes of the result are unspecified. Loads one or two aligned words that contain a byte of the line. Loads of single
-/// bytes would be slow: if the threads of a warp read different lines, the GPU executes such loads one after the other.
+/// Loads eight bytes from `p`, the first byte as the most significant. Only the first `left` (1..8) bytes belong to the
+/// line; the other bytes of the result are unspecified. Loads one or two aligned words that contain a byte of the line.
+/// Loads of single bytes would be slow: if the threads of a warp read different lines, the GPU executes such loads one
+/// after the other.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
@@ -47,8 +48,8 @@ GPUSORT_HD inline std::uint64_t LoadBigEndian(const Byte* p) {
 #endif
 }
 
-/// Returns the bytes [at, end) of `line`, at most eight, most significant first, filled up with zeros. Reads only bytes
-/// of [0, end) of the line or, on a GPU, aligned words that contain such bytes.
+/// Returns eight bytes of `line` from position `at` on. The first byte is the most significant. Zeros stand for bytes
+/// at and after position `end`. Reads only bytes of line[0, end) or, on a GPU, aligned words that contain such bytes.
 GPUSORT_HD inline std::uint64_t LoadWord(const Byte* line, std::uint64_t at, std::uint64_t end) {
   if (at >= end) return 0;
   const std::uint64_t left = end - at;

@@ -20,7 +20,7 @@ struct LineChunk {
 namespace detail {
 
 /// Collects the bytes [skip, skip + 12) of a line's encoded key (bytes that sort as the line does). The caller must
-/// append all bytes of the key, from the first byte on; the writer drops the bytes outside this range.
+/// append all bytes of the key, from the first byte on. The writer ignores the bytes outside [skip, skip + 12).
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
@@ -29,8 +29,8 @@ class ChunkWriter {
   /// reverse order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// Returns true if the caller has appended bytes after the twelve bytes that the writer collects. The caller may then
-  /// stop.
+  /// Returns true once the caller has appended a byte after the twelve bytes that the writer collects. The caller may
+  /// then stop.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -58,13 +58,13 @@ class ChunkWriter {
     at_ += bytes;
   }
   /// Appends a count, in bytes that sort as counts do: one byte if the count is below 255, otherwise the byte 255 and
-  /// eight more.
+  /// the eight bytes of the count.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends the bytes [begin, end) of the line without an end mark, and fills the rest of the twelve bytes with zeros
-  /// (with ones after set_reverse(true)). Nothing may be appended after this call.
+  /// Appends the bytes [begin, end) of the line without an end mark. Fills the rest of the twelve bytes with zero bits,
+  /// or with one bits after set_reverse(true). The caller must append nothing after this call.
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

@@ -13,15 +13,15 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// Finds the separators in the next `left` bytes of a line, at most 64, on a GPU: bit i of the result is set if
-/// bytes[i] is a separator. Loads aligned words of 16 bytes that contain a byte of the line. Not inlined, because its
-/// code is large.
+/// Returns a mask of the next 64 bytes of a line: bit i is set if bytes[i] is a separator. Only the first `left` bytes
+/// belong to the line; the bits of later bytes are 0. For a GPU: loads aligned words of 16 bytes that contain a byte of
+/// the line. Not inlined, because its code is large.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
   const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
   const auto mask4 = [separator](std::uint32_t four) {
-    // Sets the high bit of each byte of `four` that differs from the byte c.
+    // Returns a word in which the high bit of a byte is set if the byte at this place of `four` differs from `c`.
     const auto differ = [four](std::uint32_t c) {
       const std::uint32_t x = four ^ c * 0x01010101u;
       return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;
@@ -43,7 +43,7 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
 #endif
 
 #if !GPUSORT_ON_DEVICE
-/// Returns a mask of the first 16 bytes of `bytes`: bit i is set if bytes[i] is `c`.
+/// Returns a mask of bytes[0, 16): bit i is set if bytes[i] equals `c`.
 inline std::uint32_t EqualMask16(const Byte* bytes, unsigned char c) {
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
   return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(static_cast<char>(c)))));
@@ -58,12 +58,14 @@ class FieldMasks {
       : line_(line), end_(end), separator_(separator), begin_(0), mask_(Load(0)) {}
 
   GPUSORT_HD std::uint64_t FindSeparator(std::uint64_t at) { return Find(at, true); }
-  /// Returns the position of the first byte from `at` on that is not a blank, or the end of the line.
+  /// Returns the position of the first byte at or after `at` that is not a blank. Returns the end of the line if there
+  /// is no such byte.
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Skips `count` fields, starting at `at`, where a field begins. Returns the start of the field after them. A field
-  /// begins after the separator before it. If blanks separate fields, these blanks belong to the field after them.
+  /// Skips `count` fields, starting at `at`, which must be the start of a field. Returns the start of the next field,
+  /// or the end of the line. If a character separates fields, a field starts after that character. If blanks separate
+  /// fields, a field starts with the blanks before it.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -88,8 +90,8 @@ class FieldMasks {
   }
 
  private:
-  /// Returns the first position from `at` on whose byte is a separator or, if `wanted` is false, is no separator.
-  /// Returns the end of the line if there is no such byte.
+  /// Returns the first position from `at` on that has a separator (if `wanted` is true) or any other byte (if `wanted`
+  /// is false). Returns the end of the line if there is no such byte.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t Find(std::uint64_t at, bool wanted) {
     if (at - begin_ < 64) {
       const std::uint64_t left = (wanted ? mask_ : ~mask_) >> (at - begin_);
@@ -102,7 +104,7 @@ class FieldMasks {
     return FindBehind(at, wanted);
   }
 #if !GPUSORT_ON_DEVICE
-  [[gnu::noinline]]  // host only: on a device a call would keep all members in memory
+  [[gnu::noinline]]  // host only: on a GPU, a call would move all members from registers to memory
 #endif
   GPUSORT_HD std::uint64_t
   FindBehind(std::uint64_t at, bool wanted) {
@@ -128,7 +130,8 @@ class FieldMasks {
     return at < end_ ? LoadSeparators(line_ + at, end_ - at, separator_) : 0;
   }
 #else
-  /// Returns a mask of the 64 bytes of the line from `at` on: bit i is set if line_[at + i] is a separator.
+  /// Returns a mask of the next 64 bytes of the line: bit i is set if line_[at + i] is a separator. Bits after the end
+  /// of the line are 0.
   [[gnu::always_inline]] inline std::uint64_t Load(std::uint64_t at) const {
     if (end_ - at >= 64) {
       return Mask16(line_ + at) | Mask16(line_ + at + 16) << 16 | Mask16(line_ + at + 32) << 32 |
@@ -198,7 +201,8 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // Finds the end of the key. The search can start at the field where the key begins, unless the key ends before it.
+  // Finds the end of the key. The search can start at the first field of the key, unless the key ends in an earlier
+  // field.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

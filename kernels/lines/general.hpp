@@ -14,7 +14,8 @@
 
 namespace gpusort::detail {
 
-/// Stops a CUDA kernel that uses an order that only the host can compare (see NeedsHost).
+/// Stops the running CUDA kernel. Code for a GPU calls this instead of a comparison that only the host can make (see
+/// NeedsHost). Does nothing on the host.
 GPUSORT_HD inline void RefuseDevice() {
 #if GPUSORT_ON_DEVICE
   __trap();

@@ -11,7 +11,8 @@
 namespace gpusort::detail {
 
 /// Returns the rank of the suffix of a number such as 12K: 0 without a suffix, 1 for K, 2 for M and so on. The rank is
-/// negative for a negative number, and 0 for the number 0. If the key has -f, suffixes may be small letters.
+/// negative for a negative number, and 0 for the number 0. A small k counts as K. Other small letters count as suffixes
+/// only if the key has the option -f.
 GPUSORT_HD inline int HumanUnit(const KeyText& text) {
   const Byte* const line = text.line;
   const std::uint64_t end = text.end;

@@ -13,7 +13,8 @@ namespace gpusort {
 /// How to compare the bytes of a key. kBytes compares bytes as unsigned numbers; a prefix comes before a longer key.
 enum class LineOrdering : std::uint8_t {
   kBytes,
-  kNumeric,  ///< -n: blanks, '-', digits, '.', digits, of any length; later bytes do not count, an empty key is 0
+  /// -n: optional blanks, '-', digits, '.', digits; of any length; later bytes do not count; an empty key is 0.
+  kNumeric,
   kGeneral,  ///< -g: a long double as strtold reads it; non-numbers first, then NaNs, then numbers. Host only
   kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
   kMonth,    ///< -M: unknown < JAN < ... < DEC
@@ -28,9 +29,9 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if the keys before this key already decide the order of `line`: a line that has the same bytes in
-  /// those keys also has an equal value in this key. If Settled returns true for two lines whose earlier keys are
-  /// equal, the lines count as equal, and Compare is not called.
+  /// Returns true if this key cannot change the order of `line`: every line that has the same bytes in the keys before
+  /// this key is also equal in this key. If Settled returns true for two lines whose earlier keys are equal, the lines
+  /// count as equal in this key, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
@@ -43,14 +44,13 @@ struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;
-  std::uint64_t end_field = kToEnd;  ///< the field with the last byte; kToEnd: the key ends with the line
+  std::uint64_t end_field = kToEnd;  ///< the field in which the key ends; kToEnd: the key ends with the line
   std::uint64_t end_char = 0;        ///< the number of bytes of field `end_field` that belong to the key; 0: all bytes
-  bool skip_start_blanks = false;    ///< true: blanks at the start of the key are skipped (-b)
-  bool skip_end_blanks = false;      ///< true: blanks at the end of the key are skipped (-b)
+  bool skip_start_blanks = false;    ///< true: begin_char counts from the first non-blank of the field (-b)
+  bool skip_end_blanks = false;      ///< true: end_char counts from the first non-blank of field end_field (-b)
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for kBytes, kVersion, kRandom)
-  /// Whether small letters count as capital letters (-f). Applies to kBytes, kVersion, kRandom and the suffix of
-  /// kHuman.
+  /// True: small letters count as capital letters (-f). Applies to kBytes, kVersion, kRandom and the suffix of kHuman.
   bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
@@ -64,20 +64,20 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// An order of lines as plain data for CUDA kernels. The processor that compares lines must be able to read `keys`.
+/// An order of lines as plain data, for CPU and GPU. The processor that compares lines must be able to read `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;  ///< 0: the whole line is the key, in descending order if last_resort_reverse is true
   int separator = -1;           ///< option -t, 0..255; -1: blanks separate fields and belong to the field after them
-  bool last_resort = true;      ///< whether the whole line decides between lines with equal keys (neither -s nor -u)
-  bool last_resort_reverse = false;  ///< whether the comparison of whole lines is reversed (-r)
+  bool last_resort = true;      ///< true: lines with equal keys are compared as whole lines (neither -s nor -u)
+  bool last_resort_reverse = false;  ///< true: the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True if lines have encoded keys, called fields, before the record's own bytes. Only the host uses such an order.
-  /// `keys` then has two keys for each field. The first key is the field itself, whose bytes are neither 0 nor the
-  /// separator. The second key has a HostOrder, which compares lines whose fields are equal.
+  /// True: each line begins with encoded keys, called fields, and the record's own bytes follow. `keys` then has two
+  /// keys for each field. The first key is the field itself, which contains neither the byte 0 nor the separator. The
+  /// second key has a HostOrder, which compares lines whose fields are equal. Only the host uses such an order.
   bool keyed = false;
-  /// True if no key contains a NUL byte and no key is reversed. The encoding of a key (bytes that sort as the key does)
-  /// is padded with zeros at the end, and these zeros then never look like bytes of a key.
+  /// True: no key contains a NUL byte, and no key is reversed. Encoded keys (bytes that sort as the keys do) are padded
+  /// with zeros. With nul_free, such a zero is never mistaken for a byte of a key.
   bool nul_free = false;
 };
 
@@ -105,9 +105,9 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
 }
 
 /// Returns true if lines whose encoded keys are equal always compare equal. (An encoded key is a string of bytes that
-/// sorts as the line does.) Returns false if encoded keys end in unchanged bytes of the line, because their padding
-/// looks like NULs. Also returns false if only the host can compare some key (kHost), because such a key has no
-/// encoding.
+/// sorts as the line does.) Returns false if encoded keys end in unchanged bytes of the line, unless nul_free is true:
+/// the zeros that pad the key look like NULs of the line. Also returns false if only the host can compare some key
+/// (kHost), because such a key has no encoding.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

@@ -46,15 +46,15 @@ GPUSORT_HD inline int CompareKeyTexts(const KeyText& a, const KeyText& b, const 
   return CompareText(a, b);
 }
 
-/// Compares two lines by one key. `x` and `y` are the ranges of the bytes of lines `a` and `b` that the key describes.
+/// Compares two lines by one key. In line `a`, the key is the range `x` of bytes; in line `b`, it is the range `y`.
 GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte* b, const KeyRange& y,
                                    const LineKey& key, const std::uint64_t salt[2]) {
   const int order = CompareKeyTexts({a, x.begin, x.end, &key}, {b, y.begin, y.end, &key}, salt);
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are all equal. Compares all bytes of the lines, unless the order has keys and
-/// last_resort is false (sort -s or -u). In that case returns 0.
+/// Compares two lines whose keys are all equal, as the last step of a comparison. Compares all bytes of the lines.
+/// Returns 0 instead if the order has keys and last_resort is false (sort -s or -u).
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -64,8 +64,8 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the key fields of a keyed line, in which gpusort has put encoded keys before the record's own bytes.
-/// Starts at the field of the first key of the order. Host only.
+/// Iterates over the encoded keys of a keyed line. Such a line begins with encoded keys, each in a field of its own,
+/// and the record's own bytes follow. Starts at the field of the first key of the order. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -86,8 +86,8 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Compares two keyed lines (encoded keys, then the record's own bytes) as CompareLines does. Faster, because it finds
-/// each field only once.
+/// Compares two keyed lines (lines that begin with encoded keys) as CompareLines does. Faster, because it finds each
+/// field only once.
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -124,8 +124,8 @@ GPUSORT_HD inline int CompareLines(const Byte* a, std::uint64_t a_size, const By
 
 namespace detail {
 
-/// Appends the encoding of a key after which other bytes follow. Encodings sort as the keys do. No encoding is a prefix
-/// of another one, so the bytes that follow never change the order of different keys.
+/// Appends the encoding of one key. Encodings sort as the keys do. No encoding is a prefix of another encoding, so
+/// bytes that are appended later never change the order of different keys.
 template <typename Writer>
 GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint64_t salt[2]) {
   switch (text.key->ordering) {
@@ -148,8 +148,9 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line (bytes that sort as the line does). It consists of the encodings of all keys, then
-/// the whole line unless view.last_resort is false (sort -s or -u).
+/// Appends the encoded key of a line (bytes that sort as the line does): the encodings of all keys, then the whole line
+/// unless view.last_resort is false (sort -s or -u). Stops before a key that only the host can compare (kHost). If
+/// there are no keys, the whole line is the encoded key.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -172,14 +173,14 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns twelve bytes of the line's encoded key, from byte `skip` on (a chunk). An encoded key is a string of bytes
-/// that sorts as the line does: the encodings of all keys, then the whole line unless view.last_resort is false (sort
-/// -s or -u). To compare two lines, compare their chunks as unsigned numbers (hi, lo) for skip = 0, 12, 24, ..., or in
-/// other steps that are the same for both lines. The first chunks that differ order the lines as CompareLines does. If
-/// all chunks are equal until both keys have ended, the lines are equal if ChunksDecide returns true. Otherwise they
-/// may still differ in NULs at the end of the last key, and CompareLines must decide. After its end an encoded key is
-/// padded with zeros, or with ones if its last bytes are in descending order. If the only key is a range of the line's
-/// bytes without any change, the cost does not depend on `skip`. Otherwise the cost grows with `skip`.
+/// Returns a chunk of a line's encoded key: the twelve bytes from byte `skip` on. An encoded key is a string of bytes
+/// that sorts as the line does. To compare two lines, compare their chunks for skip = 0, 12, 24, ... as unsigned
+/// numbers (hi, lo). The first chunks that differ order the lines as CompareLines does. If the chunks are equal until
+/// both keys have ended, and ChunksDecide returns true, the lines are equal. If ChunksDecide returns false,
+/// CompareLines must decide.
+///
+/// After its end, an encoded key is padded with zeros, or with ones if its last bytes are in descending order. The cost
+/// of a call grows with `skip`, unless the encoded key is an unchanged range of the line's bytes.
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -194,8 +195,9 @@ class NeighbourLines {
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Compares the line of the last call with `line` and returns the result of CompareLines. Lines must not include
-  /// their delimiters. Returns -1 for the first line.
+  /// Compares the line of the last call with `line` and returns the result of CompareLines. Returns -1 for the first
+  /// line. Lines must not include their delimiters. The bytes of `line` must stay valid until the next call has
+  /// returned.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -222,11 +224,11 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// The positions of the keys that were found in two lines. One half is for the line of the last call, the other half
-  /// for the new line. With each call, the halves swap their roles.
+  /// The positions of the keys in two lines, as far as they were found. One half is for the line of the last call, the
+  /// other half for the new line. With each call, the halves swap their roles.
   std::vector<KeyRange> ranges_;
-  std::uint32_t have_[2];  ///< the numbers of keys that were found in the last line and in this line
-  bool side_ = false;      ///< true if the second half of ranges_ belongs to the last line
+  std::uint32_t have_[2];  ///< how many keys were found: [0] in the line of the last call, [1] in the new line
+  bool side_ = false;      ///< true: the second half of ranges_ belongs to the line of the last call
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

@@ -74,8 +74,9 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends a number as bytes that sort as numbers do: a byte for sign and size, then two decimal digits in each byte,
-/// then a 0. If the number is negative, these bytes are complemented.
+/// Appends a number as bytes that sort as the numbers do. First comes the magnitude, in one byte, or in nine bytes if
+/// the number is very large or very small. Then come two decimal digits in each byte, and the byte 0 at the end. If the
+/// number is negative, all these bytes are complemented. The number 0 is a single byte.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
@@ -87,8 +88,8 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const bool reverse = out.reverse();
   out.set_reverse(reverse != number.negative);
 
-  // The absolute value is 0.d1d2d3... times 10 to the power of large - small. `large` or `small` is 0. For 12.5, large
-  // is 2.
+  // The absolute value is 0.d1d2d3... times 10 to the power of (large - small). At least one of `large` and `small` is
+  // 0. For 12.5, `large` is 2.
   const std::uint64_t large = number.integer_digits;
   std::uint64_t small = 0;
   std::uint64_t at = number.NextInteger(number.integer_begin);

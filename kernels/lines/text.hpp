@@ -15,21 +15,22 @@ GPUSORT_HD inline bool Ignores(const LineKey& key, unsigned c) {
   return key.ignore_nonprinting && c - ' ' > '~' - ' ';
 }
 
-/// The text of a key: those bytes of the key that count under the sort options -d and -i, as capital letters if the key
-/// has the option -f.
+/// The text of a key under the sort options -d, -f and -i. Next() and Back() skip the bytes that do not count (-d, -i).
+/// operator[] returns small letters as capital letters if the key has the option -f.
 struct KeyText {
   const Byte* line;
   std::uint64_t begin;
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on whose byte counts for the key (see -d and -i), or `end`.
+  /// Returns the first position from `at` on whose byte counts for the key (see -d and -i). Returns `end` if there is
+  /// none.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Goes back from `at` over bytes that do not count for the key. Returns the position after the last byte before `at`
-  /// that counts, or `begin`.
+  /// Goes back from `at` over bytes that do not count for the key (see -d and -i). Returns the position after the last
+  /// byte before `at` that counts, or `begin` if there is none.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;
@@ -46,8 +47,8 @@ GPUSORT_HD inline int CompareText(const KeyText& a, const KeyText& b) {
   return (i < a.end) - (j < b.end);
 }
 
-/// Appends the text of a key and the byte 0, which marks its end because other keys follow. In the text, a byte of
-/// value 0 becomes the two bytes 1 1, and a byte of value 1 becomes 1 2. The result sorts as the text does.
+/// Appends the text of a key, and then the byte 0 as its end mark. In the text, a byte of value 0 becomes the two bytes
+/// 1 1, and a byte of value 1 becomes 1 2. The result sorts as the text does, whatever bytes are appended after it.
 template <typename Writer>
 GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
   const auto put = [&](unsigned c) {
@@ -66,8 +67,8 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes and the 0 that marks the end of the key in one step, unless a byte is 0 or 1 and needs
-  // two bytes.
+  // Appends the remaining bytes and the end mark 0 in one step, unless one of these bytes is 0 or 1 and becomes two
+  // bytes.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

@@ -20,8 +20,8 @@ GPUSORT_HD inline int VersionClass(const KeyText& text) {
   return text[second] == '.' && text.Next(second + 1) == text.end ? 2 : 3;
 }
 
-/// Returns the position where the suffix of a name begins, such as ".tar.gz". The suffix is the longest text at the end
-/// that matches (\.[A-Za-z~][A-Za-z0-9~]*)* and is not the whole name.
+/// Returns the position where the suffix of a name, such as ".tar.gz", begins. The suffix is the longest text at the
+/// end of the name that matches (\.[A-Za-z~][A-Za-z0-9~]*)* and is not the whole name.
 GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   std::uint64_t suffix = text.end;
   for (;;) {
@@ -39,8 +39,8 @@ GPUSORT_HD inline std::uint64_t VersionSuffix(const KeyText& text) {
   }
 }
 
-// Ranks of characters for the sort option -V, lowest first: '~', the end of the name, numbers. Letters and other bytes
-// follow.
+// The order of characters for the sort option -V, lowest first: '~', the end of the name, digits. Letters and other
+// bytes follow.
 inline constexpr unsigned kVersionTilde = 1;
 inline constexpr unsigned kVersionEnd = 2;
 inline constexpr unsigned kVersionNumber = 3;
@@ -93,8 +93,8 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends the bytes [text.begin, end) of a name in an encoding whose bytes sort as the names do under the sort option
-/// -V. The encoding has the rank of each character, and the length and the digits of each number.
+/// Appends an encoding of the bytes [text.begin, end) of a name. Encodings sort as the names do with the sort option
+/// -V. An encoding has the rank of each character, and the length and the digits of each number.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   std::uint64_t at = text.Next(text.begin);
@@ -105,8 +105,8 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // Puts a number after all other characters, even at the end of a name that ends without digits. Such a number has 0
-    // digits. Names such as "a" and "a0" compare equal, so they must have the same encoding.
+    // Appends a number after each group of other characters. If the name has no digits there, the number has 0 digits.
+    // Names such as "a" and "a0" compare equal, so they must have the same encoding.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

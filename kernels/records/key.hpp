@@ -1,8 +1,8 @@
-// Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of bytes
-// whose unsigned order is the order of the key's fields. A record that is a single number is sorted as an unsigned
-// integer (NumberMap). Any other record is sorted through an Entry: twelve bytes of its normalized key, and its row
-// (its number among the records that are sorted together). Before these twelve bytes the keys may have a prefix that
-// all keys share. Floats are never compared as floats.
+// Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of
+// bytes. Normalized keys, compared byte by byte, have the order of the records. A record that is a single number is
+// sorted as an unsigned integer (NumberMap). Any other record is sorted through an Entry: twelve bytes of its
+// normalized key, and its row (its index among the records that are sorted together). The twelve bytes follow a prefix
+// that all keys have in common and that may be empty. Floats are never compared as floats.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,13 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// Maps the bits of a number to an unsigned number, so that the unsigned numbers have the order of the original
-/// numbers. The bits are loaded as a little-endian unsigned U. Unmap is the exact inverse of Map for every bit pattern,
-/// including NaN payloads and both zeros.
+/// Maps numbers to unsigned numbers that have the same order. Map takes the bits of a number, loaded as a little-endian
+/// unsigned U. Unmap is the exact inverse of Map for every bit pattern, including NaN payloads and both zeros.
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
-  /// The bits to flip in all numbers. In ascending order: the sign bit of floats and signed numbers, or no bit. In
-  /// descending order: all bits except these.
+  /// The bits to flip in all numbers. Ascending order: the sign bit for floats and signed numbers, and no bit for other
+  /// types. Descending order: the complement of this mask.
   U flip = 0;
   bool swap = false;  ///< true if the number is big-endian
 
@@ -52,8 +51,8 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // Undoing `flip` restores the sign bit. The sign bit then tells whether Map has flipped the other bits, those of
-    // magnitude_mask.
+    // Flipping the bits of `flip` again restores the sign bit. The sign bit then tells whether Map has flipped the bits
+    // of magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -61,8 +60,8 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// Returns the NumberMap for the key field `field`, which must have sizeof(U) bytes. The map turns the numbers in the
-/// field into unsigned numbers that have the order in which the field is sorted.
+/// Returns the NumberMap for the key field `field`, which must have sizeof(U) bytes. The unsigned numbers that Map
+/// returns have the order in which the field is sorted.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
@@ -75,8 +74,8 @@ GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   return map;
 }
 
-/// Maps the value of a number field (any type except kBytes) to an unsigned number of `field.length` bytes, so that the
-/// unsigned numbers have the order of the values.
+/// Returns the value of a number field (any type except kBytes) as an unsigned number of `field.length` bytes. These
+/// unsigned numbers have the order in which the field is sorted.
 GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& field) {
   const std::uint64_t bits = LoadNumber(record + field.offset, field.length, field.big_endian);
   const std::uint64_t sign = std::uint64_t{1} << (8 * field.length - 1);
@@ -90,9 +89,9 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
   return field.descending ? x ^ all : x;
 }
 
-/// Returns up to eight bytes of a record's normalized key (bytes that sort as the key does), from byte `begin` on, most
-/// significant first. Fills up with zeros after the end of the key. The zeros never decide a comparison, because all
-/// keys of a layout have the same length.
+/// Returns eight bytes of a record's normalized key (bytes that sort as the key does), from byte `begin` on. The first
+/// byte is the most significant. Zeros stand for bytes after the end of the key. These zeros never decide a comparison,
+/// because all keys of a layout have the same length.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -123,8 +122,8 @@ GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& 
   return word;
 }
 
-/// Compares the normalized keys of two records (bytes that sort as the keys do) from byte `begin` on. The keys must be
-/// equal before that byte. Returns a negative value, 0 or a positive value.
+/// Compares two records by their normalized keys (bytes that sort as the keys do), from key byte `begin` on. The keys
+/// must be equal before that byte. Returns a negative value, 0 or a positive value.
 GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayout& layout, std::uint64_t begin = 0) {
   std::uint64_t field_begin = 0;
   for (std::uint32_t f = 0; f < layout.field_count; ++f) {
@@ -132,7 +131,7 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of the field that are before byte `begin` of the key. The code for numbers (below) skips
+        // Skips the bytes of the field that come before byte `begin` of the key. The code for numbers (below) skips
         // nothing, because these bytes are equal and do not change the result.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
@@ -157,10 +156,10 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Stands for a record while records are sorted: twelve bytes of its normalized key (bytes that sort as the key does),
-/// and its row, the number of the record (below 2^32). Entries compared as 128-bit numbers hi:lo have the order (key
-/// bytes, row), so even an unstable sort gives a stable result. In memory an entry is a little-endian 128-bit integer,
-/// which Highway's vqsort can sort.
+/// Stands for a record while records are sorted. Has twelve bytes of the record's normalized key (bytes that sort as
+/// the key does), and its row, the index of the record (below 2^32). Entries compared as 128-bit numbers hi:lo have the
+/// order (key bytes, row), so even an unstable sort gives a stable result. In memory an entry is a little-endian
+/// 128-bit integer, which Highway's vqsort can sort.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
   std::uint64_t hi;  ///< key bytes 0..7
@@ -170,9 +169,9 @@ struct alignas(16) Entry {
 
 inline constexpr std::uint64_t kEntryKeyBytes = 12;
 
-/// Makes the Entry of `record` from its number `row` and the twelve bytes of its normalized key (bytes that sort as the
-/// key does) that follow the first `skip` bytes. The first `skip` bytes must be equal in all records that are sorted
-/// together.
+/// Makes the Entry that stands for `record` in a sort: its index `row`, and bytes [skip, skip + 12) of its normalized
+/// key (bytes that sort as the key does). All records that are sorted together must have the same first `skip` key
+/// bytes.
 GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout, std::uint64_t skip,
                                   std::uint32_t row) {
   Entry entry;
@@ -182,14 +181,14 @@ GPUSORT_HD inline Entry MakeEntry(const Byte* record, const RecordLayout& layout
   return entry;
 }
 
-/// Orders entries (twelve key bytes and a record number) without looking at the records. Use this only if the entries
+/// Orders entries (twelve key bytes and a record index) without looking at the records. Use this only if the entries
 /// contain all key bytes in which the records may differ.
 struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells the GPU sort (tile_sort.hpp) that equal entries are identical, so that it need not keep their order. Entries
-/// that are sorted together always differ in their record numbers.
+/// Tells the GPU sort (tile_sort.hpp) that it need not keep the order of equal entries. Two entries of the same sort
+/// are never equal, because their record indices differ.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
@@ -197,12 +196,13 @@ struct EqualIsSame<Entry, ExactEntryLess> {
 };
 
 /// Orders entries whose keys may be longer than the twelve key bytes in an entry. If these bytes are equal, compares
-/// the rest of the keys in the records. Record number r is at records + r * layout->stride. The processor that compares
-/// must be able to read `layout`.
+/// the rest of the keys in the records. Record r is at records + r * layout->stride. The CPU or GPU that compares must
+/// be able to read `records` and `layout`.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  std::uint64_t rest;  ///< the index of the first byte of a normalized key that is not in its entry
+  /// The position of the first key byte that is not in an entry, because it comes after the twelve bytes.
+  std::uint64_t rest;
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {
     if (a.hi != b.hi) return a.hi < b.hi;

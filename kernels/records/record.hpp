@@ -33,17 +33,16 @@ struct KeySpec {
   std::vector<KeyField> fields;
 };
 
-/// The byte that ends an encoded key (bytes that sort as the key does) that is stored before its record. Every byte of
-/// such a key is greater, so a key that is a prefix of another key comes first.
+/// Ends each encoded key that is stored before a record (an encoded key is bytes that sort as the key does). All bytes
+/// of encoded keys are greater than kKeyEnd, so that a key comes before all longer keys that begin with it.
 inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
 
-/// Says where record i and its key are in a block of bytes. A fixed record i is at i * stride. Delimited records, such
-/// as lines, have stride 0. Each ends with the byte `delimiter`, which belongs to the record and is never compared (see
-/// records.hpp). The struct is trivially copyable, so that CUDA kernels can take it by value, which they could not do
-/// with a std::variant of fixed and delimited records. Code that loops over records calls fixed() once, before the
-/// loop.
+/// Describes where the records in a block of bytes are, and where their keys are. Fixed records: record i is at byte i
+/// * stride. Delimited records, such as lines: `stride` is 0, and each record ends with the byte `delimiter`, which
+/// belongs to the record but is never compared. The struct is trivially copyable, because CUDA kernels take it by
+/// value. Before a loop over records, call fixed() once, and not for each record.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
@@ -51,26 +50,25 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys (bytes that sort as the keys do) that are stored before each delimited record. Each
-  /// ends with kKeyEnd and contains neither the delimiter nor kKeyEnd. The record itself, as it is read and written,
-  /// follows the keys.
+  /// The number of encoded keys (bytes that sort as the keys do) before each delimited record. The byte kKeyEnd follows
+  /// each key. A key itself contains neither kKeyEnd nor the delimiter. After the keys come the bytes of the record as
+  /// they are read and written.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
   bool keyed() const { return keys != 0; }
-  /// Returns true if the record is a single number of 4 or 8 bytes, which is its own key. Such numbers are sorted
-  /// directly, as unsigned integers.
+  /// Returns true if a record is nothing but one number of 4 or 8 bytes, which is its own key. Such records are sorted
+  /// directly as unsigned integers.
   bool direct() const {
     return field_count == 1 && fields[0].offset == 0 && fields[0].length == stride && (stride == 4 || stride == 8);
   }
-  /// Compares all members. Two layouts of lines are equal only if they refer to the same LineOrderView, at the same
-  /// address.
+  /// Compares all members. Two layouts of lines are equal only if `lines` points to the same object.
   friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
 /// Returns the layout of records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole records as
-/// bytes, ascending. Throws Error(kUsage) if record_bytes is 0 or over 1 GiB, a field is not inside the record, a
-/// length does not fit its type, or there are more than kMaxKeyFields fields.
+/// bytes, ascending. Throws Error(kUsage) if the record size is 0 or over 1 GiB, or if there are more than
+/// kMaxKeyFields fields. Also throws it if a field is not inside the record or has a length that does not fit its type.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;

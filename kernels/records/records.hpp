@@ -26,8 +26,8 @@ inline const Byte* AsBytes(const std::byte* p) { return reinterpret_cast<const B
 namespace detail {
 
 inline const std::byte* FindDelimiter(const std::byte* p, const std::byte* end, unsigned char delimiter) {
-  // Tests the first byte, because empty lines are common and a call of memchr would take longer than the rest of the
-  // work.
+  // Tests the first byte before it calls memchr. Empty lines are common, and for them the call would take longer than
+  // the rest of the work.
   if (p != end && *p == static_cast<std::byte>(delimiter)) return p;
   return p == end ? nullptr
                   : static_cast<const std::byte*>(std::memchr(p, delimiter, static_cast<std::size_t>(end - p)));
@@ -36,8 +36,8 @@ inline const std::byte* FindLastDelimiter(const std::byte* p, const std::byte* e
   return p == end ? nullptr : static_cast<const std::byte*>(::memrchr(p, delimiter, static_cast<std::size_t>(end - p)));
 }
 
-/// Counts the bytes equal to `value`. Twice as fast as std::count, because 64 counters of one byte each stay in vector
-/// registers.
+/// Counts the bytes in [p, p + n) that equal `value`. Twice as fast as std::count, because 64 counters of one byte each
+/// stay in vector registers.
 inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned char value) {
   constexpr std::uint64_t kLanes = 64, kMost = 255;
   std::uint64_t total = 0;
@@ -56,15 +56,15 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 
 }  // namespace detail
 
-/// Returns the size in bytes of the smallest possible record: of a line, 1 byte (the delimiter).
+/// Returns the size of the smallest possible record, in bytes. The smallest line has 1 byte, the delimiter.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// The average size of lines for which the memory of a batch is planned, in bytes.
+/// The size of a line, in bytes, that the plan of a job's memory assumes on average.
 inline constexpr std::uint64_t kUsualLine = 32;
 
-/// Returns the maximum number of records in a buffer of `slot_bytes` bytes. Sorting takes more memory for each line
-/// (some key bytes and an offset), and that memory is planned for lines of kUsualLine bytes on average. If lines are
-/// shorter, a batch (the records that are sorted together) does not fill its buffer.
+/// Returns how many records can be sorted together in a buffer of `slot_bytes` bytes. For lines, assumes that a line
+/// has kUsualLine bytes on average, because the sort needs further memory for each line (some key bytes and an offset).
+/// If lines are shorter, they reach this limit before the buffer is full.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / kUsualLine);
 }
@@ -84,7 +84,7 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
 }
 
 /// Returns the record without the encoded keys (bytes that sort as the keys do) that gpusort has put before it. The
-/// returned bytes are those that were read from the input and will be written.
+/// returned bytes are those that were read from the input and will be written. Throws WrongResult if a key is missing.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
 #if !GPUSORT_ON_DEVICE
   // A fast path for two keys that both end within the first 16 bytes of the record, which is the most common case.
@@ -109,7 +109,7 @@ inline std::uint64_t WholeRecordBytes(RecordSpan bytes, const RecordLayout& layo
   return last == nullptr ? 0 : static_cast<std::uint64_t>(last - bytes.data()) + 1;
 }
 
-/// Returns the offset of the record that contains byte number `at` of `bytes`.
+/// Returns the offset of the record that contains the byte bytes[at].
 inline std::uint64_t RecordBegin(RecordSpan bytes, std::uint64_t at, const RecordLayout& layout) {
   return WholeRecordBytes(bytes.first(at), layout);
 }
@@ -146,8 +146,8 @@ inline int CompareRecords(RecordSpan a, RecordSpan b, const RecordLayout& layout
   return CompareLines(AsBytes(a.data()), a.size() - 1, AsBytes(b.data()), b.size() - 1, *layout.lines);
 }
 
-/// Returns the total size of the records in `bytes` whose key is less than the key of the record `cut`. `bytes` must be
-/// sorted. If `inclusive` is true, records with an equal key count, too.
+/// Returns the total size of the records in `bytes` whose key is less than the key of the record `cut`. If `inclusive`
+/// is true, also counts records whose key is equal. `bytes` must be sorted.
 inline std::uint64_t BytesBefore(RecordSpan bytes, RecordSpan cut, bool inclusive, const RecordLayout& layout) {
   const std::uint64_t unit = LeastRecordBytes(layout);
   std::uint64_t low = 0, high = bytes.size();  // always at the beginnings of records

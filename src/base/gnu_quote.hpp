@@ -9,13 +9,13 @@ namespace gpusort {
 
 /// Returns the text in single quotes, with escapes as in C. In a UTF-8 locale the quotation marks are curved.
 std::string QuoteWord(std::string_view text);
-/// Returns at most `most` bytes of `text` in single quotes, as QuoteWord() does. If `text` is longer, "..." follows the
-/// quotes.
+/// Returns the first `most` bytes of `text` in single quotes, with escapes as in QuoteWord(). If `text` is longer,
+/// "..." follows the quotes.
 std::string QuoteFront(std::string_view text, std::size_t most);
 /// Returns the text as one quoted word of a shell command.
 std::string QuoteShell(std::string_view text);
-/// Returns `text` itself if it is printable and has no colon and no character with a meaning in a shell. Otherwise
-/// returns QuoteShell(text).
+/// Returns `text` unchanged if it is printable and contains neither a colon nor a character with a meaning in a shell.
+/// Otherwise returns QuoteShell(text).
 std::string QuoteName(std::string_view text);
 /// Returns the message "WHAT: NAME: REASON". NAME is quoted by QuoteName(), and REASON is the text of the errno
 /// `error`.

@@ -22,9 +22,9 @@ struct LogField {
 };
 using LogFields = std::vector<LogField>;
 
-/// Opens the log. Call this once, before other threads log. Standard error shows messages of `level` (trace, debug,
-/// info, warn, error or off) and above. If `file` is not empty, the file gets the same messages, and all messages of
-/// level info and above, with times in UTC. Throws Error(kUsage) if the file cannot be opened.
+/// Opens the log. Call this once, before other threads log. Standard error shows the messages of `level` (trace, debug,
+/// info, warn, error or off) and of all more severe levels. If `file` is not empty, the file gets the same messages and
+/// also all messages of level info and above, with times in UTC. Throws Error(kUsage) if the file cannot be opened.
 void InitLog(const std::string& level, const std::string& file, LogFormat format = LogFormat::kText);
 LogFormat CurrentLogFormat() noexcept;
 
@@ -50,8 +50,8 @@ class QuietLog {
 
 /// Logs an event in the JSON format, and does nothing in the text format. Returns false if the system refused memory.
 bool Log(LogEvent event, LogLevel level, const std::string& message, const LogFields& fields) noexcept;
-/// Prints a warning that the user has asked for by --debug to standard error, at every log level. In the text format,
-/// the line begins with "gpusort: ".
+/// Prints a warning of the option --debug to standard error, at every log level. In the text format, the line begins
+/// with "gpusort: ".
 void SayDoubt(const std::string& doubt) noexcept;
 /// Returns the name of a signal, such as "SIGTERM" or "SIGRTMIN+3".
 std::string SignalName(int signal);
@@ -63,8 +63,8 @@ void SayFailed(int signal, int exit_code, const char* message) noexcept;
 /// unknown. The last column stays free, because some terminals would begin a new line.
 std::size_t StatusColumns() noexcept;
 /// Replaces the status line on the terminal by the first StatusColumns() characters of `line`, which must be printable
-/// ASCII. Does nothing while the terminal accepts no output, for example after Ctrl-S, because the job must not wait
-/// for the terminal.
+/// ASCII. Does nothing while the terminal accepts no output, for example after Ctrl-S, so that the job never waits for
+/// the terminal.
 void ShowStatusLine(const std::string& line) noexcept;
 void ClearStatusLine() noexcept;
 /// Prints `line`, or in the JSON format the event `progress` with `fields`. Does nothing if printing would block.

@@ -60,9 +60,9 @@ struct MemoryChoice {
 /// because the kernel would kill the job.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Returns how many cores a process may use. This is `cores`, or less if a quota of the control groups (cgroup versions
-/// 1 and 2), Slurm, PBS, LSF or Grid Engine allows fewer. With more threads than that, the kernel would often pause
-/// them.
+/// Returns how many cores a process may use: `cores`, or less if a quota of the control groups (cgroup versions 1 and
+/// 2), Slurm, PBS, LSF or Grid Engine allows fewer. If a job had more threads than its quota allows, the kernel would
+/// often pause them.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
 /// Returns how many cores this process may use, including the restriction by its CPU mask.
 CoreFacts FindCores();

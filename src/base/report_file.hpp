@@ -22,7 +22,8 @@ bool MayBePlanted(const std::string& path);
 /// Waits for the reader of a pipe at most a second, because a blocked signal could not end a longer wait.
 int OpenReport(const std::string& path, bool append);
 
-/// Does what OpenReport() does. On failure throws Error(kUsage) with the name of the option that names the file.
+/// Opens a report as OpenReport() does, but throws Error(kUsage) on failure. `option` is the name of the option that
+/// names the file, for the message.
 int RequireReport(const char* option, const std::string& path, bool append);
 /// Writes all of `text`. Returns 0 or an errno.
 int WriteReport(int fd, std::string_view text) noexcept;

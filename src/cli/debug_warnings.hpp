@@ -1,4 +1,4 @@
-// Makes the warnings that `sort --debug` prints about options that probably do not do what the user wants. The words
+// Makes the warnings that `sort --debug` prints about options that probably do not do what the user wants. The texts
 // are those of GNU sort.
 #pragma once
 
@@ -18,8 +18,8 @@ struct TypedOrder {
   bool unique = false;
 };
 
-/// Returns the warnings that `sort --debug` prints, in the order of GNU sort. `locale_set` is true if setlocale()
-/// accepted the environment's locale.
+/// Returns the warnings that `sort --debug` prints, in the order in which GNU sort prints them. `locale_set` is true if
+/// setlocale() accepted the environment's locale.
 std::vector<std::string> DebugWarnings(const TypedOrder& options, bool locale_set);
 
 }  // namespace gpusort

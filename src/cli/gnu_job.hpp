@@ -11,9 +11,9 @@ namespace gpusort {
 /// The path under which standard input is opened like a named file, if it is a regular file.
 inline constexpr char kStandardInput[] = "/proc/self/fd/0";
 
-/// Sorts, merges or checks as `typed` says, and returns the exit code. `locale_set` is true if setlocale() accepted the
-/// environment's locale. `ignore_sigpipe` is true if the process that started this one ignored SIGPIPE. Throws Error
-/// with messages in the words of GNU sort.
+/// Sorts, merges or checks the inputs as `typed` says, and returns the exit code of the process. `locale_set` is true
+/// if setlocale() accepted the environment's locale. `ignore_sigpipe` is true if SIGPIPE was ignored when the process
+/// started. Throws Error with messages in the words of GNU sort.
 int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe);
 
 /// Writes "sort: " and the message to standard error.

@@ -35,7 +35,7 @@ struct GnuOptions {
   std::optional<std::string> output;
 
   std::vector<KeyDef> keys;  ///< the keys as typed, without the letters that they inherit from `ordering`
-  KeyOptions ordering;       ///< the letters such as -n and -r that do not belong to a key
+  KeyOptions ordering;       ///< the options such as -n and -r that belong to no key
   int separator = -1;
   bool stable = false;
   bool unique = false;

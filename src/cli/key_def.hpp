@@ -1,6 +1,6 @@
 // Makes an order of lines from sort keys in the syntax of GNU sort: -k 2.3n,2, the old form +1.2n -2, and options such
-// as -n that belong to no key. Keys are parsed one by one. Then they are completed together, because a key without
-// letters takes those of options such as -n. Mistakes are thrown as Error(kUsage) in the words of GNU sort, without
+// as -n that belong to no key. Each key is parsed alone. Then all keys are completed, because a key without letters
+// takes the letters of options such as -n. Mistakes are thrown as Error(kUsage) in the words of GNU sort, without
 // "sort: ".
 #pragma once
 
@@ -17,26 +17,27 @@ namespace gpusort {
 /// The side of a sort key on which the letter b skips blanks: its start (-k 2b,3), its end (-k 2,3b), or both.
 enum class KeyEnd { kStart, kEnd, kBoth };
 
-/// Reads the letters (bdfghiMnRrV) at the beginning of `text` and sets their members of `options`. `end` says for which
-/// end of the key the letter b counts. Returns the number of letters.
+/// Reads the letters (bdfghiMnRrV) at the beginning of `text`, and sets the members of `options` for which they stand.
+/// `end` is the end of the key on which the letter b skips blanks. Returns the number of letters.
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options);
 
 /// Parses the operand of -k, in the syntax of GNU sort. Numbers of 2^64 or more count as 2^64 - 1.
 KeyDef ParseKeyDef(const std::string& text);
 
 /// Parses a sort key in the old form of GNU sort, +1.2n -2. `start` is the first word, and `end` the second word, if
-/// there is one. Returns std::nullopt if `start` is no such key; the words are then names of files. The caller must
+/// there is one. Returns std::nullopt if `start` is not such a key; the words are then names of files. The caller must
 /// first make sure that such keys are allowed.
 std::optional<KeyDef> ParseObsolescentKey(const std::string& start, const std::optional<std::string>& end);
 
-/// Returns `keys` with all their letters: a key without letters gets `global`, the letters that belong to no key, such
-/// as -n. If there are no keys, returns one key for the whole line, with the letters `global`. Throws an error such as
-/// "options '-gn' are incompatible".
+/// Returns `keys` with completed letters: a key without letters gets `global`, the letters that belong to no key, such
+/// as -n. If `keys` is empty, returns one key for the whole line, with the letters `global`. Throws Error(kUsage) if
+/// letters contradict each other: "options '-gn' are incompatible".
 std::vector<KeyDef> ResolveKeys(std::vector<KeyDef> keys, const KeyOptions& global);
 
 /// Returns the order of lines by the keys `resolved`, which ResolveKeys() has returned. `separator` is the byte of the
 /// option -t, or -1 if fields end at blanks. If `last_resort` is true (neither -s nor -u was given), lines with equal
-/// keys are compared as a whole, in reverse if `global` (the letters that belong to no key) has the r of -r.
+/// keys are compared as a whole. `global` has the letters that belong to no key; its letter r reverses the comparison
+/// of whole lines.
 LineOrder MakeLineOrder(const std::vector<KeyDef>& resolved, const KeyOptions& global, int separator, bool last_resort);
 
 }  // namespace gpusort

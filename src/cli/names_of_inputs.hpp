@@ -24,15 +24,17 @@ struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns the type of numbers that the extension of `path` means, for example .f64, or std::nullopt if it means none.
+/// Returns the type of numbers that the extension of `path` means, for example .f64. Returns std::nullopt if the
+/// extension means no type.
 std::optional<NamedType> TypeOfName(const std::string& path);
 /// Returns the type of numbers that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the
 /// same type.
 NamedType TypeOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extension of `input` is that of a type of numbers, but in upper case, such as .I32.
+/// Throws Error(kUsage) if the extension of `input` names a type of numbers in upper case, such as .I32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
-/// Returns the format with columns that the extensions of all inputs mean, such as CSV. Returns null if they mean none.
+/// Returns the format with columns, such as CSV, that the extensions of all inputs mean. Returns null if an input has
+/// no such extension, or if the extensions mean different formats.
 const FormatRow* TableOfInputs(const Source& source);
 /// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one of these formats has
 /// columns, as with a.csv and b.txt.

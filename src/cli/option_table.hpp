@@ -21,7 +21,7 @@ enum OptionTrait : unsigned {
   kBinaryOnly = 4,   ///< the option is only for binary records, and implies them
   kLinesOnly = 8,    ///< the option is only for lines, and implies them
   kTablesOnly = 16,  ///< the option is only for records with columns, and implies them
-  kTablesToo = 32,   ///< with kLinesOnly: the option is for lines and also for records with columns
+  kTablesToo = 32,   ///< with kLinesOnly: the option is also for records with columns
   kAnyAttempt = 64,  ///< the option changes no byte of the output, so a stopped job may continue with another value
   kShare = 128,      ///< the value is a size, which may be a percentage
   kSameFile = 256,   ///< with kAnyAttempt: the value is a file, which must be the same for all tasks of a job
@@ -45,11 +45,12 @@ struct OptionRow {
   /// option.
   unsigned takes = 0;
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
-  /// The values that the user may give, with blanks between them. For a flag: the words that may follow its "=".
+  /// The values that are allowed, with blanks between them. For a flag: the words that may follow its "=".
   const char* words = "";
-  const char* help = "";   ///< the text for --help=all and the manual page
-  const char* more = "";   ///< sentences that the manual page adds to `help`
-  const char* brief = "";  ///< one line for --help, which fits a screen of 24 lines; empty: --help does not show the option
+  const char* help = "";  ///< the text for --help=all and the manual page
+  const char* more = "";  ///< sentences that the manual page adds to `help`
+  /// One line for --help, whose lines together fit a screen of 24 lines. Empty: --help does not show the option.
+  const char* brief = "";
   const char* about = "";  ///< a few words that completion shows; empty: the beginning of `brief` or `help`
 };
 

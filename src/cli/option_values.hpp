@@ -20,7 +20,7 @@
 namespace gpusort {
 
 [[noreturn]] void FailUsage(const std::string& why);
-/// Calls parse() and returns its result. If parse() throws an Error, puts the name of the option, `option`, before the
+/// Calls parse() and returns its result. If parse() throws an Error, puts `option`, the name of the option, before the
 /// message.
 template <typename Parse>
 auto Named(const std::string& option, Parse parse) {
@@ -47,12 +47,12 @@ T Choose(const std::string& text, std::initializer_list<std::pair<const char*, T
 }
 
 std::uint64_t ParseCount(std::string_view text, std::uint64_t least, std::uint64_t most);
-/// Parses the number of sorted pieces that one merge reads at a time. It must be at least 2.
+/// Parses the maximum number of sorted pieces that one merge reads. The number must be at least 2.
 unsigned ParseFanIn(std::string_view text);
 /// Parses a size such as 64M, and returns it in bytes. Refuses 0 and a percentage.
 std::uint64_t ParseBytes(std::string_view text);
-/// Parses an amount of memory: a size above 0 such as 2G, or a percentage. `bare_unit` is the unit, in bytes, of a
-/// number without a letter.
+/// Parses an amount of memory: a size above 0 such as 2G, or a percentage. `bare_unit` is the unit in bytes of a size
+/// without a letter.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
 /// Parses one character, or the text \0, which means a NUL byte.
 unsigned char ParseSeparator(const std::string& text);

@@ -13,9 +13,9 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. If the job is only to print help, the version or a completion script, sets nothing else and
-/// checks nothing. Before it refuses a format or a key, calls `look` with the name of each input. `look` may read the
-/// input and throw a better error.
+/// option and the value. For a job that only prints help, the version or a completion script, sets and checks nothing
+/// else. Before this function refuses a format or a key, it calls `look` with the name of each input. `look` may read
+/// the input and throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
 /// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". All tasks

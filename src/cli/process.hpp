@@ -25,10 +25,10 @@ struct Process {
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// How the programs gpusort and sort differ in starting and in reporting errors.
+/// How a program (gpusort or sort) starts and reports errors.
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
-  const char* out_of_memory;  ///< the message if std::bad_alloc is thrown where it cannot be caught
+  const char* out_of_memory;  ///< the message for a std::bad_alloc that nothing can catch
   int out_of_memory_code;     ///< the exit code after `out_of_memory` was printed
   void (*start)(Process&);    ///< prepares standard streams and signals
   int (*report)(Process&);    ///< reports the exception that is being handled, and returns the exit code

@@ -1,5 +1,5 @@
-// Chooses the format and the order of the records from all options together and from the names of the inputs. The
-// functions with a parameter `typed` read the options that the user typed, and set typed.spec, the description of the
+// Chooses the format and the order of the records, from all options together and from the names of the inputs. The
+// functions with a parameter `typed` read the options that the user typed and set typed.spec, the description of the
 // job. They throw Error(kUsage) if options contradict each other.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace gpusort {
 void ResolveRecords(Typed& typed);
 
 /// Finds the format of the records: from the options, otherwise from the keys, otherwise from the names of the inputs.
-/// If the records are lines because of an option or key, stores its name in Source::lines_because, for messages.
+/// If an option or a key decides that the records are lines, stores its name in Source::lines_because, for messages.
 Format ResolveFormat(Typed& typed);
 /// ResolveLines() and the three functions after it set the layout and the sort keys of the records, each for one
 /// format.

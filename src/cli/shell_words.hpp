@@ -1,6 +1,7 @@
 // Completes command lines in bash, zsh and fish, for all programs of this project. When the user presses Tab, a script
-// in the shell runs the program, which prints the possible words. If the command line has a mistake, it prints no
-// words. The project's tools use this file, too, so it includes no other header of gpusort. Start at AnswerCompletions.
+// in the shell runs the program, which prints the possible words. The program prints no words if the command line has a
+// mistake. The project's tools use this file, too, so it includes no other header of gpusort. Start at
+// AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +41,9 @@ std::string CompletionScript(std::string_view shell);
 /// Returns true if a completion script called the program, as `PROGRAM --completion=words CURRENT WORD...` or
 /// `PROGRAM --completion=line BEFORE BEHIND BREAKS`.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Prints the possible completions for a completion script that has called the program. The first line is "words",
-/// "files" or "folders". Then there is a line for each possible word: the word, a tab and its meaning. Returns the exit
-/// code. Prints no error message, because the user only pressed Tab.
+/// Prints the possible completions, for a completion script that has called the program. The first line is "words",
+/// "files" or "folders". Each further line is a possible word, a tab and the meaning of the word. Returns the exit
+/// code. Prints no error messages, because the user has only pressed Tab.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 
 }  // namespace gpusort

@@ -12,8 +12,7 @@
 
 namespace gpusort {
 
-/// The options for records with columns, as the user typed them. An int is a byte, or -1 if the user gave the word
-/// "none".
+/// The options for records with columns, as the user typed them. An int is a byte, or -1 for the word "none".
 struct TypedTable : TableWishes {
   std::optional<int> delimiter, quote, escape, comment, decimal_point, thousands;
   bool no_header = false;

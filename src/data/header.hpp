@@ -17,35 +17,40 @@ namespace gpusort {
 
 /// Returns true if the inputs of the job may begin with a header, such as a line with column names.
 inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
-/// Returns how many bytes of memory to reserve for headers (such as column names), in a job with a memory limit of
-/// `limit` bytes. Returns 0 if `header` is false, because the inputs then have no headers.
+/// Returns how many bytes of memory to reserve for headers, such as column names, in a job with a memory limit of
+/// `limit` bytes. `header` tells whether the inputs may have headers. Returns 0 if it is false.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
 
 class InputHeader {
  public:
-  /// `memory_limit` is the limit on all memory of the job in bytes. A header may take a fixed fraction of it. `format`
-  /// and `kinds` must outlive this object.
+  /// Makes an object that has read no header yet. `memory_limit` is the memory limit of the whole job in bytes; a
+  /// header may take a fixed fraction of this limit. `kinds` refuses inputs of a wrong format. `format` and `kinds`
+  /// must outlive this object.
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 
-  /// Returns the header of the first input that has one, with a newline at its end. Returns nothing if no input has a
-  /// header.
+  /// Returns the header of the first input that has a header, including the newline at its end. Returns an empty span
+  /// if no input has a header.
   std::span<const std::byte> bytes() const { return bytes_; }
 
   /// An input from which Take() reads the header.
   struct Source {
     const std::string& path;
     const std::string& expanded_path;  ///< the path without an extension such as .gz
-    bool once;  ///< true: the input is a stream, which can be read only once; its header may take less memory
+    /// True: the input is a stream, which can be read only once. The size limit for its header is then lower.
+    bool once;
     /// Reads the next bytes into the span. Returns the number of bytes, or 0 at the end of the input.
     std::function<std::uint64_t(std::span<std::byte>)> read;
   };
   struct Taken {
-    std::uint64_t bytes = 0;  ///< the size of the header in bytes, including a newline that is added if it lacks one
+    /// The size of the header in bytes, including the newline that Take() adds if the header does not end with one.
+    std::uint64_t bytes = 0;
     std::vector<std::byte> rest;  ///< bytes that were read after the header
   };
-  /// Reads the header of an input from its beginning. Throws Error(kBadInput) if the header is too long or differs from
-  /// the header of an earlier input. Also throws if the input seems to have another format than the job expects.
+  /// Reads the header at the beginning of an input. Throws Error(kBadInput) in these cases:
+  /// - The header is too long.
+  /// - The header differs from the header of an earlier input.
+  /// - The input seems to have another format than the job expects.
   Taken Take(const Source& source);
 
  private:

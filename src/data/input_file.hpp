@@ -15,8 +15,8 @@
 
 namespace gpusort {
 
-/// How many bytes a buffer for reading must be larger than the data: a direct read, which bypasses the page cache,
-/// reads whole pages at both ends.
+/// The number of bytes by which a buffer for reading must be larger than the data. A direct read, which bypasses the
+/// page cache, reads whole pages: it also reads some bytes before and after the data.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
 /// An input that is a regular file. Several threads may call const members at the same time. The FileSystem must
@@ -30,18 +30,20 @@ class InputFile {
   /// Returns the attributes (size, times, inode) that the file had when it was opened.
   const FileFacts& facts() const { return facts_; }
   std::uint64_t size() const { return facts_.size; }
-  /// Returns the last bytes of the file. RecordFormat::Ending finds out from them whether a newline is missing at the
-  /// end.
+  /// Returns the last bytes of the file. RecordFormat::Ending checks them to find out whether the last newline is
+  /// missing.
   std::span<const std::byte> tail() const { return tail_; }
   bool direct() const { return direct_; }
 
-  /// Lets later reads bypass the page cache if this is faster for a job that reads `bytes` bytes of the file. It is
-  /// faster if the file is large and mostly not in the cache. Does nothing if the file system refuses such reads.
+  /// Lets later reads bypass the page cache if such reads are faster: the job reads many bytes of the file, and most of
+  /// the file is not in the cache. `bytes` is the number of bytes that the job reads. Does nothing if the file system
+  /// refuses such reads.
   void PreferDirect(std::uint64_t bytes);
-  /// Closes the file, to save a file descriptor. Each later read opens the file again and closes it.
+  /// Closes the file, to save a file descriptor. After this, each read opens the file and closes it again.
   void Close() { file_.reset(); }
 
-  /// Returns the open file. Throws Error(kBadInput) if the file was closed and cannot be opened again.
+  /// Returns the open file. If Close() was called, opens the file again. Throws Error(kBadInput) if it cannot be
+  /// opened.
   std::shared_ptr<File> Open() const;
   /// Opens the file once more, for reads through the page cache.
   std::unique_ptr<File> OpenBuffered() const { return files_.OpenInput(path_, false); }
@@ -54,19 +56,20 @@ class InputFile {
   /// file has become shorter.
   std::span<std::byte> Read(std::uint64_t offset, std::uint64_t bytes, std::span<std::byte> buffer) const;
 
-  /// Throws Error(kBadInput) if the file was truncated or rewritten since it was opened. Only warns if the file has
-  /// grown, because the bytes that were read are still valid then.
+  /// Throws Error(kBadInput) if the file was truncated or rewritten after it was opened. If the file has only grown,
+  /// logs a warning instead, because the bytes that were read are still valid.
   void VerifyUnchanged() const;
-  /// Finds out whether a change of the file has caused `error`. Call this after an operation has failed. If the file
-  /// was changed in any way since it was opened, throws Error(kBadInput) with the message of `error`.
+  /// Call this after an operation on the file has failed with `error`. If the file has changed since it was opened,
+  /// throws Error(kBadInput) with a message that blames the change and contains the message of `error`. Otherwise
+  /// returns.
   void BlameChange(const Error& error) const;
 
  private:
   enum class Change {
     kNone,
     kContent,
-    /// The ctime (change of the inode) of the file changed but its mtime did not: a process wrote to the file, or set
-    /// its attributes or times.
+    /// The ctime (time of the last change of the inode) has changed, but the mtime (time of the last write) has not.
+    /// Either a process wrote to the file and set back its mtime, or a process set only attributes.
     kHidden,
   };
   Change FindChange(const FileFacts& now) const;
@@ -76,7 +79,8 @@ class InputFile {
   const std::string path_;
   std::shared_ptr<File> file_;  ///< null after Close()
   FileFacts facts_;
-  RecordSum last_bytes_;  ///< a checksum of the last bytes; if they are unchanged, a longer file has only grown
+  /// The checksum of the last bytes at the time of opening. If these bytes are unchanged, a longer file has only grown.
+  RecordSum last_bytes_;
   std::vector<std::byte> tail_;
   bool direct_ = false;
 };

@@ -18,21 +18,21 @@ class KindCheck {
 
   /// Makes an object that refuses no input.
   KindCheck() = default;
-  /// Makes an object that refuses inputs which the job `spec` would misread. It refuses no input if the user gave
-  /// --force-format, or an option which says that the inputs are lines or binary records.
+  /// Makes an object that refuses inputs which the job `spec` would misread. The object refuses nothing in two cases:
+  /// the user gave --force-format, or an option says that the inputs are lines or binary records.
   explicit KindCheck(const JobSpec& spec);
 
   bool active() const { return reads_ != 0; }
   /// Throws Error(kBadInput) if an input seems to have a format that the job does not expect. `name` is the path of the
-  /// input, `expanded` is the path without an extension such as .gz, and `front` has the first bytes after
+  /// input, and `expanded` is the path without an extension such as .gz. `front` has the first bytes after
   /// decompression. `all` is true if the input has no further bytes.
   void Look(const std::string& name, const std::string& expanded, std::span<const std::byte> front, bool all) const;
-  /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: then
-  /// an unclosed quote may have made the records a part of the header.
+  /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: a
+  /// missing closing quote may have made all records a part of the header.
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
 
  private:
-  unsigned reads_ = 0;  ///< the format that the job reads, as a value of the enum Reads; 0: nothing is checked
+  unsigned reads_ = 0;  ///< the format that the job reads, as a value of enum Reads; 0: nothing is checked
   std::string as_;      ///< the name of the format that the job reads, for messages
   bool raw_ = false;    ///< true: an option says that the inputs are not compressed
 };

@@ -1,5 +1,5 @@
-// Writes the output of a job: a new file that gets its name when it is complete, an existing file that is overwritten,
-// several files (--split), or a stream. The output may be compressed. Start at Output.
+// Writes the output of a job, which may be compressed. The output is a new file that gets its name when it is complete,
+// an existing file that is overwritten, several files (--split), or a stream. Start at Output.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,20 @@
 
 namespace gpusort {
 
-/// Makes the pages of a file on a tmpfs in advance, on another thread. A write to a page that exists takes less time.
+/// Makes the pages of a file on a tmpfs (a file system in memory) in advance, on another thread. A later write takes
+/// less time if its page exists already.
 class PageMaker {
  public:
-  /// `known` returns how many bytes will be written, as far as this is known now. `make` makes the pages of a range of
-  /// bytes, and returns false or throws if it cannot. `free_space` returns how many bytes are free in the file system.
-  /// The thread stops when less space is free than the pages take, because temp files may need it. The thread calls
-  /// all three functions.
+  /// Starts the thread, which calls the three functions:
+  /// - known() returns the number of bytes that will be written, as far as this number is known at the time of the
+  ///   call.
+  /// - make() makes the pages of a range of bytes. It returns false or throws if it cannot.
+  /// - free_space() returns how many bytes are free in the file system. If few bytes are free, the thread stops,
+  ///   because temp files may need the space.
   PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
             std::function<std::uint64_t()> free_space);
   ~PageMaker();
-  /// Says that `known` returns its last result from now on. Any thread may call this.
+  /// Tells the thread that the result of `known` does not change any more. Any thread may call this.
   void AllIsKnown() { all_known_ = true; }
 
  private:
@@ -45,8 +48,8 @@ class PageMaker {
   std::future<void> making_;
 };
 
-/// The output of a job. If a GPU fails, the job tries again, and writes the same output once more from its beginning.
-/// Do not move an Output after Compress(), Reserve() or MakePages() was called.
+/// The output of a job. If an attempt at the job fails, the next attempt writes the same output again from its
+/// beginning. Do not move an Output after Compress(), Reserve() or MakePages() was called.
 class Output {
  public:
   /// Makes an object that writes nothing, for --explain, which only prints the plan of a job.
@@ -54,85 +57,90 @@ class Output {
   explicit Output(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
   explicit Output(std::unique_ptr<OutputParts> parts) : file_(parts->TakeManifest()), parts_(std::move(parts)) {}
   explicit Output(std::unique_ptr<PipeWriter> stream) : stream_(std::move(stream)) {}
-  /// Opens the output of the job `spec` before any work is done. Throws Error(kUsage) if the output cannot be written.
+  /// Opens the output of the job `spec`. Call this before any work is done. Throws Error(kUsage) if the output cannot
+  /// be written.
   static Output Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel);
 
   /// Returns the output file. With --split, which writes several files, returns the file that lists them. Returns null
   /// for a stream.
   OutputFile* file() const { return file_.get(); }
-  /// Returns the files into which --split divides the output, or null without --split. If there are such files, records
-  /// are written to them, and not by Write().
+  /// Returns the files into which --split divides the output, or null without --split. With --split, write records by
+  /// OutputParts::Write() and not by Write().
   OutputParts* parts() const { return parts_.get(); }
-  /// Returns the attributes of the output file if it already exists and is overwritten in place. If this file is also
-  /// an input, the caller must read it completely before writing. Returns std::nullopt if the output is a new file.
+  /// If the output overwrites an existing file in place, returns the attributes of that file. If that file is also an
+  /// input, the caller must read it completely before writing. Returns std::nullopt if the output is a new file.
   std::optional<FileFacts> overwritten() const;
-  /// Returns true if Write() must be called in the order of the offsets.
+  /// Returns true if the caller must write the output from its beginning to its end, without jumps to other offsets.
   bool in_order() const { return !file_ || encoder_; }
   bool compressed() const { return encoder_ != nullptr; }
   /// Returns the resource that is busy while bytes are written: a disk, or a pipe to another program.
   Resource target() const { return stream_ && !stream_->on_disk() ? Resource::kPipeWrite : Resource::kDiskWrite; }
-  /// Returns the header of the output, which is the bytes before its first record.
+  /// Returns the header of the output: the bytes before its first record.
   const std::vector<std::byte>& header() const { return header_; }
   void SetHeader(std::span<const std::byte> header) { header_.assign(header.begin(), header.end()); }
-  /// Returns the trailer of the output, which is the bytes after its last record.
+  /// Returns the trailer of the output: the bytes after its last record.
   const std::vector<std::byte>& trailer() const { return trailer_; }
   void SetTrailer(std::span<const std::byte> trailer) { trailer_.assign(trailer.begin(), trailer.end()); }
 
-  /// Lets Write() compress the output from now on. `clock` measures the time of the work and must outlive this object.
+  /// Makes later calls of Write() compress the output. `clock` measures the time that compression takes, and must
+  /// outlive this object.
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
-  /// Returns true if the output is a stream that has accepted records, which cannot be taken back.
+  /// Returns true if the output is a stream and some records were already sent to it. They cannot be taken back.
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();
-  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs this
-  /// is slow, so another thread does it, and Write() waits only for the bytes that it writes. With --split, the file
-  /// that lists the parts holds the space.
+  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs (a
+  /// file system in memory) this is slow. Another thread does it there, and Write() waits only for the bytes that it
+  /// writes. With --split, the space is reserved in the file that lists the parts.
   void Reserve(FileSystem& files, std::uint64_t bytes);
-  /// If the output is kept in memory (tmpfs), starts to make its pages on another thread while the input is read.
-  /// `known` returns how many bytes will be written, as far as this is known now. Does nothing if the output is
-  /// compressed or divided. Call this once, and AllIsKnown() when the input is read.
+  /// If the output is in memory (tmpfs), starts to make its pages on another thread while the input is read. known()
+  /// returns the number of bytes that will be written, as far as this number is known at the time of the call. Does
+  /// nothing if the output is compressed or divided. Call this once, and call AllIsKnown() after the whole input was
+  /// read.
   void MakePages(FileSystem& files, const std::function<std::uint64_t()>& known);
   void AllIsKnown() {
     if (pages_) pages_->AllIsKnown();
   }
-  /// Waits until the disk space that Reserve() asks for is reserved.
+  /// Waits until Reserve() has reserved all disk space.
   void FinishReserving() {
     if (reserving_.valid()) reserving_.get();
   }
-  /// With --split: frees the space that Reserve() has reserved. Call this before the parts are written, which then take
-  /// it.
+  /// With --split: frees the space that Reserve() has reserved, so that the parts can use this space. Call this before
+  /// the parts are written.
   void ReleaseForParts() {
     if (!parts_) return;
     FinishReserving();
     file_->Release();
   }
 
-  /// Writes `bytes` at offset `at` of the output; offsets count before compression. If an earlier attempt has failed,
-  /// skips the bytes that a stream has already accepted.
+  /// Writes `bytes` at offset `at` of the output. If the output is compressed, `at` is an offset before compression. If
+  /// an earlier attempt has failed, skips the bytes that a stream has already accepted.
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
-  /// Ends the output. `bytes` is its size before compression. Returns its size after compression.
+  /// Ends the output. `bytes` is the size of the output before compression. Returns the size after compression.
   std::uint64_t Finish(std::uint64_t bytes);
-  /// Reads the finished file back from the disk. Throws Error(kIntegrity) if the header, the order of the records or
-  /// their checksum `sum` is wrong. `longest` is the size of the longest record, and `state` is the state of the
-  /// format's parser before the first record. `keys` makes sort keys if records cannot be compared in `layout`;
-  /// otherwise it is null. If `unique` is true, no two keys may be equal.
+  /// Reads the finished output file back from the disk. Throws Error(kIntegrity) if the header, the order of the
+  /// records or their checksum `sum` is wrong.
+  /// - `keys` makes sort keys if records cannot be compared in `layout`. Otherwise it is null.
+  /// - If `unique` is true, two equal keys are an error, too.
+  /// - `longest` is the size of the longest record in bytes.
+  /// - `state` is the state of the format's parser before the first record.
   void Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
               std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
               const CancelFlag& cancel, Progress& progress);
-  /// Reads back the first `bytes` bytes of the output, which an earlier process has written. Returns false if they are
-  /// not the records whose checksum `front` holds. Call this before SetTrailer(), because these bytes have no trailer.
-  /// The other parameters are as in Verify().
+  /// Reads back the first `bytes` bytes of the output, which an earlier process has written. Returns true if they match
+  /// `front`, the checksums that the earlier process has stored. Call this before SetTrailer(), because these bytes
+  /// have no trailer. The other parameters are as in Verify().
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
                 const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);
   /// Sets the size and the permissions of the finished files. If `sync` is true, waits until the files are on the disk.
   /// Call Finish() before this.
   void Complete(bool sync);
-  /// Does what Complete() does, and then gives the files their names. If the output is a stream, closes it. Call
-  /// Finish() before this.
+  /// Completes the files as Complete() does, and then gives them their final names. If the output is a stream, closes
+  /// it. Call Finish() before this.
   void Publish(bool sync);
-  /// Returns one message for each file that could not be given all permissions or attributes of the file that it has
-  /// replaced.
+  /// Returns a message for each output file that replaces an old file but did not get all of its permissions and
+  /// attributes.
   std::vector<std::string> Lost() const;
 
  private:
@@ -149,7 +157,7 @@ class Output {
   std::unique_ptr<PageMaker> pages_;
   Codec codec_ = Codec::kNone;
   EncoderOptions encoder_options_;
-  StageClock* clock_ = nullptr;  ///< measures the encoder
+  StageClock* clock_ = nullptr;  ///< measures the time of `encoder_`
   std::unique_ptr<Encoder> encoder_;
   std::uint64_t streamed_ = 0;  ///< how many bytes the stream or the encoder has accepted
   std::uint64_t bytes_ = 0;     ///< the size of the finished output before compression

@@ -1,6 +1,6 @@
-// Writes the output of --split: several files (the parts), and a file that lists the parts (the manifest). No part gets
-// its name before all parts are complete and on the disk. The caller decides which records go to which part. Start at
-// OutputParts.
+// Writes the output of --split: several files (the parts), and a file that lists the parts (the manifest). The parts
+// get their names only when all parts are complete and on the disk. The caller decides which records go to which part.
+// Start at OutputParts.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ namespace gpusort {
 /// usual limit of a process is 1024.
 inline constexpr unsigned kMostParts = 256;
 
-/// Returns the names of all files that --split writes. The last one is the manifest, which lists the others. Returns
-/// nothing without --split.
+/// Returns the names of all files that --split writes. The last name is that of the manifest, which lists the other
+/// files. Returns an empty list without --split.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
-/// Returns the error message that --split cannot write to `output`, because it is a folder.
+/// Returns the error message for --split if `output` is a folder, to which --split cannot write.
 std::string SplitIntoFolder(const std::string& output);
 
-/// The files that --split writes. Several threads may call Write() at the same time, but no other member.
+/// The files that --split writes. Several threads may call Write() at the same time. Only one thread at a time may call
+/// the other members.
 class OutputParts {
  public:
   /// Creates the files. Throws Error(kUsage) if a file cannot be created or replaced.
@@ -36,12 +37,12 @@ class OutputParts {
   /// Returns the file that lists the parts (the manifest). The caller then owns the file. Call this once.
   std::unique_ptr<OutputFile> TakeManifest() { return std::move(manifest_); }
 
-  /// Writes `header` at the beginning of every file of --split. If an earlier attempt has failed, forgets the bytes
-  /// that it has written.
+  /// Writes `header` at the beginning of every file of --split. Also forgets all records that a failed earlier attempt
+  /// has written.
   void Begin(RecordSpan header);
-  /// Assigns a place in file number `part` to the next records, which have `bytes` bytes. Returns the offset at which
-  /// the caller must write them. `sum` is the checksum of these records, and `first` and `last` are the first and the
-  /// last of them.
+  /// Reserves a place in file number `part` for the next records, which have `bytes` bytes. Returns the offset in this
+  /// file at which the caller must write the records. `sum` is the checksum of the records, and `first` and `last` are
+  /// the first and the last record.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
   /// Writes `trailer` at the end of every file of --split.
@@ -54,9 +55,9 @@ class OutputParts {
   /// Sets the final size and the permissions of the files of all parts and of `manifest`. If `sync` is true, waits
   /// until these files are on the disk. `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Does what Complete() does, then gives the parts their names, and finally the file that lists them. If an error
-  /// occurs after some files got their names, the message of the error says so. For std::bad_alloc, OutOfMemoryText()
-  /// says so.
+  /// Completes all files as Complete() does. Then gives the parts their final names, and after them the manifest (the
+  /// file that lists the parts). If an error occurs after some files have got their names, the error message says so.
+  /// In the case of std::bad_alloc, OutOfMemoryText() says so.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
   // The following members are used when the files are read back and checked.

@@ -1,7 +1,7 @@
-// Checks, while records are read and written, that a sort lost no record and that its output is in order. A RecordSum
-// is a checksum of records that does not depend on their order: their number, and the sum of their 128-bit hashes
-// modulo 2^128. The checksum of the input must equal that of the output plus that of the records that -u dropped. The
-// order is checked by comparing all neighbouring records. Start at OutputProof.
+// Checks, while records are read and written, that a sort loses no record and that its output is in order. A RecordSum
+// is a checksum of records that does not depend on their order: the number of records, and the sum of their 128-bit
+// hashes modulo 2^128. The checksum of the input must equal the checksum of the output plus the checksum of the records
+// that -u dropped. The order is checked by comparing all neighbouring records. Start at OutputProof.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct RecordSum {
 };
 
 /// Returns the checksum of the records in `bytes`, which must be whole records of `stride` bytes. Records of up to 16
-/// bytes are hashed by SumShortRecords, and longer records by XXH3 with 128 bits.
+/// bytes are hashed by SumShortRecords, and longer records by XXH3 (128 bits).
 RecordSum SumRecords(std::span<const std::byte> bytes, std::uint64_t stride);
 /// Returns the checksum of whole records of any layout. A line is hashed by XXH3, with its delimiter, but without the
 /// sort keys before it. If `longest` is not null, sets *longest to the size of the longest record.
@@ -40,7 +40,7 @@ RecordSum SumRecords(RecordSpan bytes, const RecordLayout& layout, std::uint64_t
 /// Returns the checksum of one record that has no sort key before it.
 RecordSum SumRecord(RecordSpan record);
 
-/// Computes the checksum of a record whose bytes arrive in several parts.
+/// Computes the checksum of a record whose bytes arrive in several pieces.
 class PartSum {
  public:
   explicit PartSum(const RecordLayout& layout);
@@ -48,8 +48,8 @@ class PartSum {
   void Add(RecordSpan part);
   /// Returns how many bytes of the current record were added so far.
   std::uint64_t bytes() const { return bytes_; }
-  /// Ends a record, all parts of which were added, and returns its checksum. The next call of Add() begins another
-  /// record.
+  /// Ends the current record and returns its checksum. Call this after all pieces of the record were added. The next
+  /// Add() begins a new record.
   RecordSum End();
 
  private:
@@ -70,16 +70,16 @@ std::uint64_t FirstDisorder(std::span<const std::byte> bytes, const RecordLayout
 class OrderCheck {
  public:
   struct Disorder {
-    std::uint64_t record = 0;      ///< the number of the record that is out of order, counted from 0
-    std::uint64_t offset = 0;      ///< the offset in the sequence of the record that is out of order
-    std::vector<std::byte> bytes;  ///< the bytes of the record that is out of order
+    std::uint64_t record = 0;      ///< the index of the wrong record in the sequence, from 0
+    std::uint64_t offset = 0;      ///< the offset of the wrong record in the sequence, in bytes
+    std::vector<std::byte> bytes;  ///< the bytes of the wrong record
   };
 
-  /// If `strict` is true, two equal neighbouring records are out of order, too. The order in `layout` must outlive this
-  /// object.
+  /// If `strict` is true, a record that equals the record before it is out of order, too. `layout` points to the order
+  /// of the records; the order must outlive this object.
   OrderCheck(const RecordLayout& layout, bool strict) : layout_(layout), strict_(strict) {}
   /// Checks the next piece of the sequence of records. Returns the first record that is out of order, or std::nullopt
-  /// if all records so far are in order. After it has returned a record, do not call this again.
+  /// if all records so far are in order. Do not call this again after it has returned a record.
   std::optional<Disorder> Add(RecordSpan bytes);
 
  private:
@@ -92,7 +92,7 @@ class OrderCheck {
   const bool strict_;
   PageBuffer<std::byte> last_;  ///< the last whole record, and the beginning of the next record
   std::uint64_t last_bytes_ = 0;
-  std::uint64_t offset_ = 0, records_ = 0;  ///< the number of bytes and of records before `last_` in the sequence
+  std::uint64_t offset_ = 0, records_ = 0;  ///< the numbers of bytes and records in the sequence before `last_`
 };
 
 /// Checks that the records of an output are complete and in order. The caller passes all records, in chunks that may
@@ -103,53 +103,54 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about a chunk of the output (some whole records) that Add() needs. They do not depend on the offset of
-  /// the chunk.
+  /// The facts about a chunk of the output (some whole records) that Add() needs. They do not depend on the place of
+  /// the chunk in the output.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
     RecordSum sum;
-    std::uint64_t disorder = kInOrder;  ///< the offset in the chunk of the first record that is out of order
+    std::uint64_t disorder = kInOrder;  ///< the offset in the chunk of the first record out of order; kInOrder: none
   };
-  /// Computes the facts that Add() needs about some whole records of the output.
+  /// Computes the facts that Add() needs about a chunk of the output (some whole records).
   Seen Look(RecordSpan records) const;
 
-  /// Adds a chunk of the output (some whole records), which begins at byte `offset`. Chunks must not overlap. Throws
-  /// WrongResult if a record is out of order, in the chunk or between neighbouring chunks. The message tells its place.
+  /// Adds a chunk of the output (some whole records), which begins at byte `offset` of the output. Chunks must not
+  /// overlap. Throws WrongResult if a record is out of order, inside the chunk or at a border to a neighbouring chunk.
+  /// The message tells the place of the record.
   void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
-  /// Compares the checksum of the output with `input`, the checksum of all records that were read. Throws WrongResult
-  /// if they differ, which shows that records were lost or changed, or if chunks are missing. Call this after all
-  /// chunks are added.
+  /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
+  /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum
+  /// of the output and the dropped records.
   void Check(const RecordSum& input) const;
   /// Checks that the output has exactly `records` records and no chunk is missing. Throws WrongResult if not. Call this
   /// instead of Check() if --top left out records, because the checksum of these records is unknown.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// Returns the first and the last record of the output. All records must have been added. If `keys` is true, the
-  /// records are returned with the sort keys before them.
+  /// Returns the first and the last record of the output. Call this after all records were added. If `keys` is true,
+  /// each of the two records is returned with its sort key before it.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// The knowledge of a check about the first bytes of an output: how many bytes it has checked, their checksums, and
-  /// the last record in them. A process stores this, so that a later process can continue the check after these bytes.
+  /// The state of a check after the first `bytes` bytes of the output: the checksums of their records and of dropped
+  /// records, and the last record. A process stores this state, so that a later process can continue the check.
   struct Front {
     std::uint64_t bytes = 0;
     RecordSum sum, dropped;
-    std::vector<std::byte> last;  ///< the last record of the beginning of the output
+    std::vector<std::byte> last;  ///< the last record in the first `bytes` bytes of the output
   };
-  /// Returns what this object knows about the records added so far, so that a later process can continue. Throws
-  /// WrongResult if some of the output is missing between these records.
+  /// Returns the state of the check after all records that were added so far. A later process can continue with this
+  /// state. Throws WrongResult if a chunk of the output is missing before or between these records.
   Front front() const;
-  /// Continues a check that an earlier process began. `front` is what that process found in the beginning of the
-  /// output. Call this before the first piece of output is added.
+  /// Continues a check that an earlier process began. `front` is the state that the earlier process has stored. Call
+  /// this before the first chunk is added.
   void GoOnFrom(Front front);
 
  private:
-  /// Returns true if the chunks (some whole records each) that were added are the whole beginning of the output,
-  /// without a missing chunk between them. The caller must hold mutex_.
+  /// Returns true if no chunk is missing before or between the chunks that were added. A chunk is some whole records of
+  /// the output. The caller must hold mutex_.
   bool Whole() const;
 
   struct Chunk {
@@ -162,7 +163,7 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::uint64_t bytes_ = 0;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< chunks of the output by their offset; neighbouring chunks are joined
+  std::map<std::uint64_t, Chunk> chunks_;  ///< the chunks of the output, by offset; neighbouring chunks are joined
 };
 
 }  // namespace gpusort

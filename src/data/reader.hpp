@@ -1,5 +1,5 @@
-// Reads blocks of the inputs on threads before the blocks are needed. Returns the blocks in the order of the inputs.
-// Start at InputReader.
+// Reads blocks of the inputs on threads before the caller needs them. The caller gets the blocks in the order of the
+// inputs. Start at InputReader.
 #pragma once
 
 #include <atomic>
@@ -19,27 +19,29 @@
 
 namespace gpusort {
 
-/// Reads ranges of the inputs into blocks of a pool before the blocks are needed. If records have a fixed size, a block
-/// holds whole records. A block of lines may end inside a line, so a long line needs no larger buffer. The caller joins
-/// the parts of the line when it copies the blocks one after the other.
+/// Reads ranges of the inputs into blocks of a pool, before the caller needs the blocks. If records have a fixed size,
+/// a block holds whole records. A block of lines may end inside a line, so a long line needs no larger buffer. The
+/// caller joins the pieces of such a line when it copies the blocks one after the other.
 class InputReader {
  public:
   struct Block {
     InputRange range;
     std::shared_ptr<BlockPool::Block> buffer;
     std::span<const std::byte> bytes;
-    /// How many bytes of the input file were read for this block, counted before they are decompressed.
+    /// The number of bytes of the input file that were read for this block. If the file is compressed, counts
+    /// compressed bytes.
     std::uint64_t stored = 0;
     RecordSum sum;  ///< the checksum of the records in the bytes [head, end) of the block
-    /// How many bytes of the block's first line are in the block; the line may begin in an earlier block. If no line
-    /// ends in the block, the size of the block. For records of fixed size, 0.
+    /// The number of bytes in this block that belong to its first line, which may begin in an earlier block. If no line
+    /// ends in this block, the size of the block. For records of fixed size, 0.
     std::uint64_t head = 0;
     /// The offset after the last delimiter or the last fixed-size record; 0: no record ends in the block.
     std::uint64_t end = 0;
-    /// No line in the bytes [head, end) is longer than this. If the block was not divided by Split(), this is the size
-    /// of the longest line.
+    /// An upper limit for the size of the lines in the bytes [head, end), in bytes. Unless Split() has divided the
+    /// block, this is the size of the longest line.
     std::uint64_t longest = 0;
-    RecordFormat::Guess guess;  ///< only set if Looks is kAhead; `sum`, `head`, `end` and `longest` are not set then
+    /// Set only for Looks::kAhead. The members `sum`, `head`, `end` and `longest` are then not set.
+    RecordFormat::Guess guess;
 
     /// Sets the members `sum`, `head`, `end` and `longest` from the bytes of the block.
     void Describe(const RecordLayout& layout);
@@ -47,33 +49,33 @@ class InputReader {
     void FindEnds(const RecordLayout& layout);
     /// Returns the number of lines that end in the block. A line may begin in an earlier block.
     std::uint64_t line_ends() const { return sum.records + (end > 0 ? 1 : 0); }
-    /// Returns true if a line of the block is longer than `most` bytes. If the first line of the block began in earlier
-    /// blocks, `open` is the number of its bytes there.
+    /// Returns true if a line of the block is longer than `most` bytes. `open` is the number of bytes of the block's
+    /// first line that are in earlier blocks.
     bool has_longer(std::uint64_t most, std::uint64_t open) const { return longest > most || open + head > most; }
-    /// Throws LineTooLong about the line of the block that is longer than `most` bytes. Call this if has_longer()
-    /// returns true. If the first line of the block began in earlier blocks, `open` is the number of its bytes there.
+    /// Throws LineTooLong for the line of the block that is longer than `most` bytes. Call this if has_longer() returns
+    /// true. `open` is the number of bytes of the block's first line that are in earlier blocks.
     [[noreturn]] void ThrowTooLong(std::uint64_t most, std::uint64_t open, const Inputs& inputs,
                                    const RecordLayout& layout) const;
-    /// Divides the block after `count` bytes, where a record must end. This block keeps the first part. Returns a block
-    /// with the second part, which shares the buffer.
+    /// Divides the block after `count` bytes, where a record must end. This object keeps the first part. Returns a new
+    /// block with the second part, which shares the buffer.
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// How the reading threads prepare each block for later steps. kDescribe: they call Block::Describe, for its checksum
-  /// and the ends of records. kAhead: they call RecordFormat::LookAhead, which guesses the ends of records in formats
-  /// such as CSV.
+  /// How the reading threads prepare each block for later steps.
+  /// - kDescribe: by Block::Describe, which computes the checksum and finds where records end.
+  /// - kAhead: by RecordFormat::LookAhead, which guesses where records end in formats such as CSV.
   enum class Looks { kDescribe, kAhead };
 
   /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
-  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, it is divided among the
-  /// threads. Each thread first reads into its share, which should fit the cache of a core, and computes the checksum
-  /// of the records there. Then it copies the records to a block.
+  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread gets a share
+  /// of it, which should fit the cache of a core. The thread then reads records into its share, computes their checksum
+  /// there, and copies them to a block.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
 
   /// Returns the next block of the inputs, or std::nullopt after the last block. `waiter` is the pipeline of the
-  /// calling thread, which may be stopped while it waits.
+  /// calling thread. If `waiter` is stopped during the wait, throws.
   std::optional<Block> Next(const Pipeline& waiter) { return blocks_.Pop(waiter); }
 
  private:
@@ -81,7 +83,7 @@ class InputReader {
   void ReadThroughCache(Block& block, std::span<std::byte> cache) const;
   /// Reads all bytes of streams. One thread runs this.
   void ReadStreams();
-  /// Prepares the blocks that ReadStreams() has read (see Look). Several threads run this.
+  /// Prepares the blocks that ReadStreams() has read, by Look(). Several threads run this.
   void LookAtStreams();
   void Look(Block& block) const;
 
@@ -92,7 +94,8 @@ class InputReader {
   const std::uint64_t piece_bytes_;
   const Looks looks_;
   StageClock& clock_;
-  BoundedQueue<std::pair<std::uint64_t, Block>> stream_blocks_;  ///< numbered blocks of streams, not prepared yet
+  /// The blocks that were read from streams and are not prepared yet, with their indices.
+  BoundedQueue<std::pair<std::uint64_t, Block>> stream_blocks_;
   OrderedQueue<Block> blocks_;
   const std::span<std::byte> caches_;
   const std::uint64_t cache_bytes_;
@@ -102,8 +105,8 @@ class InputReader {
   std::mutex mutex_;
   const std::vector<InputRange> ranges_;
   std::size_t range_ = 0;         ///< the index of the range that is being read
-  std::uint64_t range_done_ = 0;  ///< the number of bytes of the current range that were taken
-  std::uint64_t next_piece_ = 0;  ///< the number of pieces of all ranges that were taken
+  std::uint64_t range_done_ = 0;  ///< the number of bytes of the current range that threads have taken
+  std::uint64_t next_piece_ = 0;  ///< the number of pieces that threads have taken, of all ranges
 };
 
 }  // namespace gpusort

@@ -183,8 +183,8 @@ class BoundedQueue {
   std::optional<T> Pop() {
     return Pop([](const T&) { return true; });
   }
-  /// Waits for an item. Then removes and returns the first item for which `suits` returns true. If there is none, takes
-  /// the first item of the queue.
+  /// Waits for an item. Then removes and returns the first item for which `suits` returns true. If no item suits,
+  /// removes and returns the first item of the queue.
   template <typename Suits>
   std::optional<T> Pop(Suits suits) {
     std::unique_lock lock(mutex_);

@@ -1,4 +1,5 @@
-// Implements --debug of sort: the output shows under each line the part that each key compares.
+// Implements the option --debug of sort: the output shows, under each line, the part of the line that each key
+// compares.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace gpusort {
 
-/// Appends `line` without its delimiter to `out`. Then appends one line for each sort key, which underlines the bytes
-/// that the key compares.
+/// Appends `line` without its delimiter to `out`, and then one line for each sort key, which underlines the part of
+/// `line` that the key compares. `line` must end with its delimiter.
 void Annotate(RecordSpan line, const LineOrder& order, std::string& out);
 
 }  // namespace gpusort

@@ -1,9 +1,9 @@
-// The format of tables that databases write as text. In gpusort's options, PostgreSQL's COPY is called pgcopy. SELECT
-// INTO OUTFILE and mysqldump --tab of MySQL and MariaDB are called mysql. A backslash changes the meaning of the next
-// byte, so that a newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. In
-// pgcopy a line \. ends the data, and is the last line of the output again. In mysql fields may be quoted. With
-// --header the first records name the columns. A CR before the newline of a record belongs to no field. Start at Scan
-// and PutKeys.
+// The formats in which databases write tables as text. In both formats, a backslash changes the meaning of the next
+// byte. A newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. A CR
+// before the newline of a record belongs to no field. With --header, the first records are a header with the names of
+// the columns. Start at Scan and PutKeys. The formats:
+// * pgcopy: the COPY of PostgreSQL. A line \. ends the data, and is also the last line of the output.
+// * mysql: SELECT INTO OUTFILE and mysqldump --tab of MySQL and MariaDB. Fields may be in quotes.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ class CopyFormat : public TableFormat {
                         KeyTally& tally) const override;
 
   /// The state of the parser that searches for the ends of records. kStart is the state at the beginning of a record.
-  /// If fields may be quoted, kStart is also the state at the beginning of every field.
+  /// If fields may be in quotes, kStart is also the state at the beginning of each field.
   enum Mode : unsigned {
     kStart,
     kPlain,
@@ -45,31 +45,33 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Scans the bytes [p, end) for the ends of records. `mode` is the parser's state at `p`, and is replaced by the
-  /// state after the scanned bytes. Adds the ends of the records, as offsets from `begin`, to `ends`. Returns `end`, or
-  /// the end of a line \. that ends the data.
+  /// Scans the bytes [p, end) for the ends of records, and adds these ends to `ends`, as offsets from `begin`. On
+  /// entry, `mode` must be the parser's state at `p`. On return, it is the state after the scanned bytes. Returns
+  /// `end`, or the end of a line \. that ends the data.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Returns the end of the record that contains the byte at `p`. A field of the record must begin at `p`.
   const Byte* RecordEnd(const Byte* p, const Byte* end) const;
   /// Sets `field` to the value of the field that begins at `p`. Returns the end of the field: a pointer to a delimiter
-  /// or a newline, or `end`. The record begins at `begin`, from which error messages count the place of the field. If
+  /// or a newline, or `end`. `begin` is the beginning of the record, from which the offset of the field is counted. If
   /// the field has escapes, its decoded text lies in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
-  /// Returns the end of the field that begins at `p`. The function uses `scratch` as a buffer.
+  /// Returns the end of the field that begins at `p`: a pointer to a delimiter or a newline, or `end`. The function
+  /// uses `scratch` as a buffer.
   const Byte* SkipField(const Byte* p, const Byte* end, std::string& scratch) const;
 
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
   /// Returns the end of the unquoted field that begins at `p`: a pointer to the next delimiter or newline, or `end`.
-  /// Sets `escaped` to the byte after the last escape sequence of the field, or to null if the field has no escape
-  /// sequence. It shows whether a CR at the end of the field is escaped, so that it belongs to the value.
+  /// Sets `escaped` to the byte after the last escape sequence in the field, or to null if there is none. The caller
+  /// needs `escaped` to see whether a CR at the end of the field is part of an escape sequence. Such a CR belongs to
+  /// the value.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
-  /// Sets `field` to the value of the field in quotes that begins at `p`, and returns the end of the field. Its decoded
-  /// text can lie in `scratch`.
+  /// Sets `field` to the value of the quoted field that begins at `p`, and returns the end of the field. The decoded
+  /// text of the field can lie in `scratch`.
   const Byte* ReadQuoted(const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   bool IsNullField(std::string_view raw) const;
-  /// Decodes one escape sequence, such as \t, and appends the result to `text`. `p` points to the byte after the
-  /// backslash, and is moved to the byte after the sequence.
+  /// Decodes one escape sequence, such as \t, and appends the result to `text`. On entry, `p` must point to the byte
+  /// after the backslash. On return, it points to the byte after the sequence.
   void TakeEscaped(const Byte*& p, const Byte* end, std::string& text) const;
 
   const bool postgres_;

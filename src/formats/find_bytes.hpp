@@ -1,4 +1,5 @@
-// Fast searches for a byte in memory. The parsers of most formats spend most of their time in these functions.
+// Functions that search memory for a byte. They are fast, because the parsers of most formats spend most of their time
+// in them.
 #pragma once
 
 #include <bit>
@@ -17,7 +18,7 @@ inline std::string_view Text(const Byte* begin, const Byte* end) {
   return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns a pointer to the first byte of [p, end) that is one of `wanted`, or `end` if there is none.
+/// Returns a pointer to the first byte in [p, end) that is equal to one of `wanted`, or `end` if there is none.
 template <typename... Wanted>
 const Byte* FindAny(const Byte* p, const Byte* end, Wanted... wanted) {
 #if defined(__SSE2__)
@@ -31,7 +32,7 @@ const Byte* FindAny(const Byte* p, const Byte* end, Wanted... wanted) {
   return p;
 }
 
-/// Returns a pointer to the first byte of [p, end) that is `a`, or `end` if there is none.
+/// Returns a pointer to the first byte in [p, end) that is equal to `a`, or `end` if there is none.
 inline const Byte* FindByte(const Byte* p, const Byte* end, unsigned char a) {
   const void* const found = p == end ? nullptr : std::memchr(p, a, static_cast<std::size_t>(end - p));
   return found == nullptr ? end : static_cast<const Byte*>(found);

@@ -1,4 +1,5 @@
-// The formats of records with columns, for formats/registry.hpp. The source file of a format has its class.
+// Functions that make the formats of records with columns, for the table in formats/registry.hpp. Each format has a
+// source file with its class.
 #pragma once
 
 #include <memory>
@@ -8,16 +9,17 @@
 
 namespace gpusort {
 
-/// Each of these functions throws Error(kUsage) if the format does not support a key, or if the key is invalid.
+/// Each of the following functions returns a new format. It throws Error(kUsage) if the format does not support a key,
+/// or if a key is invalid.
 std::unique_ptr<TableFormat> MakeCsvFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeFieldsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeJsonFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeParagraphsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakePgCopyBinaryFormat(const JobSpec& spec);
 
-/// Each of these functions returns advice that is appended to the error "no record has a value for this key". The
-/// first argument is the key as the user typed it, without its type, and `record` is an example of a record. PathHint
-/// and FieldHint list the paths or names of fields in the record. Those that are most similar to the key come first.
+/// Each of the following functions returns advice that is appended to the error "no record has a value for this key".
+/// The first argument is the key as the user typed it, without its type. `record` is an example of a record. PathHint
+/// and FieldHint list the paths or the names of the fields in the record, those most similar to the key first.
 std::string LineHint(const std::string& key, const std::string& record);
 std::string PathHint(const std::string& path, const std::string& record);
 std::string FieldHint(const std::string& name, const std::string& record);

@@ -1,6 +1,6 @@
 // The sort key of a gap. A gap is text between two rows of a database dump, such as the SQL between two INSERT
-// statements. The rows are sorted, but a gap keeps its place: after the same number of rows as in the input. The key of
-// a gap tells this place. formats/sql_dump_keys.cpp writes the key, and runs/gap_filler.hpp reads it.
+// statements. The rows are sorted, but a gap stays in its place: after the same number of rows as in the input. The key
+// of a gap contains this number. formats/sql_dump_keys.cpp writes the key, and runs/gap_filler.hpp reads it.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,24 @@
 namespace gpusort {
 
 struct GapKey {
-  bool odd = false;  ///< true in every second part of the dump that has rows (kOddPart); only ReadGapKey() sets it
-  /// The place of the gap: it comes directly after row number `place` of the rows that are sorted together. The first
-  /// row has number 0.
+  /// True if the gap is in a part of the dump whose rows have kOddPart (formats/keyed_record.hpp). PutGapKey() ignores
+  /// it.
+  bool odd = false;
+  /// The place of the gap, directly after the row with the index `place`. The index counts the rows that are sorted
+  /// together, from 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
-  /// If the rows that are sorted together begin with INSERT statements of one row each: the number of these statements,
-  /// and the text before and after each of these rows. GapFiller adds this text to a row that moves to the place of
-  /// such a statement. Only the first gap among the rows stores it. In every other gap, `singles` is 0 and the texts
-  /// are empty.
+  /// The number of INSERT statements with one row each, if the rows that are sorted together begin with such
+  /// statements. `head` and `tail` are the text before and after each of these rows. GapFiller adds this text to a row
+  /// that moves to the place of such a statement. Only the first gap among the rows stores these three values. In all
+  /// other gaps, they are 0 and empty.
   std::uint64_t singles = 0;
   std::string head, tail;
 };
 
-/// Writes the sort key of a gap, which is text between two rows of a dump that keeps its place. Before this, the caller
-/// must write a number by out.PutCount(): the number of the gap's part of the dump. A part is a range of rows that are
-/// sorted together, or the SQL before or after such a range.
+/// Writes the sort key of a gap (text between two rows of a dump, which stays in its place). Before this call, the
+/// caller must write the index of the gap's part of the dump by out.PutCount(). A part is a group of rows that are
+/// sorted together, or the SQL before or after such a group.
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
@@ -43,9 +45,9 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads the sort key that PutGapKey() has written for a gap, a text between two rows that keeps its place. `key`
-/// begins with the number of the gap's part of the dump. FieldWriter::Unescape() must have removed the escapes from
-/// `key`. Throws std::out_of_range if the key is damaged.
+/// Reads the sort key of a gap (text between two rows of a dump, which stays in its place). `key` consists of the index
+/// of the gap's part of the dump, and what PutGapKey() wrote. The escapes of `key` must have been removed by
+/// FieldWriter::Unescape(). Throws std::out_of_range if the key is damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {

@@ -1,4 +1,4 @@
-// Finds times in the lines of a log that begin no record. Warnings tell of such lines. Start at InnerTimes.
+// Finds times in those lines of a log that begin no record. Warnings tell of such lines. Start at InnerTimes.
 #pragma once
 
 #include <string_view>
@@ -10,21 +10,25 @@
 
 namespace gpusort {
 
-/// One thread at a time may use an object.
+/// Finds times in those lines of a log that begin no record. Only one thread at a time may use an object.
 class InnerTimes {
  public:
   InnerTimes() = default;
   InnerTimes(const InnerTimes&) = delete;
   InnerTimes& operator=(const InnerTimes&) = delete;
 
-  /// Returns true if `line`, which begins no record, holds a time, so that it may be a record of its own. A time that
-  /// does not stand near the front of the line must be at most a month away from the time of `record`, if there is one.
-  /// If the line begins with a blank, the time must stand near the front. A time of day without a date counts there
-  /// only. If `only_front` is true, only a date in the first four words counts, at most a month away unless it is the
-  /// first word.
+  /// Returns true if `line`, which begins no record, has a time. The line could then be a record. `record` is the time
+  /// of the current record. Not all times count:
+  /// * A time that is not near the beginning of the line must be at most a month away from `record`, if that has a
+  ///   value.
+  /// * If the line begins with a blank, the time must be near the beginning.
+  /// * A time of day without a date must be near the beginning.
+  /// * If `only_front` is true, the time must have a date in the first four words. It must also be at most a month away
+  ///   from `record`, unless it is the first word.
   bool Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
   /// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
-  /// `record` is the time of the record before it. The line must not have the time of a record itself.
+  /// `record` is the time of the record before the line. The caller must know that `line` does not have the time of
+  /// that record.
   bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
  private:

@@ -1,6 +1,6 @@
-// A parser that finds the values of given paths in lines of JSON (RFC 8259). It checks the whole line, and keeps
-// numbers as text, so that they can have any length. The buffers are reused, so only a line that is longer than all
-// lines before can allocate memory. Start at JsonRecords.
+// A parser that finds the values at given paths in lines of JSON (RFC 8259). It checks that the whole line is JSON.
+// Numbers stay text, so they can have any length. The parser reuses its buffers, so it allocates memory only for a line
+// that is longer than all lines before. Start at JsonRecords.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@
 
 namespace gpusort {
 
-/// The path to a value in a JSON document. The text has one of two forms. The first form has names, separated by dots,
-/// and indexes of array elements in brackets: `a.b[0]`, `[0].a`, `$.a`. The second form is a JSON Pointer (RFC 6901):
-/// `/a/b/0`. A number in a pointer is an index if the value is an array, and a name if it is an object.
+/// The path to a value in a JSON document. A path is written in one of two forms. The first form has names with dots
+/// between them, and indexes of array elements in brackets: `a.b[0]`, `[0].a`, `$.a`. The second form is a JSON Pointer
+/// (RFC 6901): `/a/b/0`. A number in a pointer is an index if the value is an array, and a name if the value is an
+/// object.
 class JsonPath {
  public:
   /// One step of a path, from a value to a value inside it.
@@ -39,13 +40,13 @@ struct JsonValue {
   enum class Kind : std::uint8_t { kMissing, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kMissing;
-  /// The text of the value. For a string: its content in UTF-8, without quotes and escapes. For any other kind: its
-  /// JSON.
+  /// The text of the value. For a string: its content in UTF-8, without quotes and escapes. For any other kind: the
+  /// JSON of the value.
   std::string_view text;
 };
 
-/// Thrown for a line that is not one JSON value. The exception knows only an offset in the line. The caller adds the
-/// name of the file and the number of the line to the message.
+/// Thrown for a line that is not one JSON value. It gives only the offset of the wrong byte in the line. The code that
+/// catches it adds the name of the file and the number of the line to the message.
 class JsonError : public std::runtime_error {
  public:
   JsonError(const char* what, std::size_t byte) : std::runtime_error(what), byte_(byte) {}
@@ -55,25 +56,25 @@ class JsonError : public std::runtime_error {
   std::size_t byte_;
 };
 
-/// Finds the values of given paths in lines of JSON. Every thread needs a separate object.
+/// Finds the values at given paths in lines of JSON. Only one thread at a time may use an object.
 class JsonRecords {
  public:
-  /// The greatest depth of nested arrays and objects. Find() throws JsonError for a deeper line. Without a limit, a
-  /// long line of brackets would take much memory.
+  /// The greatest depth to which arrays and objects can be nested. Find() throws JsonError for a deeper line. Without a
+  /// limit, a long line of brackets would take much memory.
   static constexpr std::size_t kMaxDepth = 1024;
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
-  /// Sets `values` to the values of the paths in `line`, in the order of the paths. The texts of the values lie in
-  /// `line` and in buffers that the next call overwrites. `line` may end with a newline and may have blanks around the
-  /// JSON value. In an empty line every value is missing. If several members have the same name, the first one is used.
-  /// A \u escape of half a surrogate pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value, or
-  /// begins with a byte order mark.
+  /// Sets values[i] to the value at the path with index i in `line`. The text of a value lies in `line` or in a buffer
+  /// that the next call overwrites. `line` may end with a newline, and may have blanks around the JSON value. In an
+  /// empty line, every value is missing. If several members have the same name, the first one is used. A \u escape that
+  /// is half of a surrogate pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value or begins
+  /// with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// Some of the paths that the parser searches for, for example those that lead into one value of the line. They are
-  /// the paths whose indexes are order_[begin] to order_[end - 1].
+  /// Some of the paths that the parser searches for, for example the paths into one value of the line. Their indexes in
+  /// paths_ are order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -81,8 +82,8 @@ class JsonRecords {
   /// An array or object that the parser has entered and not yet left.
   struct Level {
     const char* begin;
-    std::uint64_t element;  ///< the index of the next element, if the level is an array
-    Paths paths;  ///< the paths that lead into this value, without those whose next member or element was already found
+    std::uint64_t element;  ///< for an array: the index of the next element
+    Paths paths;            ///< the paths that lead into this value and whose next step was not found yet
     bool object;
   };
   class Scanner;
@@ -94,7 +95,7 @@ class JsonRecords {
   void Give(Paths paths, std::size_t depth, const JsonValue& value, std::span<JsonValue> values) const;
 
   std::vector<JsonPath> paths_;
-  std::vector<std::uint32_t> order_;  ///< indexes of paths_, arranged so that every Level::paths is one range
+  std::vector<std::uint32_t> order_;  ///< the indexes of paths_; every Level::paths is a range of this vector
   std::vector<Level> levels_;
   std::vector<char> strings_;  ///< the decoded text of the strings that have escapes
   std::vector<char> name_;

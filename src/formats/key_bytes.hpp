@@ -1,5 +1,5 @@
-// Writes the bytes of the sort keys of values (see value_key.hpp): decimal digits, numbers of a fixed range, and texts.
-// Start at KeyBytes.
+// Functions and classes that write the bytes of sort keys: for decimal digits, numbers of a fixed range, and texts.
+// ValueKey (value_key.hpp) uses them. Start at KeyBytes.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@
 
 namespace gpusort::keys {
 
-// The first byte of the key of a null value, which comes before or after all other values. Keys of other values begin
-// with a byte from 16 to 239. None of these bytes needs an escape (see FieldWriter::Escape), also when a descending
-// order complements it.
+// The sort key of a null value: kNullFirst if nulls come before all other values, kNullLast if they come after them.
+// The keys of all other values begin with a byte from 16 to 239. None of these bytes, and none of their complements,
+// needs an escape (see FieldWriter::Escape).
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
-/// The first bytes of the encoded keys (byte strings that sort as the values do) of -infinity, infinity and NaN.
+/// The sort keys of -infinity, infinity and NaN, one byte each, for decimal numbers, dates and times.
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
-inline constexpr unsigned kText = 128;  ///< the first byte of keys of texts and bytes
+inline constexpr unsigned kText = 128;  ///< the first byte of the sort keys of texts and bytes
 
-/// A buffer for the bytes of a key. It passes them to a FieldWriter in larger pieces, which is faster than single
-/// bytes.
+/// A buffer for the bytes of a sort key. It passes them to a FieldWriter in pieces of many bytes, which is faster than
+/// one byte at a time. The caller must call End() or EndPlain() at the end of the key.
 class KeyBytes {
  public:
   KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
@@ -42,7 +42,7 @@ class KeyBytes {
     for (std::size_t i = 0; i < kSize; ++i) bytes_[size_ + i] = static_cast<unsigned char>(bytes[i] ^ flip_);
     size_ += kSize;
   }
-  /// Appends the first `count` bytes of `word`, in the order that they have in memory.
+  /// Appends the first `count` bytes of `word`, in the order in which they are stored in memory.
   void PutWord(std::uint64_t word, unsigned count) {
     if (size_ + sizeof(word) > bytes_.size()) End();
     word ^= flip_ * 0x0101010101010101u;
@@ -50,10 +50,11 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Passes the buffered bytes to the FieldWriter, which copies them as they are. The caller must know that none of the
-  /// bytes needs an escape.
+  /// Passes the buffered bytes to the FieldWriter without escapes. The caller must know that none of the bytes needs an
+  /// escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
-  /// If `reverse` is true, later calls write the complement of each byte, which reverses the order of keys.
+  /// If `reverse` is true, later calls write the complement of each byte. Keys with complemented bytes sort in
+  /// descending order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
 
@@ -71,9 +72,9 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// If `reverse` is true, reverses the order of the bytes that are written to a key while this object exists. Negative
-/// numbers need this: -9 comes before -1. In an ascending key, these bytes are complemented. In a descending key, all
-/// other bytes are complemented, and these bytes are not.
+/// If `reverse` is true, the bytes that are written to a key while this object exists are complemented, so that they
+/// sort in descending order. Negative numbers need this: -9 comes before -1. If the key is already complemented,
+/// because its order is descending, these bytes are not complemented.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -88,8 +89,8 @@ class Reversed {
 
 // --- Numbers of a fixed range, as digits of base 224: the byte 16 is the digit 0, and the byte 239 the digit 223 ---
 
-// A digit of base 224 is one of the bytes 16 to 239. None of these needs an escape in a key, also when a descending
-// order complements it.
+// The base of the digits, and the byte that stands for the digit 0. The digits are the bytes 16 to 239. None of these
+// bytes, and none of their complements, needs an escape in a key.
 inline constexpr std::uint32_t kBase = 224;
 inline constexpr unsigned kFirstDigit = 16;
 constexpr std::uint64_t Power(unsigned digits) { return digits == 0 ? 1 : kBase * Power(digits - 1); }
@@ -111,9 +112,10 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends the key of `value`. The values in [0, 200 * 224^(kDigits - 1)), which the usual dates and times have, take
-/// kDigits bytes. The first of these bytes is one of 26 to 225. All other values take 9 bytes: the byte 20 (a smaller
-/// value) or 230 (a larger value), and eight digits of `value` + 2^54. The absolute value must be less than 2^54.
+/// Appends the sort key of `value`, whose absolute value must be less than 2^54. Values in [0, 200 * 224^(kDigits -
+/// 1)), such as those of usual dates and times, take kDigits bytes. The first of these bytes is between 26 and 225. All
+/// other values take 9 bytes: the byte 20 (for a negative value) or 230 (for a larger value), and then `value` + 2^54
+/// as eight digits.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
@@ -127,8 +129,9 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
 
 // --- Decimal digits ---------------------------------------------------------------------------------------------
 
-/// Writes decimal digits in pairs, one byte for each pair: 20 + 2 * pair, plus 1 if another pair follows. Because of
-/// the 1, the digits need no end mark, and 0.1234 sorts after 0.12. The last digit must not be 0.
+/// Writes decimal digits, two in each byte. The byte of two digits with the value N is 20 + 2 * N, plus 1 if more
+/// digits follow. Because of this 1, no end mark is needed, and 0.1234 sorts after 0.12. The caller must not end the
+/// digits with a 0.
 class DigitPairs {
  public:
   explicit DigitPairs(KeyBytes& out) : out_(out) {}
@@ -154,8 +157,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Reads up to 16 bytes of text as digits, without a loop. Most numbers are not longer. A loop would be slower: the CPU
-/// would often predict its branches wrongly, because numbers differ in length and in the place of the decimal point.
+/// Reads up to 16 bytes of text as digits, without a loop. Most numbers have at most 16 bytes. A loop would be slower:
+/// numbers differ in length and in the place of the decimal point, so the CPU would often predict its branches wrongly.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -167,17 +170,17 @@ class ShortDigits {
     others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
     Set(_mm_and_si128(values, digits));
   }
-  /// Returns a bit mask, in which bit i is set if byte i of the text is not a digit.
+  /// Returns a bit mask. Bit i is set if byte i of the text is not a digit.
   unsigned others() const { return others_; }
-  /// Returns the number of digits. A byte that is not a digit, such as the decimal point, counts as a digit 0 until
-  /// Remove() is called for it.
+  /// Returns the number of digits. Any other byte, such as the decimal point, counts as a digit 0 until Remove() is
+  /// called for it.
   unsigned count() const { return count_; }
   void Remove(unsigned at) {
     const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
     digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
     --count_;
   }
-  /// Returns a bit mask, in which bit i is set if digit i is not 0.
+  /// Returns a bit mask. Bit i is set if digit i is not 0.
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
@@ -195,8 +198,8 @@ class ShortDigits {
   }
 
  private:
-  /// Returns the bytes of `text`, and zeros after them. If the text were copied to memory and loaded from there as a
-  /// whole, the load would wait for the stores of the copy.
+  /// Returns the bytes of `text`, with zeros after them. The function does not copy the text to a buffer of 16 bytes to
+  /// load it from there, because this load would have to wait for the stores of the copy.
   static __m128i Load(std::string_view text) {
     const char* const begin = text.data();
     const std::size_t size = text.size();
@@ -229,8 +232,8 @@ class ShortDigits {
 
 // --- Texts ------------------------------------------------------------------------------------------------------
 
-/// Appends one byte of a text. In a key, the byte 3 marks the end of a text. The bytes 0 to 4 of a text are therefore
-/// written as two bytes: 4, and the byte plus 16.
+/// Appends one byte of a text to a sort key. Texts in keys end with the byte 3. Therefore the bytes 0 to 4 of a text
+/// are written as two bytes: the byte 4, and the byte plus 16.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);

@@ -1,6 +1,6 @@
-// The interfaces that compute sort keys and put each key before its record. The result is called a keyed record
-// (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share, and makes a KeyEncoder with separate
-// buffers for each thread.
+// The interfaces of the classes that compute the sort key of a record and write it before the record. Such a record is
+// called a keyed record (formats/keyed_record.hpp). A KeyScheme holds the data that all threads share. For each thread,
+// it makes a KeyEncoder with separate buffers.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@
 
 namespace gpusort {
 
-/// Makes keyed records, which are records with their sort key before them. Only one thread at a time may use an
-/// encoder.
+/// Makes keyed records: records with their sort keys before them. Only one thread at a time may use an encoder.
 class KeyEncoder {
  public:
   KeyEncoder() = default;
@@ -23,18 +22,18 @@ class KeyEncoder {
   KeyEncoder& operator=(const KeyEncoder&) = delete;
   virtual ~KeyEncoder() = default;
 
-  /// Reads the first record of `records`, makes its key, and appends key and record to `out`. Appends nothing if the
-  /// job leaves the record out. Returns the size of the record in `records`, which must contain only whole records.
-  /// `state` is the state of the format's parser before the record, and is replaced by the state after it. Throws
-  /// BadRecord.
+  /// Makes the sort key of the first record of `records`, and appends the key and the record to `out`. Appends nothing
+  /// if the output shall not have the record. Returns the size of the record in `records`, which must contain only
+  /// whole records. On entry, `state` must be the parser's state before the record. On return, it is the state after
+  /// the record. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
-  /// Returns the text that the last Append() has put between the key and the record: with --prefix-name, the name of
-  /// the input. The text is part of the output.
+  /// Returns the text that the last Append() wrote between the key and the record. With --prefix-name, this is the name
+  /// of the input; otherwise the text is empty. The text is part of the output.
   virtual RecordSpan prefix() const { return {}; }
 };
 
-/// The rules by which the sort keys of records are made. Call the functions that are not const before the first record
-/// is encoded.
+/// The rules for making the sort keys of records. The functions that are not const must be called before the first
+/// record is encoded.
 class KeyScheme {
  public:
   virtual ~KeyScheme() = default;
@@ -42,13 +41,14 @@ class KeyScheme {
   virtual RecordLayout layout() const = 0;
   /// Returns the largest number of bytes that the sort key and the escapes can add to a record of `bytes` bytes.
   virtual std::uint64_t most_added(std::uint64_t bytes) const = 0;
-  /// Sets the limit on the total size of a record's keys in bytes. An encoder cuts off keys at the limit, and its
-  /// caller then reports the record as an error.
+  /// Sets the limit on the size of a record's key, in bytes. An encoder cuts off keys at the limit. The caller of the
+  /// encoder then reports the record as an error.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses how long keys may be, from a sample of the input. The argument is the sample: whole records.
+  /// Chooses the largest size of keys from a sample of the input. The argument is the sample, which must contain whole
+  /// records.
   virtual void Tune(RecordSpan) {}
-  /// Finds the columns that the job sorts by in a header, which is the beginning of an input, such as the first line of
-  /// a CSV file. Throws Error(kUsage) if a column is missing.
+  /// Finds the columns that the job sorts by in the header of an input, such as the first line of a CSV file. Throws
+  /// Error(kUsage) if a column is missing.
   virtual void ReadHeader(RecordSpan) {}
   /// Returns an encoder for one thread. This KeyScheme must outlive the encoder.
   virtual std::unique_ptr<KeyEncoder> MakeEncoder() const = 0;

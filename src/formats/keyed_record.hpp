@@ -1,8 +1,10 @@
-// A keyed record is a record with its sort key before it, for orders that must be computed (a locale, floats in text,
-// columns of CSV or JSON). It consists of one byte of flags and kKeyEnd, one or more key fields that each end with
-// kKeyEnd, and the record as it was read. Sorting, merging and the check of the order treat a keyed record as a line
-// and compare its bytes. If the record itself contains newlines, they are escaped (StoreBody). The checksum and the
-// output use the record without its key (OwnBytes).
+// A keyed record is a record with its sort key before it. Some orders need such a key, because it must be computed: the
+// order of a locale, of floats in text, of columns of CSV or JSON. Sorting, merging and the check of the order treat a
+// keyed record as a line and compare its bytes. The checksum and the output use the record without its key (OwnBytes).
+// A keyed record consists of these parts:
+// * one byte of flags, and kKeyEnd,
+// * one or more key fields, each with kKeyEnd after it,
+// * the record as it was read. If it contains newlines, they are escaped (StoreBody).
 #pragma once
 
 #include <algorithm>
@@ -18,20 +20,23 @@
 
 namespace gpusort {
 
-/// A bit that is always set in the first byte of a keyed record, which is a record with its sort key before it. The
-/// byte is therefore never a newline, a NUL or kKeyEnd. kEscapedBody is another bit of that byte. Each kind of keys
-/// (KeyScheme) gives its own meaning to the remaining bits.
+/// A bit that is always set in the first byte of a keyed record (a record with its sort key before it). The byte is
+/// therefore never a newline, a NUL or kKeyEnd. Another bit of the byte is kEscapedBody. The meaning of the remaining
+/// bits depends on the KeyScheme, the class that makes the keys.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only database
-/// dumps have them. kGapMark: the record is text between two rows, which must keep its place while the rows are sorted
-/// (runs/gap_filler.hpp). kRowMark: a row with the text that follows most rows, such as a comma and a newline.
-/// kBareRowMark: a row without that text. kStatementMark: an INSERT with one row. kOddPart is added to kStatementMark
-/// in every second range of rows that are sorted together, so that the end of a range can be seen.
+/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only the
+/// records of database dumps have marks:
+/// * kGapMark: text between two rows. It stays in its place while the rows are sorted (runs/gap_filler.hpp).
+/// * kRowMark: a row with the text that follows most rows, such as a comma and a newline.
+/// * kBareRowMark: a row without that text.
+/// * kStatementMark: an INSERT statement with one row.
+/// * kOddPart is added to kStatementMark in every second group of rows that are sorted together. A reader can then see
+///   where a group ends.
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
-/// Writes one field of the sort key of a keyed record, and cuts it off at a limit. A byte that would end a field or a
-/// line is written as an escape of two bytes. Escapes do not change the order of keys.
+/// Writes one field of a sort key, and cuts it off at a limit. Bytes that could be mistaken for the end of a field or
+/// of a line are written as escapes of two bytes. Escapes do not change the order of keys.
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
@@ -40,10 +45,11 @@ class FieldWriter {
     flip_ = 0;
     exact_ = false;
   }
-  /// Marks the field as exact. If two exact fields have equal bytes, the values are equal too, so nothing else must be
-  /// compared.
+  /// Marks the field as exact: if two exact fields have equal bytes, then the values are equal too. The lines need not
+  /// be compared in this case.
   void SetExact() { exact_ = true; }
-  /// Makes later Put() calls write the complement of each byte, which reverses the order.
+  /// If `reverse` is true, later Put() calls write the complement of each byte. Keys with complemented bytes sort in
+  /// descending order.
   void set_reverse(bool reverse) { flip_ = reverse ? 0xFF : 0; }
   bool reverse() const { return flip_ != 0; }
   /// Returns true if the field has reached the limit on its size that Begin() set. Further bytes are then ignored.
@@ -53,7 +59,7 @@ class FieldWriter {
     PutRaw(escaped.bytes[0]);
     if (escaped.size > 1) PutRaw(escaped.bytes[1]);
   }
-  /// Appends `size` bytes as Put() would do one by one, but faster.
+  /// Appends `size` bytes. Has the same effect as one call of Put() for each byte, but is faster.
   void PutBytes(const unsigned char* bytes, std::size_t size) {
     constexpr std::size_t kChunk = 128;
     std::byte made[2 * kChunk];
@@ -71,35 +77,35 @@ class FieldWriter {
       size -= chunk;
     }
   }
-  /// Appends bytes as they are. None of them may need an escape. If the order is reversed, the caller must have
-  /// complemented them already.
+  /// Appends bytes as they are. The caller must pass only bytes that need no escape. For a descending key, the caller
+  /// must pass the complements of the bytes (see set_reverse).
   void PutPlain(const unsigned char* bytes, std::size_t size) {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
   }
-  /// A byte of a key in escaped form: one or two bytes.
+  /// One byte of a key, in the form in which it is written: one byte, or an escape of two bytes.
   struct Escaped {
     unsigned char bytes[2];
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    // The bytes 0, 1 (kKeyEnd) and 10 (newline) must not occur in a key field. The bytes 2 (kLow) and 9 (kNearNewline)
-    // are the first bytes of escapes. The bytes 0 to 2 become kLow and a second byte, and the bytes 9 and 10 become
-    // kNearNewline and a second byte. This keeps the order of the bytes.
+    // The bytes 0, 1 (kKeyEnd) and 10 (newline) must not occur in a key field. Therefore the bytes 0 to 2 become kLow
+    // (2) and a second byte, and the bytes 9 and 10 become kNearNewline (9) and a second byte. Escaped bytes compare as
+    // the original bytes do.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns the first key field of `record`, without escapes. The field begins after the byte of flags and its
-  /// kKeyEnd.
+  /// Returns the first key field of the keyed record `record`, without escapes. The field begins after the byte of
+  /// flags and the kKeyEnd that follows it.
   static std::string Unescape(RecordSpan record);
-  /// The bytes of a key that stand for one byte of a text. They are escaped already, and complemented if the order is
-  /// reversed.
+  /// The bytes of a key that stand for one byte of a text. They are already escaped. For a descending key they are also
+  /// complemented.
   struct Word {
     unsigned char bytes[15];
     unsigned char size;
   };
-  /// Appends the bytes words[c] for each byte c of `text`, which has `size` bytes. `words` has 256 elements.
+  /// Appends words[c] for each byte c of `text`, which has `size` bytes. `words` has 256 elements.
   void PutWords(const Byte* text, std::uint64_t size, const Word* words) {
     const std::size_t begin = out_.size();
     const std::size_t room = end_ - begin;
@@ -121,12 +127,12 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. The template detail::PutKeys calls it after the keys with the whole line, which decides between
-  /// lines of equal keys. A caller that needs the line in the key appends it with detail::PutText, so that it is
-  /// escaped.
+  /// Does nothing. The template detail::PutKeys calls this function after the keys, with the whole line. Other writers
+  /// then append the line, which decides between lines of equal keys. A caller that needs the line in the key appends
+  /// it with detail::PutText, which escapes it.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values: SetExact() was
-  /// called, and the field was not cut off at the limit.
+  /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values. This is so if
+  /// SetExact() was called and the field was not cut off at the limit.
   bool End() {
     const bool cut = full();
     out_.push_back(static_cast<std::byte>(kKeyEnd));
@@ -150,23 +156,23 @@ class FieldWriter {
 /// record are escaped.
 inline constexpr unsigned kEscapedBody = 0x80;
 
-/// Appends `record` to its sort key, which begins at offset `begin` of `out`. Escapes newlines inside `record`, so that
-/// the only newline of key and record together is the last byte.
+/// Appends `record` to `out`, after its sort key, which begins at offset `begin` of `out`. Escapes newlines inside
+/// `record`, so that the only newline in the key and the record together is the last byte.
 void StoreBody(RecordSpan record, std::size_t begin, std::vector<std::byte>& out);
 
 inline bool HasEscapedBody(RecordSpan keyed) { return (static_cast<unsigned>(keyed[0]) & kEscapedBody) != 0; }
 
-/// Returns `record` without the sort key before it, and without escapes. `layout` says how many keys there are. If
-/// `record` has escapes, the result lies in `scratch`.
+/// Returns the keyed record `record` without its sort key and without escapes. `layout` gives the number of key fields.
+/// If `record` has escapes, the result lies in `scratch`; otherwise it lies in `record`.
 RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<std::byte>& scratch);
 
-/// Removes the escapes from a record that StoreBody() has stored. Add() gets the record in one or more parts, and calls
-/// put(bytes) with the decoded bytes.
+/// Removes the escapes from a record that StoreBody() has stored. Pass the record to Add() in one or more parts. Add()
+/// passes the decoded bytes to put(bytes).
 class BodyUnescaper {
  public:
   static constexpr std::byte kEscape{0x1D};
-  /// The byte after kEscape tells what the escape stands for: a newline, kEscape itself, or the end of a record that
-  /// had no newline at its end.
+  /// The byte after kEscape says what the escape stands for. kNewlineCode: a newline. kEscapeCode: the byte kEscape
+  /// itself. kNoNewlineCode: the end of a record that had no newline at its end.
   static constexpr std::byte kNewlineCode{'n'}, kEscapeCode{'e'}, kNoNewlineCode{'.'};
 
   template <typename Put>
@@ -193,8 +199,8 @@ class BodyUnescaper {
   bool escape_ = false, ended_ = false;
 };
 
-/// Removes the sort key before each record in `records`, which must contain whole records. Works in place: the returned
-/// result lies inside of `records`.
+/// Removes the sort keys from `records`, which must contain whole keyed records (records with their sort keys before
+/// them). Works in place. The returned span is the beginning of `records`.
 std::span<std::byte> DropKeys(std::span<std::byte> records, const RecordLayout& layout);
 
 }  // namespace gpusort

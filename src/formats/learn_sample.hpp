@@ -1,4 +1,4 @@
-// Learns the forms of times from the lines of a sample. Start at LearnSample.
+// Finds out, from a sample of lines, how times are written. Start at LearnSample.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace gpusort {
 
-/// Finds out how the times in `sample` are written: chooses the candidate that most lines have, and further candidates
-/// for lines that lack the first one. The other arguments and errors are those of LearnLog(). Ignores regular
-/// expressions in `allowed`.
+/// Finds out how the times in `sample` are written. Chooses the candidate (a form of times at a place in the line) that
+/// most lines have, and more candidates for the remaining lines. The other arguments and the errors are those of
+/// LearnLog(). Ignores the regular expressions in `allowed`.
 std::shared_ptr<const LogTimes> LearnSample(LogSample sample, const LogForms& allowed, std::int64_t latest);
 
-/// Learns the forms of the times that the regular expressions in `allowed` find.
+/// Finds out how the times are written that the regular expressions in `allowed` find in `sample`.
 std::shared_ptr<const LogTimes> LearnPatterns(const LogSample& sample, const LogForms& allowed, std::int64_t latest);
 
 }  // namespace gpusort

@@ -1,8 +1,8 @@
-// Sort keys of lines in a locale other than C, and for sort's options -g, -V and -R in any locale. Text is ordered by
-// strcoll. The key of a text is only the first part of what strxfrm returns, which usually tells letters apart, but not
-// accents or upper and lower case. Lines whose keys are equal are then compared by strcoll. Numbers, months and classes
-// of characters are those of the locale. Versions and the division into fields are as in the C locale. Start at
-// MakeLocaleKeys.
+// Sort keys of lines for orders that must be computed: in a locale other than C, and for the options -g, -V and -R of
+// sort in any locale. Text is ordered by strcoll. The key of a text is only the first part of the result of strxfrm. It
+// usually distinguishes letters, but neither accents nor upper and lower case. Lines with equal keys are then compared
+// by strcoll. Numbers, months and classes of characters are those of the locale. Versions and the division into fields
+// are as in the C locale. Start at MakeLocaleKeys.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -16,25 +16,27 @@
 
 namespace gpusort {
 
-/// Sets the process's locale to that of the environment if the job needs it: with --locale, or with a key of type
-/// locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the locale.
+/// Sets the locale of the process to that of the environment. Does so only if the job needs it: with --locale, or with
+/// a key of type locale. Call this once, before any thread starts. Throws Error(kUsage) if the system does not have the
+/// locale.
 void UseLocale(const JobSpec& spec);
 
-/// Returns the name of the locale that UseLocale set, with the version of the C library. Before UseLocale: "C".
+/// Returns the name of the locale that UseLocale() has set, and the version of the C library. Returns "C" before
+/// UseLocale() is called.
 std::string LocaleName();
 
 /// The decimal point and the thousands separator of the current locale.
 struct LocaleNumbers {
-  int decimal_point;        ///< '.' if the locale's decimal point is not a single byte
-  int thousands_separator;  ///< -1 if the locale's separator is not a single byte
-  bool separator_too_long;  ///< the locale has a thousands separator of several bytes, which cannot be used
+  int decimal_point;        ///< a byte; '.' if the locale's decimal point has several bytes
+  int thousands_separator;  ///< a byte; -1 if the locale's separator has several bytes or is empty
+  bool separator_too_long;  ///< true: the locale's separator has several bytes, so it is not used
 };
 LocaleNumbers FindLocaleNumbers();
 
-/// Returns true if text must be compared with strcoll, because the current locale is neither C nor POSIX.
+/// Returns true if the current locale is neither C nor POSIX, so that text must be compared with strcoll.
 bool CollatesByLocale();
 
-/// A copy of a text that ends with a NUL byte, for functions of the C library. Copies of up to 512 bytes need no heap
+/// A copy of a text with a NUL byte after it, for functions of the C library. Copies of up to 512 bytes need no heap
 /// memory.
 using TextBuffer = boost::container::small_vector<char, 512>;
 inline TextBuffer EndedText(std::string_view text) {
@@ -43,19 +45,19 @@ inline TextBuffer EndedText(std::string_view text) {
   return ended;
 }
 
-/// Returns how many bytes the month name at the front of `text` takes, with the blanks before it. Month names are those
-/// of the current locale. Returns 0 if `text` does not begin with one.
+/// Returns the size in bytes of the month name at the beginning of `text`, with the blanks before it. Month names are
+/// those of the current locale. Returns 0 if there is no month name.
 std::size_t MonthBytes(std::string_view text);
 
-/// Returns the size of the number at the front of `text`, in bytes, as the option -n reads it; if `human` is true, as
-/// the option -h reads it. `text` must not begin with blanks.
+/// Returns the size in bytes of the number at the beginning of `text`, as the option -h of sort reads it if `human` is
+/// true, otherwise as -n reads it. Returns 0 if there is no number. `text` must not begin with blanks.
 std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& numbers);
 /// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders
-/// lines as the C locale does, so that no keys are needed. `order` must outlive the result.
+/// lines as the C locale does. No keys are needed then. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Returns an object that computes the sort keys of lines in the C locale. Returns null if comparing computed keys
-/// would not be faster than comparing the lines. `gpu` is true if a GPU may compare lines. The data that `order` refers
-/// to must outlive the result.
+/// Returns an object that computes the sort keys of lines in the C locale. Returns null if it is not slower to compare
+/// the lines without computed keys. `gpu` is true if a GPU may compare lines. The data that `order` refers to must
+/// outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
-// Finds the values of the sort keys in the records of logs. A key is a named field such as status or level, a field by
+// Finds the values of sort keys in the records of logs. A key is a named field such as status or level, a field by its
 // number, or the match of a regular expression. The form of a line, such as syslog or JSON, decides which named fields
-// it has. Start at LogKeys.
+// the line has. Start at LogKeys.
 #pragma once
 
 #include <cstddef>
@@ -17,49 +17,50 @@
 
 namespace gpusort {
 
-/// Returns true if `word` is usual for a level, such as ERROR or warning.
+/// Returns true if `word` is a usual name of a log level, such as ERROR or warning.
 bool IsLevelWord(std::string_view word);
 
-/// Finds the values of a job's keys in the records of logs. Begin() is called for each record, then Find() for each
-/// key. One thread at a time may use an object.
+/// Finds the values of a job's sort keys in the records of logs. For each record, call Begin() first, and then Find()
+/// for each key. Only one thread at a time may use an object.
 ///
 /// These fields can be named:
 /// * Access logs of web servers: host (also client), ident, user, request, method, path, protocol, status, bytes,
-///   referer, agent, and vhost if the line begins with it. Such a line has a request in quotes after a time in
-///   brackets.
+///   referer and agent. Also vhost, if the line begins with it. A line of such a log has a request in quotes after a
+///   time in brackets.
 /// * Error logs of web servers: client.
-/// * syslog (RFC 3164, RFC 5424, and with the times of ISO 8601): host, program, pid, message; if the line begins with
-///   <N>, also priority, facility and severity as numbers.
-/// * JSON: the path of any member. level, message, host, program and pid also stand for other usual names.
-/// * All lines except access logs and JSON: level and message. The level is the first word that is usual for a level,
-///   or the letter of glog and logcat. The message is the text after the time.
+/// * syslog (RFC 3164, RFC 5424, and with the times of ISO 8601): host, program, pid and message. If the line begins
+///   with <N>, also priority, facility and severity as numbers.
+/// * JSON: the path of any member. level, message, host, program and pid also stand for other usual names of these
+///   members.
+/// * All lines except access logs and JSON: level and message. The level is the first word that is a usual name of a
+///   level, or the letter of the level in the logs of glog and logcat. The message is the text after the time.
 /// * All lines except JSON: any other name NAME, if the line has NAME=VALUE or NAME="VALUE".
 class LogKeys {
  public:
   /// Throws Error(kUsage) if a key is invalid. `table` must outlive this object.
   explicit LogKeys(const TableOptions& table);
 
-  /// Returns true if the sort key `key` is the time of a record. LogTimeReader reads the time, not this class.
+  /// Returns true if the sort key `key` is the time of a record. This class does not find the time: LogTimeReader does.
   static bool IsTime(const ColumnKey& key);
   /// Returns true if the job has a key other than the time.
   bool any() const { return any_; }
-  /// Returns true if some key must be searched in all lines of a record, and not only in the line that has the time.
+  /// Returns true if a key must be searched in all lines of a record, and not only in the line that has the time.
   bool in_record() const { return in_record_; }
 
   /// Sets the record that Find() searches. `line` is the line with the record's time. `record` is the whole record; it
-  /// is used only if in_record() is true.
+  /// is used only if in_record() is true. Both must stay valid until the next Begin().
   void Begin(const LogTimes& log, std::string_view line, std::string_view record);
-  /// Returns the names of the fields in the current line, which is the `line` of the last Begin(). Returns no names if
-  /// the line is JSON.
+  /// Returns the names of the fields in the `line` of the last Begin(). Returns no names if the line is JSON.
   std::vector<std::string> Names();
-  /// Returns the value of sort key number `key` in the current record, or std::nullopt if the record has none. The text
-  /// is valid until the next call of Begin(). The text is empty for a JSON null, and for "-" in the log of a web
-  /// server.
+  /// Returns the value of the sort key with the index `key` in the current record, or std::nullopt if the record has
+  /// none. The text is valid until the next Begin(). It is empty for a JSON null, and for "-" in the access log of a
+  /// web server.
   std::optional<std::string_view> Find(std::size_t key);
 
  private:
   enum Form : std::uint8_t { kUnread, kJson, kWeb, kSyslog, kLogfmt, kOther };
-  /// The fields of log lines that a sort key can name. The fields of web servers' access logs come first.
+  /// The fields of log lines that a sort key can name. The fields of web servers' access logs come first. kAnother
+  /// stands for any other name.
   enum Name : std::uint8_t {
     kVhost,
     kHost,
@@ -83,8 +84,8 @@ class LogKeys {
     kLevel,
     kAnother,
   };
-  /// The paths to try for each sort key in lines of JSON, because different programs give the same field different
-  /// names. Key number K has the paths all[first[K]] to all[first[K + 1] - 1].
+  /// The paths to try for each sort key in lines of JSON. A key can have several paths, because programs give the same
+  /// field different names. The key with the index K has the paths all[first[K]] to all[first[K + 1] - 1].
   struct Paths {
     std::vector<JsonPath> all;
     std::vector<std::size_t> first;
@@ -92,15 +93,15 @@ class LogKeys {
   static Name NameOf(std::string_view name);
   static Paths PathsOf(const TableOptions& table);
 
-  /// Finds the form of the current line, and stores it in form_. Stores the values of the line's fields in found_, or
-  /// in values_ if the line is JSON.
+  /// Finds out the form of the current line, and stores it in form_. Stores the values of the line's fields in found_,
+  /// or in values_ if the line is JSON.
   void ReadLine();
   void ReadJson();
-  /// If the current line is from the log of a web server, stores its fields in found_. Otherwise returns false.
-  /// `time_end` is the offset of the end of the line's time.
+  /// Stores the fields of the current line in found_ if the line is from the access log of a web server. Otherwise
+  /// returns false. `time_end` is the offset of the end of the time in the line.
   bool ReadWeb(std::size_t time_end);
-  /// Stores the fields of a line of syslog in found_. `rest` is the text after the line's time. `always` is true if the
-  /// line is certainly from syslog. Otherwise the fields are stored only if the line looks like syslog.
+  /// Stores the fields of a line of syslog in found_. `rest` is the text after the time of the line. If `always` is
+  /// false, the fields are stored only if the line looks like syslog.
   void ReadSyslog(std::string_view rest, bool always);
   void ReadLogcat(std::string_view rest);
   std::optional<std::string_view> FindMember(std::size_t key) const;
@@ -111,17 +112,17 @@ class LogKeys {
   std::vector<Name> names_;  ///< the field of each key
   const Paths paths_;
   JsonRecords json_;
-  std::vector<JsonValue> values_;  ///< the values of paths_.all in the current line
+  std::vector<JsonValue> values_;  ///< the values at paths_.all in the current line
 
   const LogTimes* log_ = nullptr;
   std::string_view line_, record_;
   Form form_ = kUnread;
-  /// The values of the fields of the current line, with a Name as index. Not used if the line is JSON.
+  /// The values of the fields of the current line. The index is a Name. Not used if the line is JSON.
   std::optional<std::string_view> found_[kAnother];
 };
 
-/// Returns advice that is appended to the error "no record has a value for this key". The advice lists the fields of
-/// `record`, an example of a line.
+/// Returns advice that is appended to the error "no record has a value for this key". `record` is an example of a
+/// record. The advice lists the fields of `record`.
 std::string LogHint(const std::string& key, const std::string& record);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// The lines of an input that are searched for times, to learn the forms of the times. Start at SampleOf.
+// A sample of the lines of an input, which is searched for times to find out how they are written. Start at SampleOf.
 #pragma once
 
 #include <bitset>
@@ -11,23 +11,23 @@ namespace gpusort {
 
 inline constexpr std::size_t kSampleLines = 400;  ///< the largest number of lines in a sample
 
-/// A set of lines of a sample. Bit i stands for LogSample::lines[i].
+/// A set of lines of a sample. Bit i is set if LogSample::lines[i] is in the set.
 using LineSet = std::bitset<kSampleLines>;
 
-/// The lines of an input that are searched for times.
+/// A sample of the lines of an input, which is searched for times.
 struct LogSample {
   std::vector<std::string_view> lines;
-  std::vector<std::string_view> all;  ///< all lines of the first bytes that can have a time
-  LineSet after_blank;                ///< the lines with an empty line before them
-  bool indented = false;              ///< lines that begin with a blank can have a time
+  std::vector<std::string_view> all;  ///< all lines from which `lines` were chosen
+  LineSet after_blank;                ///< the lines of `lines` with an empty line before them
+  bool indented = false;              ///< true: lines that begin with a blank can have a time
 };
 
-/// Takes the lines of `front` that do not begin with a blank, are not empty, and have no NUL. If all lines begin with a
-/// blank, or `any_line` is true, also takes lines that begin with a blank. If there are many lines, takes the first
-/// ones, and others at equal distances.
+/// Returns a sample of the lines of `front`. Leaves out empty lines and lines with a NUL. Also leaves out lines that
+/// begin with a blank, unless `any_line` is true or all lines begin with a blank. If there are more than kSampleLines
+/// lines, the sample has the first lines, and later lines at equal distances.
 LogSample SampleOf(std::string_view front, bool any_line);
 
-/// Returns the front of `line` in quotes, for messages.
+/// Returns the beginning of `line` in quotes, for messages.
 std::string ShownLine(std::string_view line);
 
 /// Returns the first `words` words of a line, with the blanks before and after them.

@@ -1,5 +1,5 @@
-// Finds the times in the lines of logs. The first lines of each input show how its times are written (their form) and
-// where in a line they stand. Start at LearnLog.
+// Finds the times in the lines of logs. The first lines of each input show how its times are written (their form), and
+// where in a line they are. Start at LearnLog.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,40 @@
 
 namespace gpusort {
 
-/// How the times of a log are written (their form), and where in a line they stand. This is all that is needed to find
-/// and read the times.
+/// How the times of a log are written (their form), and where in a line they are. A reader of the log needs nothing
+/// else to find and read the times.
 struct TimeShape {
   enum Kind : std::uint8_t {
     kKnown,  ///< the form is one of KnownForms(); `format` is for TakeLogTime()
     kGiven,  ///< the user gave the form (--time); `format` is for TakeTime()
-    kJson,   ///< the lines are JSON, and the time is one of their members
+    kJson,   ///< the lines are JSON objects, and the time is one of their members
     kParts,  ///< the named groups of the regular expression `pattern` are the parts of the time
   };
   enum Place : std::uint8_t {
-    kWord,    ///< the time follows `count` words, which end with blanks, and the text `lead`
-    kColumn,  ///< the time follows the byte `separator`, which occurs `count` times, and the text `lead`
-    kLabel,   ///< the time follows the text `lead` at the beginning of the line
-    /// The time follows the text `lead`, anywhere in the line. If a line has the text several times, the first one with
-    /// a time after it counts. Empty `lead`: the time is the first word that can be a time.
+    kWord,    ///< the time comes after `count` words, which blanks separate, and the text `lead`
+    kColumn,  ///< the time comes after `count` separators (see `separator`) and the text `lead`
+    kLabel,   ///< the line begins with the text `lead`, and then the time
+    /// The time comes after the text `lead`, anywhere in the line. If a line has this text several times, the first one
+    /// with a time after it counts. Empty `lead`: the time is the first word that can be a time.
     kAnywhere,
   };
   std::string name;  ///< the name of the form in messages: "syslog"
   Kind kind = kKnown;
-  std::string format;  ///< the format of the time, as `kind` says; for JSON, empty: a text that ParseInstant() reads
-  std::string member;  ///< for JSON: the path of the member that holds the time
+  std::string format;  ///< the format of the time, see Kind; for JSON, empty: ParseInstant() reads the time
+  std::string member;  ///< for JSON: the path to the member that is the time
   Place place = kWord;
   unsigned count = 0;
   char separator = '\0';
   std::string lead;
-  /// The regular expression of --time-regex that finds the time in a line, or empty. If `kind` is kParts, its named
-  /// groups are the parts of the time, such as the year. Otherwise its first group is the piece of the line in which
-  /// `place` says where the time is. Without an expression, this piece is the whole line.
+  /// The regular expression that finds the time in a line (--time-regex), or empty. If `kind` is kParts, the named
+  /// groups of the expression are the parts of the time, such as the year. Otherwise the first group is the piece of
+  /// the line that has the time, and `place` says where the time is in this piece. Without an expression, `place` says
+  /// where the time is in the line.
   std::string pattern;
   bool indented = false;  ///< true: lines with a time may begin with a blank
-  /// Used for lines that begin with a blank. If not 0, such a line has a time only if its first word ends at this byte
-  /// of the line. Programs that align levels such as " INFO" and "ERROR" write such lines.
+  /// Used for lines that begin with a blank. 0: all such lines can have a time. Otherwise, such a line has a time only
+  /// if its first word ends at the byte offset `margin`. Programs that align levels such as " INFO" and "ERROR" write
+  /// such lines.
   unsigned margin = 0;
   bool utc = false;  ///< true: a time without a zone is in UTC
 
@@ -59,87 +61,89 @@ struct TimeShape {
 
 std::uint64_t NewLogId();
 
-/// How the times in one input are written, and where they stand. This was found out from the first lines of the input.
+/// How the times in one input are written, and where in a line they are. The first lines of the input show this.
 struct LogTimes {
-  /// A number that no other LogTimes of this process has or had. A LogTimeReader keeps it, to find out whether the data
-  /// that it has prepared are for this log. Never 0.
+  /// A number that no other LogTimes in this process has or had. Never 0. A LogTimeReader compares it to find out
+  /// whether its prepared data are for this log.
   std::uint64_t id = NewLogId();
-  /// The text with which the first line of each record begins, such as "commit " in the output of git log. '%' stands
-  /// for letters and digits. The time of such a record stands in this or a later line. Empty: each line with a time
-  /// begins a record.
+  /// The text at the beginning of the first line of each record, such as "commit " in the output of git log. '%' stands
+  /// for letters and digits. The time of the record is in this line or a later one. Empty: each line with a time begins
+  /// a record.
   std::string start{};
   std::vector<TimeShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
-  /// The latest time that a line can have: seconds since 1970, in local time. If the times have no year, each gets the
-  /// last year in which it is not after `latest`.
+  /// The latest time that a line can have, in seconds since 1970-01-01 00:00:00 local time. If a time has no year, it
+  /// gets the last year in which it is not after `latest`.
   std::int64_t latest = 0;
   std::uint64_t looked = 0;   ///< the number of lines that were examined, without lines that begin with a blank
   std::uint64_t matched = 0;  ///< the number of examined lines that have a time
   std::string note;           ///< how the order of day and month was found out; empty: the form of the times shows it
 };
 
-/// Returns true if `line` begins with `times.start`, perhaps after a byte order mark.
+/// Returns true if `line` begins with `times.start`. A byte order mark may come before it.
 bool BeginsWithStart(const LogTimes& times, std::string_view line);
 
 /// The options that the user gave about the times of logs.
 struct LogForms {
-  /// The formats that --time gives, as CheckedTimeFormat() returns them. Empty: all known forms of times are tried.
+  /// The formats that --time gives, as CheckedTimeFormat() returns them. Empty: all known forms of times can occur.
   std::vector<std::string> times{};
-  /// The regular expressions that --time-regex gives. Empty: LearnLog() finds out where in a line the time stands.
+  /// The regular expressions that --time-regex gives. Empty: LearnLog() finds out where in a line the time is.
   std::vector<std::string> patterns{};
-  bool starts = true;  ///< false (--multiline): no fixed text may mark the first lines of records (LogTimes::start)
-  bool dated = false;  ///< true: the user gives the date (--date), so that times without a date can be used
+  bool starts = true;  ///< false (with --multiline): LogTimes::start stays empty
+  bool dated = false;  ///< true: the user gives the date (--date), so times without a date can be used
 };
 
 /// Finds out how times are written in `front`, the first bytes of an input. `latest` is the latest time that a line can
-/// have (see LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times could be read in two
-/// ways, such as 01/02. Usually half of the lines must have a time. Fewer are enough if the first line has one, because
-/// long stack traces have none. If the user gives the form or a regular expression, a single line is enough.
+/// have (see LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times can be read in two ways,
+/// such as 01/02. Usually, half of the lines must have a time. Fewer are enough if the first line has a time, because
+/// long stack traces have none. A single line is enough if the user gives the form or a regular expression.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
-/// Reads the time of `line`, which must be without its newline, at the place in the line that `shape` gives. Returns
-/// the end of the time in the line, or null if there is no time at that place. Not for shapes of JSON lines and shapes
-/// with a regular expression.
+/// Reads the time of `line` at the place that `shape` gives. `line` must not include its newline. Returns the end of
+/// the time in the line, or null if there is no time at that place. Must not be called for shapes of JSON lines or for
+/// shapes with a regular expression.
 const char* TakeShape(const TimeShape& shape, std::string_view line, TimeParts& parts);
 
-/// The reason why a line that begins no record looks as if it should: it has something like a time where a time is
+/// Why a line that begins no record looks like the beginning of a record: it has something like a time where times are
 /// expected. A warning at the end of the job tells of such lines.
 enum class LookAlike : std::uint8_t {
   kNone,        ///< the line does not look like the beginning of a record
   kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place
   kOtherForm,   ///< the line begins with a time of another form than the times of this log
 };
-/// Returns why `line`, which begins no record, looks as if it should begin one. Returns kNone if it does not.
+/// Returns why `line`, which begins no record, looks like the beginning of a record. Returns kNone if it does not look
+/// so.
 LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 
-/// Skips what may stand before the first word of a log line: a byte order mark, escape sequences of terminal colours,
-/// and the priority of syslog ("<34>") with its version ("1 ").
+/// Skips everything before the first word of a log line: a byte order mark, escape sequences for the colours of a
+/// terminal, and the priority of syslog ("<34>") with its version ("1 "). All of these are optional.
 void SkipFront(TextReader& reader);
-/// Returns the JSON object in a line, {...}, without a byte order mark before it, and without the brackets and commas
-/// of a JSON array around it. Returns the line as it is if it has no JSON object.
+/// Returns the JSON object in a line, {...}. Leaves out a byte order mark before it, and the brackets and commas of a
+/// JSON array around it. Returns the whole line if it has no JSON object.
 std::string_view JsonObjectOf(std::string_view line);
-/// Skips escape sequences that set terminal colours.
+/// Skips escape sequences for the colours of a terminal.
 void SkipColours(TextReader& reader);
-/// Reads a time at the front of `reader`, and moves `reader` to the end of the time. Returns false if there is no time,
-/// or if the time is part of a longer number or word. `kind` is kKnown for a form that gpusort knows, or kGiven for a
-/// form that the user gave (--time). `format` is the TimeShape::format of this form.
+/// Reads the time at the beginning of `reader`, and moves `reader` to the end of the time. Returns false if there is no
+/// time, or if the time is part of a longer number or word. `kind` is kKnown for a form that gpusort knows, or kGiven
+/// for a form that the user gave (--time). `format` is the TimeShape::format of this form.
 bool TakeWholeTime(TimeShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
-/// The greatest number of words that may stand before the time of a line. Later words are not searched for a time, so
-/// that long lines do not take long.
+/// The largest number of words before the time of a line. Later words are not searched for a time, because this would
+/// take too long for long lines.
 inline constexpr unsigned kMostWords = 16;
-/// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If `parts` have no year,
+/// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If the year is missing,
 /// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);
 
-/// Returns `log` as text, from which another process can make the object again by LoadLog(). The text can contain any
-/// bytes.
+/// Returns `log` as text. LoadLog() can make the object again from this text, also in another process. The text can
+/// contain any bytes.
 std::string SaveLog(const LogTimes& log);
-/// Returns the object that SaveLog() turned into the text `saved`. Throws Error(kIntegrity) if `saved` is no such text.
+/// Makes the object again from `saved`, which SaveLog() has returned. Throws Error(kIntegrity) if `saved` is no such
+/// text.
 std::shared_ptr<const LogTimes> LoadLog(std::string_view saved);
 
 /// The time that was read from a line that begins a record.
 struct LogTime {
-  /// The time: in local time if `lacks_zone` is true, otherwise in UTC. No value: the line is a JSON object without the
-  /// member that holds the time, or that member is not a time.
+  /// The time, in local time if `lacks_zone` is true, otherwise in UTC. No value: the line is a JSON object, and its
+  /// member for the time is missing or is not a time.
   std::optional<Instant> instant;
   bool lacks_zone = false;  ///< true: the text has no time zone
   std::int64_t east = 0;    ///< local time minus UTC in seconds, if the text gives an offset such as +0100
@@ -147,14 +151,14 @@ struct LogTime {
   bool lacks_date = false;  ///< true: the text is only a time of day; `instant` is that time on 1970-01-01
 };
 
-/// Finds and reads the times in the lines of logs. One thread at a time may use a reader.
+/// Finds and reads the times in the lines of logs. Only one thread at a time may use a reader.
 class LogTimeReader {
  public:
   /// Returns true if `line` begins a record: it has a time, or it is a JSON object in a log of JSON lines only.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
-  /// Returns true if `line` begins a record, and sets `time` to the time in the line. The digits of the fraction of a
-  /// second lie in `line` or in this object, so they are valid until the next call. If Take() returns false, `time` is
-  /// undefined.
+  /// Returns true if `line` begins a record, and sets `time` to the time in the line. If the result is false, `time` is
+  /// undefined. The digits of the fraction of a second lie in `line` or in this object. They are valid until the next
+  /// call.
   bool Take(const LogTimes& log, std::string_view line, LogTime& time) { return Find(log, line, true, time); }
   LogTime Read(const LogTimes& log, std::string_view line) {
     LogTime time;
@@ -163,56 +167,55 @@ class LogTimeReader {
 
  private:
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. `needs` is false if the caller
-  /// does not use `time`. In a log of JSON lines only, each line begins a record. If `needs` is false, such a line is
-  /// not parsed.
+  /// does not use `time`. If all lines of the log are JSON, each line with a JSON object begins a record. If `needs` is
+  /// false, such a line is not parsed.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
   /// Prepares this reader for the lines of `log`: makes a fast reader for each form of its times, and finds out whether
-  /// all lines are JSON. Must be called when the reader goes on to another log.
+  /// all lines are JSON. Must be called before the first line of another log is read.
   void Prepare(const LogTimes& log);
   bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
   bool FindPattern(const LogTimes& log, const TimeShape& shape, std::string_view line, LogTime& time);
   bool FindAt(const LogTimes& log, const TimeShape& shape, std::string_view line, QuickTime& quick, LogTime& time);
-  /// Reads the time at the front of `text` with the fast reader `quick`. Returns false if `quick` cannot read it. The
-  /// caller must then try a slower function.
+  /// Reads the time at the beginning of `text` with the fast reader `quick`. Returns false if `quick` cannot read the
+  /// time. The caller must then try a slower function.
   static bool TakeQuick(const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
-  /// Tells the fast reader `quick` the date of a time that was just read as `parts`. Most of the next lines have the
-  /// same date, so `quick` can read their times. `begin` is the beginning of the time in the line.
+  /// Passes the date of a time to the fast reader `quick`. The time was just read as `parts`, and begins in the line at
+  /// `begin`. Most of the next lines have the same date, so `quick` can read their times.
   void KeepDate(const char* begin, const TimeParts& parts, QuickTime& quick) const;
-  /// Reads `text`, the value of a JSON member, as a time in a form that ParseInstant() knows. Returns false if it is no
-  /// time.
+  /// Reads `text`, the value of a JSON member, as a time in one of the forms that ParseInstant() knows. Returns false
+  /// if `text` is no such time.
   static bool TakeIso(std::string_view text, QuickTime& quick, LogTime& time);
-  /// Reads `text`, the value of a JSON member, as a time in the form that `shape` gives. Returns false if it is no
-  /// time.
+  /// Reads `text`, the value of a JSON member, as a time in the form that `shape` gives. Returns false if `text` is no
+  /// such time.
   bool TakeMember(const LogTimes& log, const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
-  /// Stores the point in time that `parts` describe in `time`. Returns false if there is no such time, as on February
-  /// 30.
+  /// Sets `time` to the point in time that `parts` describe. Returns false if there is no such time, as on February 30.
   bool Keep(const TimeParts& parts, const LogTimes& log, const TimeShape& shape, LogTime& time);
   void KeepInstant(Instant instant, LogTime& time);
-  /// Sets the fraction of a time to a number of nanoseconds of at most nine digits.
+  /// Sets the fraction of the second in `time` to a number of nanoseconds, given as one to nine digits.
   void KeepNanoseconds(std::string_view digits, LogTime& time);
   std::optional<Instant> FindInstant(const TimeParts& parts, std::int64_t latest);
 
-  /// A time zone that some line of the log names, with data that make the conversion of times in this zone fast.
+  /// A time zone that a line of the log names, and data that make the conversion of times in this zone fast.
   struct NamedZone {
     explicit NamedZone(const std::string& name) : zone(name) {}
     const Zone zone;
-    Zone::Span span;  ///< the range around the last time in this zone, in which the distance to UTC is the same
+    Zone::Span span;  ///< the range around the last time in which the offset from UTC does not change
   };
   std::map<std::string, NamedZone, std::less<>> zones_;
   std::map<std::string, TimePattern> patterns_;
-  std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log for whose JSON members `parser_` was made; 0: none
+  std::uint64_t parsed_ = 0;  ///< the LogTimes::id of the log that `parser_` was made for; 0: none
   std::optional<JsonRecords> parser_;
   std::vector<JsonValue> values_;
   LogTime ignored_;
   std::string fraction_;
-  /// The date of the last line that was read, and the first second of that day. They are kept because most lines have
-  /// the date of the line before.
+  /// The date of the last line that was read, and the first second of that day. They are stored because the next line
+  /// usually has the same date.
   struct {
     unsigned year = 0, month = 0, day = 0;
     std::int64_t midnight = 0;  ///< seconds since 1970
     std::int64_t latest = 0;
   } date_;
-  std::uint64_t prepared_ = 0;    ///< the LogTimes::id of the log that Prepare() was called with; 0: none
+  std::uint64_t prepared_ = 0;    ///< the LogTimes::id of the log of the last Prepare(); 0: none
   std::vector<QuickTime> quick_;  ///< one fast reader for each shape of this log
   bool all_json_ = false;         ///< true: all lines of this log are JSON
 };

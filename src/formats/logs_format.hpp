@@ -1,7 +1,7 @@
 // The format of logs, which are sorted by time. A record begins with a line that has a time at the usual place of its
-// input (formats/log_times.hpp). The lines without a time after this line belong to the record, for example the lines
-// of a stack trace. Lines before the first time of an input belong to the first record. With --multiline, lines without
-// a time can begin records too. Such a record gets the time of the record before it. Start at LogsFormat.
+// input (formats/log_times.hpp). The following lines without a time belong to the record, for example the lines of a
+// stack trace. Lines before the first time of an input belong to the first record. With --multiline, a line without a
+// time can also begin a record. Such a record gets the time of the record before it. Start at LogsFormat.
 #pragma once
 
 #include <array>
@@ -34,9 +34,8 @@ class LogsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  /// Returns a parser's state that has the forms of the times of all inputs. `fronts` are the states at the beginnings
-  /// of the inputs, each with the forms of one input. With the result, the key of any single record can be computed
-  /// without the records before it.
+  /// Returns a parser's state with which the key of any single record can be computed without the records before it. It
+  /// has the forms of the times of all inputs. `fronts` are the states at the beginnings of the inputs.
   ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
@@ -44,71 +43,71 @@ class LogsFormat : public TableFormat {
   struct LogScratch : Scratch {
     LogTimeReader times;
     InnerTimes inner;
-    /// The times of the current record and of the next record. `now` is the index of the current record's time in
-    /// `pair`.
+    /// The times of the current record and of the next record. `now` is the index in `pair` of the current record's
+    /// time.
     std::array<LogTime, 2> pair;
     unsigned now = 0;
     /// The first line of the next record, which was read to find the end of the current record.
     std::string_view next;
-    const Byte* next_end = nullptr;     ///< the end of the buffer in which `next` lies; null: no line was read
+    const Byte* next_end = nullptr;     ///< the end of the buffer that contains `next`; null: no line was read
     std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
-    Zone::Span span;                    ///< the range around the last time, in which the distance to UTC is the same
+    Zone::Span span;                    ///< the range around the last time in which the offset from UTC does not change
     std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
   };
-  /// The values of ScanState::mode: where the parser is in a log.
+  /// The values of ScanState::mode: the place of the parser in a log.
   enum Mode : unsigned {
-    kHead,    ///< at the front of a line, before the first time of the input
+    kHead,    ///< at the beginning of a line, before the first time of the input
     kInHead,  ///< inside a line before the first time of the input
-    kLine,    ///< at the front of a line
+    kLine,    ///< at the beginning of a line
     kInLine,
   };
   std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override;
   std::unique_ptr<Scratch> MakeScratch() const override;
-  /// Returns the latest time that a record of input number `input` can have: one day after the last change of the file,
-  /// or after now if the input is no regular file. The day is a margin, for example for logs from another time zone.
-  /// The result is in seconds since 1970-01-01 00:00:00 local time.
+  /// Returns the latest time that a record of the input with the index `input` can have: one day after the last change
+  /// of the file, or one day after now if the input is no regular file. The day is a margin, for example for logs from
+  /// another time zone. The result is in seconds since 1970-01-01 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
-  /// Returns true if `line` begins a record. Call this only after the first line of the input that has a time, because
-  /// lines before it begin no record.
+  /// Returns true if `line` begins a record. Must not be called for the lines before the first line of the input with a
+  /// time.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line) const;
-  /// Returns true if `line` begins a record, and sets `time` to the time in this line. Call this only after the first
-  /// line of the input that has a time.
+  /// Returns true if `line` begins a record, and sets `time` to the time in this line. Must not be called for the lines
+  /// before the first line of the input with a time.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const;
-  /// Returns the time of `record`, which need not stand in the first line of the record, as in the output of git log
+  /// Returns the time of `record`. The time need not be in the first line of the record, as in the output of git log
   /// (see LogTimes::start). `log` says how times are written. The records before `record` are not used.
   LogTime TakeLateTime(RecordSpan record, const LogState& log, LogScratch& scratch) const;
-  /// Returns true if `line`, the beginning of a line that is not read to its end yet, is long enough to tell whether
-  /// the line begins a record.
+  /// Returns true if `line` is long enough to tell whether it begins a record. `line` is the beginning of a line that
+  /// was not read to its end yet.
   bool IsEnough(std::string_view line) const;
-  /// Returns the time of a record that begins with `line`. If the text lacks the year, the day or the time zone, takes
-  /// them from the records before and from the options. `log` is the parser's state before the record, and is
-  /// replaced by the state after it.
+  /// Returns the time of a record that begins with `line`. If the year, the day or the time zone is missing, takes it
+  /// from the records before or from the options. On entry, `log` must be the parser's state before the record. On
+  /// return, it is the state after the record.
   LogTime TakeTime(std::string_view line, LogState& log, LogScratch& scratch) const {
     LogTime time = scratch.times.Read(*log.times, line);
     CompleteTime(time, log, scratch);
     return time;
   }
-  /// Completes `time`, which was read from the first line of a record. If the text lacks the year, the day or the time
-  /// zone, takes them from the records before and from the options. `log` is the parser's state before the record,
-  /// and is replaced by the state after it.
+  /// Completes `time`, which was read from the first line of a record. If the year, the day or the time zone is
+  /// missing, takes it from the records before or from the options. On entry, `log` must be the parser's state before
+  /// the record. On return, it is the state after the record.
   void CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const;
-  /// Completes a time without a date (with --date), or a time without a year (with --year). `log` has the day and
-  /// year of the last record; both are updated. Returns false if the resulting date does not exist.
+  /// Completes a time without a date (with --date), or a time without a year (with --year). `log` has the day and the
+  /// year that such a time gets, and the function updates them. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogState& log) const;
-  /// Stores `utc`, the time of a record whose text has a time zone, as local time in `log`, the parser's state. The
-  /// next records are compared with this time, for example to find out their year. `span` is the range that the last
-  /// call has found, in which the distance to UTC is the same. Most times are in this range.
+  /// Stores `utc`, the time of a record whose text has a time zone, as local time in the parser's state `log`. The next
+  /// records are compared with this time, for example to find out their year. `span` is a range of local times in which
+  /// the offset from UTC does not change. The function replaces it if the time is not in the range, which is rare.
   void SetLocalTime(std::int64_t utc, LogState& log, Zone::Span& span) const;
-  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in `log`, the parser's state, as the
-  /// time of the last record. `span` is the range that the last call has found, as for SetLocalTime().
+  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in the parser's state `log`, as the
+  /// time of the last record. `span` is used as in SetLocalTime().
   std::int64_t ToUtc(std::int64_t local, LogState& log, Zone::Span& span) const;
-  /// Reads the time of each record that begins in [begin, end), so that `log` becomes the parser's state at `end`.
-  /// `begin` must be the beginning of a line.
+  /// Reads the time of each record that begins in [begin, end). `log` then becomes the parser's state at `end`. `begin`
+  /// must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogState& log, LogScratch& scratch) const;
 
-  /// Checks that `record` can be read without the records before it, as another process of the same sort may have to
-  /// do. Throws BadRecord if it would then have another end, or another time than `time`.
+  /// Checks that `record` can be read without the records before it. Another process of the same sort may have to do
+  /// so. Throws BadRecord if the record would then have another end, or another time than `time`.
   void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;
@@ -116,7 +115,7 @@ class LogsFormat : public TableFormat {
   const TimeWindow window_;
   ScanState alone_;            ///< the state for reading a record alone, from TableOptions::alone
   std::vector<bool> is_time_;  ///< for each key: the result of LogKeys::IsTime()
-  const bool walks_;           ///< true: the time of a record can depend on all records before it
+  const bool walks_;           ///< true: a record's time can depend on all records before it
 };
 
 }  // namespace gpusort

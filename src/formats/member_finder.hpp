@@ -16,13 +16,13 @@ class MemberFinder {
  public:
   explicit MemberFinder(const std::vector<TimeForm>& forms) : forms_(forms) {}
 
-  /// Looks for times in `line`, an object. `number` is the number of the line in the sample.
+  /// Searches the JSON object `line` for members that are times. `number` is the index of the line in the sample.
   void Search(std::size_t number, std::string_view line);
 
-  /// A member, the form of its times, and the lines that have a time in it.
+  /// A member of JSON objects, the form of its times, and the lines in which the member is a time.
   struct Member {
     std::string path;
-    const TimeForm* form = nullptr;  ///< null: ParseInstant() reads the times
+    const TimeForm* form = nullptr;  ///< null: the form is one that ParseInstant() knows
     LineSet lines;
     std::size_t rank = 0;
   };
@@ -49,9 +49,9 @@ class MemberFinder {
   static constexpr std::size_t kMostDepth = 3, kMostMembers = 200;
 
   void SkipBlanks();
-  /// Reads a string, after its first quote was read.
+  /// Reads a string up to its closing quote. The opening quote must have been read.
   std::string_view String();
-  /// Skips an array or an object, after its opening bracket was read.
+  /// Skips an array or an object up to its closing bracket. The opening bracket must have been read.
   void Skip();
   void Object(std::size_t depth);
   void Value(std::string_view name, std::size_t depth);

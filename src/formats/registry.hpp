@@ -1,5 +1,6 @@
-// The table of all formats of records with columns, one row per format. The options, file extensions, help, manual
-// page, completion and messages read this table. A new format needs a class and a row here. Start at kFormatRows.
+// The table of all formats of records with columns, with one row for each format. The options, file extensions, help,
+// manual page, completion and messages are made from this table. A new format needs a class and a row here. Start at
+// kFormatRows.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace gpusort {
 
-/// Groups of options that only some formats accept, one bit per group.
+/// Options that only some formats accept. Each bit stands for one option or a group of options.
 enum FormatOption : unsigned {
   kTakesDelimiter = 1,
   kTakesQuote = 2,  ///< the options --quote and --escape
@@ -34,20 +35,21 @@ enum FormatOption : unsigned {
   kTakesDump = 2048,   ///< the option --strip-volatile
 };
 
-/// How a sort key names a column: by its name in the header, by a number, by a JSON path, by a table and a column, or
-/// by a field name.
+/// How a sort key names a column: by its name in the header, by a number, by a JSON path, by the names of a table and a
+/// column, or by the name of a field.
 enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
-/// The kind of input that a job expects. A job ends with an error if its input seems to be of another kind (KindCheck).
+/// The kind of input that a job expects. The job ends with an error if the beginning of its input looks like another
+/// kind (KindCheck).
 enum Reads : unsigned {
   kReadsLines = 1,
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  /// Other dialects of CSV, such as TSV. An input that looks like lines of JSON is not refused, because a field may
-  /// hold JSON.
+  /// Other dialects of CSV, such as TSV. An input that looks like lines of JSON is accepted, because a field can
+  /// contain JSON.
   kReadsOtherCsv = 16,
-  kReadsRows = 32,  ///< text of which the first bytes do not show the format
+  kReadsRows = 32,  ///< other text: its first bytes do not show the format
   kReadsJson = 64,
   kReadsBinaryRows = 128,
   kReadsPgDump = 256,
@@ -58,31 +60,32 @@ enum Reads : unsigned {
 
 struct FormatRow {
   const char* name;  ///< the value of --format
-  /// The file extensions in lower case, separated by blanks; empty: the format has no extension.
+  /// The file extensions in lower case, with blanks between them. Empty: the format has no extension.
   const char* extensions;
   Reads reads;
   ColumnNames names;
   unsigned takes;  ///< the accepted options, as bits of FormatOption
-  /// The defaults of the options --delimiter, --quote, --escape, --header and --null. Quote and escape: -1 means none.
-  /// `null` is the text of a field that is a null value.
+  /// The default values of --delimiter, --quote, --escape, --header and --null. -1 as `quote` or `escape` means that
+  /// there is no such byte. `null` is the text of a field that is a null value.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
   const char* null;
   std::unique_ptr<TableFormat> (*make)(const JobSpec& spec);
-  /// A function that returns advice for the error "no record has the column of this key". `column` is the column of the
-  /// key, and `record` an example of a record. Null: the format has no advice.
+  /// A function that returns advice for the error "no record has the column of this key". `column` is the name of the
+  /// column, and `record` is an example of a record. Null: the format has no advice.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// Two parts of the warning about a record that is probably several records in one: what was found in the record, and
-  /// what the user can do.
+  /// Two parts of the warning about a record that is probably several records. `glued` is what was found in the record,
+  /// and `glued_advice` is what the user can do.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
-  /// The column that is the key of a job without -k, read as a timestamp; empty: such a job uses all columns as text.
+  /// The column that a job without -k sorts by, as a timestamp. Empty: a job without -k sorts by all columns, as text.
   const char* key = "";
-  /// True if --verify-output is possible, because the sort keys of the records can be computed from the output alone.
-  /// False for logs, because the form of the times is found out for each input.
+  /// True if --verify-output can be used: the sort keys of the records can be computed from the output alone. False for
+  /// logs, because the form of the times is found out from each input.
   bool again = true;
-  /// True if records usually have a value for each key. A warning then says how many records have none.
+  /// True if a job warns about records without a value for a key, and says how many there are. This is so for formats
+  /// whose records usually have a value for each key.
   bool warns_missing = false;
 };
 
@@ -120,8 +123,8 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
-/// The format of lines that are sorted by keys with a type, such as -k 2:int. Lines that are sorted by the keys of GNU
-/// sort, such as -k 2,2n, or without keys, have no FormatRow.
+/// The format of lines that are sorted by keys with a type, such as -k 2:int. There is no FormatRow for lines that are
+/// sorted by the keys of GNU sort, such as -k 2,2n, or without keys.
 inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .extensions = "",
                                           .reads = kReadsLines,
@@ -139,15 +142,15 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
 /// Returns the format with the name `name`, or null if there is no such format. Searches only kFormatRows, so it never
 /// returns kTypedLines.
 const FormatRow* FindFormat(std::string_view name);
-/// Returns the format of a file by the extension of its name `path`, in upper or lower case. Returns null if no format
-/// has the extension.
+/// Returns the format that belongs to the extension of the file name `path`. Upper and lower case do not matter.
+/// Returns null if no format has the extension.
 const FormatRow* FormatOfFile(std::string_view path);
-/// Returns the format with the name TableOptions::name. Throws Error(kInternal) if there is no such format.
+/// Returns the format that table.name names. Throws Error(kInternal) if there is no such format.
 const FormatRow& RowOf(const TableOptions& table);
 /// Returns the word that messages use for a column of this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
-/// A text that is built at compile time.
+/// A text that is put together at compile time. It has at most 512 bytes.
 struct StaticText {
   char text[512] = {};
   std::size_t size = 0;
@@ -156,7 +159,8 @@ struct StaticText {
     for (const char c : more) text[size++] = c;
     return *this;
   }
-  /// Appends a text of each row of kFormatRows, for example its name, with a blank before it. Leaves out empty texts.
+  /// Appends, for each row of kFormatRows, a blank and the text `member` of the row, for example its name. Leaves out
+  /// empty texts.
   constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
       if (*(row.*member) != '\0') Add(" ").Add(row.*member);
@@ -165,7 +169,7 @@ struct StaticText {
   }
 };
 
-/// The values of --format, separated by blanks, and the help text of --format.
+/// kFormatWords: the values of --format, with blanks between them. kFormatHelp: the help text of --format.
 inline constexpr StaticText kFormatWords = StaticText().Add("binary lines").AddOfRows(&FormatRow::name),
                             kFormatHelp = StaticText()
                                               .Add("binary, lines, or one with columns:")

@@ -1,4 +1,5 @@
-// Finds types that can read the values of a column, for messages that suggest how to sort by it. Start at SuggestTypes.
+// Finds types that can read the values of a column. Messages suggest these types for sorting by the column. Start at
+// SuggestTypes.
 #pragma once
 
 #include <string>
@@ -9,19 +10,19 @@
 
 namespace gpusort {
 
-/// A type for a key, and the options that the job needs for this type to read the values of a column.
+/// A type for a sort key, and the options with which this type can read the values of a column.
 struct Suggestion {
-  std::string type;     ///< the type in the syntax of a key: "decimal", "timestamp(%m/%d/%Y)"
-  std::string options;  ///< the command line options that the type needs, each after a blank: " --thousands ','"
+  std::string type;     ///< the type in the syntax of -k: "decimal", "timestamp(%m/%d/%Y)"
+  std::string options;  ///< the options, each with a blank before it: " --decimal-point ','"
 };
 
-/// Returns the types that can read all of `samples`, which are values of one column. `given` is the type and the
-/// options that the user gave for the column. Returns two suggestions if the samples can be read in two ways, as
-/// 11/12/2026 can. Returns none if no type reads them.
+/// Returns the types that can read all of `samples`, the values of one column. `given` has the type and the options
+/// that the user gave for the column. Returns two suggestions if the samples can be read in two ways, as 11/12/2026
+/// can. Returns none if no type can read them.
 std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, const ValueRule& given);
 
-/// Returns true if `text` is a day or time without separators in the years 1900 to 2199: YYYYMMDD, YYYYMMDDhhmm or
-/// YYYYMMDDhhmmss. `text` must contain only digits.
+/// Returns true if `text` is a day or time in the years 1900 to 2199 without separators: YYYYMMDD, YYYYMMDDhhmm or
+/// YYYYMMDDhhmmss.
 bool IsCompactTime(std::string_view text);
 
 }  // namespace gpusort

@@ -1,6 +1,6 @@
 // The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). The sort key before a record
-// (formats/keyed_record.hpp) has one field: the keys of all columns that the job sorts by, one after the other.
-// Comparing this field as bytes gives the order. Start at TableFormat.
+// (formats/keyed_record.hpp) has one field. It contains the keys of all columns that the job sorts by, one after the
+// other. The order of the records is the order of the bytes of this field. Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -20,21 +20,21 @@
 
 namespace gpusort {
 
-/// The columns of a record that the job sorts by. `by_column` is sorted by their position in the record.
+/// The columns of a record that the job sorts by. `by_column` is sorted by Wanted::column, the position of a column.
 struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< counted from 0
-    std::size_t key;
+    std::size_t key;       ///< the index of the key (-k option) that names the column
   };
   std::vector<Wanted> by_column;
-  /// The numbers of the keys (-k options). A sort key contains the keys in this order.
+  /// The indexes of the keys (-k options), in the order in which a sort key contains them.
   std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
 };
 
-/// The base class of formats with columns. A derived class implements Scan(), which finds the ends of records, and
-/// PutKeys(), which makes their sort keys.
+/// The base class of the formats of records with columns. A derived class implements Scan(), which finds the ends of
+/// records, and PutKeys(), which makes the sort key of a record.
 class TableFormat : public RecordFormat, public KeyScheme {
  public:
   /// `spec.source.table` must be set, and `spec` must outlive this object.
@@ -44,12 +44,14 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys + longest_prefix_; }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
-  /// Returns a newline if `tail` does not end with one, otherwise an empty string.
+  /// Returns a newline if `tail`, the end of an input, does not end with one. Otherwise returns an empty string. `tail`
+  /// may be empty.
   std::string Ending(RecordSpan, RecordSpan tail) const override {
     return tail.empty() || tail.back() == std::byte{'\n'} ? "" : "\n";
   }
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
-  /// Returns the column names in `header`, or none if `header` is empty or the format has no names in its header.
+  /// Returns the names of the columns in a header. Returns none if the header is empty or if the format has no names in
+  /// its header.
   virtual std::vector<std::string> NamesOf(RecordSpan) const { return {}; }
 
  protected:
@@ -61,50 +63,53 @@ class TableFormat : public RecordFormat, public KeyScheme {
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
     std::uint64_t at = 0;  ///< offset of the field in the record
   };
-  /// The buffers that one thread uses to read a record: its fields, and the decoded texts that Field::text refers to.
+  /// The buffers that one thread uses to read a record: the fields of the record, and the decoded texts that
+  /// Field::text refers to.
   struct Scratch {
     virtual ~Scratch() = default;
     std::vector<Field> fields;
     std::vector<std::string> texts;
     std::string text;
-    bool left_out = false;  ///< PutKeys() sets this if the record shall not be part of the output
-    /// True if it is known that the record's only newline is its last byte. Otherwise the record is searched for
-    /// newlines.
+    bool left_out = false;  ///< PutKeys() sets this to leave the record out of the output
+    /// PutKeys() sets this to true if it knows that the only newline of the record is its last byte. Otherwise the
+    /// record is searched for newlines.
     bool one_line = false;
-    unsigned mark = 0;  ///< PutKeys() sets this to the kind of a record of a dump, such as kGapMark; otherwise 0
+    unsigned mark = 0;  ///< only for dumps: PutKeys() sets this to the kind of the record, such as kGapMark
   };
 
-  /// Returns the buffers that one thread passes to PutKeys().
+  /// Returns new buffers for the calls of PutKeys() by one thread.
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
-  /// Writes the sort keys of the first record in `records` to `out`, or sets Scratch::left_out if the output shall not
-  /// have the record. Returns the size of the record. `state` is the parser's state before the record, and is replaced
-  /// by the state after it. Throws BadRecord. Any number of threads may call this at once, each with its own `scratch`.
+  /// Writes the sort key of the first record in `records` to `out`, or sets Scratch::left_out if the output shall not
+  /// have the record. Returns the size of the record. On entry, `state` must be the parser's state before the record.
+  /// On return, it is the state after the record. Throws BadRecord. Several threads may call this at the same time if
+  /// each uses another `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
-  /// Writes key number `key` with the value of `field`. Writes a null if the field is missing, null or invalid, and
-  /// counts it in `tally`. With --strict, throws BadRecord if the field is missing or invalid. `by` is null, unless the
-  /// input itself gives the type of the column, as CREATE TABLE does in a dump, and the user gives none. Then `by`
-  /// makes keys of that type.
+  /// Writes the sort key of one column: of the value `field`, for the -k option with the index `key`. Writes a null if
+  /// the field is missing, null or invalid, and counts it in `tally`. With --strict, throws BadRecord if the field is
+  /// missing or invalid. `by` is usually null. If only the input gives the type of the column, as CREATE TABLE does in
+  /// a dump, `by` makes keys of that type.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
-  /// Writes key number `key` with the value `value`, or a null if `value` is a text that means null. std::nullopt means
-  /// that the record has no such value. Error messages give the offset of `value` in `record`, if it lies there.
+  /// Writes the sort key of `value`, for the -k option with the index `key`. std::nullopt means that the record has no
+  /// such value. A text that stands for null gives a null. If `value` lies in `record`, error messages give its offset
+  /// there.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
-  /// Keeps `record` as an example of a record that lacks the value of a key, unless the record is long.
+  /// Stores `record` in `tally` as an example of a record without a value for a key, unless `record` is long or there
+  /// is an example already.
   static void KeepExample(std::string_view record, KeyTally& tally);
-  /// Writes the sort key of the value `field`, by the type of key number `key`. Returns false and writes nothing if the
-  /// field is not a value of that type. The base class parses the field as text. Formats with other fields, such as
-  /// binary ones, override this function.
+  /// Writes the sort key of `field`, by the type of the -k option with the index `key`. Returns false and writes
+  /// nothing if the field is not a value of that type. This version of the function parses the field as text. Formats
+  /// with other fields, such as binary ones, override it.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes the sort key of one column for a job in which the user gave no --key. Such a job sorts by all columns, as
-  /// texts.
+  /// Writes the sort key of one column, as a text. Used if the user gave no --key: the job then sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
   /// Returns the size of the byte order mark at the beginning of an input. `front` is the beginning of the input, or
   /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
-  /// Finds the key columns by their names. `names` are the column names of the header. If a column is missing, throws
+  /// Finds the columns of the keys in the header, whose column names are `names`. If a column is missing, throws
   /// Error(kUsage) with a list of the names.
   void Resolve(const std::vector<std::string>& names);
   /// Throws Error(kUsage). The message names the key `key` and says why it is wrong.
@@ -112,20 +117,20 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// The columns of the keys: those that a key names by number, and those that Resolve() has found by name.
+  /// The columns of the keys. A key names its column by number or by name. Resolve() adds the columns with names.
   KeyColumns wanted_;
 
  private:
-  /// For a key without a type: notes in `seen` which types can read the value `text`. At the end of the job, a message
-  /// may suggest one of these types.
+  /// For a key without a type. Updates `seen`, which says which types can read all values so far, for the next value
+  /// `text`. At the end of the job, a message may suggest one of these types.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 
-  /// The delimiter that the file probably uses, if the chosen delimiter does not occur in the header. 0: there is no
-  /// reason for such a guess.
+  /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter_ = 0;
 
-  /// With --prefix-name: for each input, the text that is written before each of its records. Otherwise empty.
+  /// With --prefix-name, this has one text for each input. It is written before each record of the input. Otherwise
+  /// empty.
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
@@ -133,21 +138,21 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;
-  std::bitset<256> begins_null_;  ///< the bytes with which the texts in table_.nulls begin
+  std::bitset<256> begins_null_;  ///< the first bytes of the texts in table_.nulls
   LineKey key_;
   LineOrderView view_;
 };
 
-/// Returns a new object for the format that `spec.source.table` names. Throws Error(kUsage) if the format does not
+/// Returns a new object for the format that spec.source.table names. Throws Error(kUsage) if the format does not
 /// support a key.
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
-/// Returns the warnings that a job prints at its end: values that are not of a key's type, and records that do not
-/// match the header.
+/// Returns the warnings that a job prints at its end, for example about values that are not of a key's type, and about
+/// records that do not match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
 
-/// Throws Error(kBadInput) if no record has a value for one of the keys: the key is probably wrong, and the sort would
-/// not change the order. `tally` must count all records.
+/// Throws Error(kBadInput) if no record has a value for one of the keys. Such a key is probably wrong, and sorting by
+/// it would not change the order. `tally` must count all records.
 void RefuseNoValues(const JobSpec& spec, const KeyTally& tally);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// TextReader is a cursor over the text of a value, for parsers.
+// TextReader is the rest of a text that a parser reads from front to end.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace gpusort {
 
-inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< of UTF-8
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< the byte order mark of UTF-8
 
-/// Writes the character `code` as UTF-8 to `out`, which must have room for four bytes. Returns the end of the written
-/// bytes.
+/// Writes the character with the code point `code` to `out`, in UTF-8. `out` must have room for four bytes. Returns the
+/// end of the written bytes.
 inline char* PutUtf8(std::uint32_t code, char* out) {
   constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
-  unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first one
   *out++ = static_cast<char>(kLead[more] | code >> 6 * more);
   while (more-- > 0) *out++ = static_cast<char>(0x80 | (code >> 6 * more & 0x3f));
   return out;
@@ -56,8 +56,8 @@ struct TextReader {
     while (c != end && IsDigit(*c)) ++c;
     return static_cast<std::size_t>(c - at);
   }
-  /// Skips the next `count` digits and returns the number that they form. The caller must know that the digits are
-  /// there. `count` must be at most 18, so that the number fits into 64 bits.
+  /// Skips the next `count` digits and returns the number that they form. The caller must know that there are so many
+  /// digits. `count` must be at most 18, so that the number fits into 64 bits.
   std::int64_t TakeNumber(std::size_t count) {
     std::int64_t number = 0;
     for (; count > 0; --count) number = number * 10 + (*at++ - '0');

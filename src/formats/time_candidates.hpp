@@ -1,4 +1,5 @@
-// The candidates for the times of a sample: forms of times at places in the line. Start at TimeCandidates.
+// The candidates for the times of a sample of lines. A candidate is a form of times at a place in the line. Start at
+// TimeCandidates.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +12,48 @@
 
 namespace gpusort {
 
-/// Returns true if the candidate's form is that of web servers, such as 23/Nov/2026:22:10:01 +0100.
+/// Returns true if the form of the candidate is that of web servers, such as 23/Nov/2026:22:10:01 +0100.
 bool IsCommonLog(const TimeCandidate& candidate);
 
-/// Finds candidates in the lines of a sample, and tells which of them can be times of records.
+/// Finds candidates (forms of times at places in the line) in a sample, and decides which of them can be the times of
+/// records.
 class TimeCandidates {
  public:
   /// `sample` and `forms` must outlive this object. `latest` is the latest time that a line can have.
   TimeCandidates(const LogSample& sample, const std::vector<TimeForm>& forms, std::int64_t latest)
       : sample_(sample), forms_(forms), latest_(latest) {}
 
-  /// Searches the lines of the sample that are in `lines`. `kind` is the kind of all forms.
+  /// Searches those lines of the sample that are in `lines`, and replaces the candidates by what it finds. `kind` is
+  /// the kind of all forms.
   void Search(TimeShape::Kind kind, const LineSet& lines);
-  /// Drops the candidates that are not at the front of their lines.
+  /// Removes the candidates that are not at the beginning of their lines.
   void KeepFront();
-  /// Decides which form of a group can be used, and refuses or drops candidates that are no times of records. If
-  /// `paragraphs` is true, blank lines in the sample separate paragraphs.
+  /// Decides which form of each group (TimeForm::group) can be used. Refuses or removes candidates that are no times of
+  /// records. `paragraphs` is true if blank lines in the sample separate paragraphs.
   void Weed(bool paragraphs);
 
   std::vector<TimeCandidate>::const_iterator begin() const { return all_.begin(); }
   std::vector<TimeCandidate>::const_iterator end() const { return all_.end(); }
   const TimeForm& FormOf(const TimeCandidate& candidate) const { return forms_[candidate.form]; }
-  /// Returns true if other lines show that the form can be used, although its texts are times in other forms, too.
+  /// Returns true if the lines show that the form of the candidate can be used, although other forms of its group can
+  /// read the same texts.
   bool IsResolved(const TimeCandidate& candidate) const;
-  /// Returns true if a candidate was dropped because its lines are not the first lines of paragraphs.
+  /// Returns true if a candidate was removed because its lines are not the first lines of paragraphs.
   bool late() const { return late_; }
 
-  /// Returns the seconds since 1970 of the time in a line of the sample, or 0 if the line has no time of the shape.
+  /// Returns the time in a line of the sample, in seconds since 1970, or 0 if the line has no time of the given shape.
+  /// `line` is the index of the line.
   std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const;
-  /// Returns true if nine of ten lines of `numbers` have no other time, and their numbers mean the same days as the
-  /// lines of `times`. Merged logs have such lines.
+  /// Returns true if nine of ten lines of `numbers` have no time of `times`, and the numbers there mean the same days
+  /// as the lines of `times`. Merged logs have such lines.
   bool AreOfSameDays(const TimeCandidate& numbers, const TimeCandidate& times) const;
-  /// Returns true if the year stands first in the candidate's form, and the lines resemble those of Apache Hadoop or
-  /// Spark. Both write the level and the last parts of the name of a class after the time: "26/11/23 22:10:01 INFO
-  /// mapred.JobClient: text".
+  /// Returns true if the form of the candidate begins with the year, and the lines look like those of Apache Hadoop or
+  /// Spark. After the time, these programs write the level and the last parts of the name of a class: "26/11/23
+  /// 22:10:01 INFO mapred.JobClient: text".
   bool IsOfHadoop(const TimeCandidate& candidate) const;
-  /// Returns true if the lines of the candidate consist only of the time.
+  /// Returns true if the lines of the candidate consist only of the time and of text before it.
   bool FillsLines(const TimeCandidate& candidate) const;
-  /// Returns false if the candidate's times are all the same.
+  /// Returns true if the times of the candidate differ, or if fewer than five lines have one.
   bool Varies(const TimeCandidate& candidate) const;
 
  private:
@@ -63,7 +68,7 @@ class TimeCandidates {
   const std::vector<TimeForm>& forms_;
   const std::int64_t latest_;
   std::vector<TimeCandidate> all_;
-  std::vector<std::size_t> resolved_;  ///< the forms of groups that only one form of the group can read in some line
+  std::vector<std::size_t> resolved_;  ///< the indexes of the forms for which IsResolved() is true
   bool late_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Finds times of all known forms in lines, wherever in a line they stand. Start at TimeFinder.
+// Finds times of all known forms, at any place in a line. Start at TimeFinder.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,29 @@
 
 namespace gpusort {
 
-/// Returns true if a field of this name can be a number of seconds since 1970.
+/// Returns true if a field with this name can be a time, as a number of seconds since 1970.
 bool IsTimeName(std::string_view name);
 
-/// A form of times at a place in the line, and the lines of the sample that have a time of the form there.
+/// A form of times at a place in the line, and those lines of the sample that have such a time.
 struct TimeCandidate {
   TimeShape shape;
-  std::size_t form = 0;  ///< the index of the form in the forms that are searched for
+  std::size_t form = 0;  ///< the index of the form in TimeFinder's `forms`
   LineSet lines;
-  std::uint64_t at = 0, size = 0;  ///< sums over the lines: the offset of the time, and its size
+  std::uint64_t at = 0, size = 0;  ///< the sums, over all lines, of the time's offset and size
   bool refused = false, dropped = false;
 
-  /// Returns true if the text before the time names it, as a key names its value. The place is then certain in all
-  /// lines.
+  /// Returns true if the text before the time is its name, as in ts= and <time>. The place of the time is then known in
+  /// all lines.
   bool named() const { return shape.place == TimeShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
-  /// Returns the name before the time: "ts" of ts= and <ts>.
+  /// Returns the name before the time, such as "ts" for ts= and <ts>.
   std::string_view name() const;
-  /// Returns true if the text before the time names a time, as in ts= and <time>.
+  /// Returns true if the text before the time is the name of a time, as in ts= and <time>.
   bool names_time() const { return IsTimeName(name()) || of_audit(); }
-  /// Returns true if the text before the time names something else than a time, as in <id> and pid=.
+  /// Returns true if the text before the time is the name of something else than a time, as in <id> and pid=.
   bool names_number() const;
-  /// Returns true if the times are those of the Linux audit system: audit(1795471801.123:45).
+  /// Returns true if the times are those of the Linux audit system, such as audit(1795471801.123:45).
   bool of_audit() const;
-  /// Returns true if only `lead` can stand before the time in a line.
+  /// Returns true if in all lines, there is only the text `lead` before the time.
   bool at_front() const {
     return shape.place != TimeShape::kLabel && at == lines.count() * shape.lead.size() &&
            shape.lead.find(' ') == shape.lead.npos;
@@ -47,10 +47,10 @@ struct TimeCandidate {
 /// Searches lines for times.
 class TimeFinder {
  public:
-  /// `forms` must outlive this object. If `indented` is true, the blanks at the front of a line are skipped.
+  /// `forms` must outlive this object. If `indented` is true, blanks at the beginning of a line are skipped.
   TimeFinder(const std::vector<TimeForm>& forms, TimeShape::Kind kind, bool indented);
 
-  /// Adds candidates for the times in a line of the sample.
+  /// Adds candidates for the times in `text`, a line of the sample. `number` is the index of the line.
   void Search(std::size_t number, std::string_view text) {
     Walk(text, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
       where.line = number;
@@ -58,19 +58,21 @@ class TimeFinder {
     });
   }
 
-  /// Where a time was found in a line.
+  /// The bytes that can separate the columns of a line.
   static constexpr std::string_view kSeparators = ",;|\t";
+  /// The place in a line where a time was found.
   struct Where {
     std::size_t line;
     const char* begin;  ///< the beginning of the line
     const char* word_begin;
     const char* time;
-    unsigned word;                                     ///< the number of words before this word
-    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator, how often it occurred in the line so far
-    std::array<const char*, kSeparators.size()> after;  ///< for each separator, the byte after its last occurrence
+    unsigned word;                                     ///< the number of words before this one
+    std::array<unsigned, kSeparators.size()> columns;  ///< for each separator: how often it occurred in the line so far
+    std::array<const char*, kSeparators.size()> after;  ///< for each separator: the byte after its last occurrence
   };
 
-  /// Calls take(form, end, parts, where) for each time in a line. `end` is the end of the time.
+  /// Calls take(form, end, parts, where) for each time in the line `text`. `form` is the index of its form, `end` is
+  /// its end, and `where` is its place.
   template <typename Take>
   void Walk(std::string_view text, Take take) {
     const TextReader all{text.data(), text.data() + text.size()};
@@ -118,9 +120,10 @@ class TimeFinder {
   };
 
   static void Separator(char c, const char* p, Where& where);
-  /// Returns the forms that a time at `p` can have, or null if no time can begin there.
+  /// Returns the indexes of the forms that a time at `p` can have, or null if no time can begin there.
   const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
-  /// Calls take() for the times that begin at `reader`. Returns the end of the longest time, or null.
+  /// Calls take() for each time of one of the `forms` that begins at `reader`. Returns the end of the longest time, or
+  /// null if there is none.
   template <typename Take>
   const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;

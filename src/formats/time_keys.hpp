@@ -9,22 +9,22 @@
 
 namespace gpusort::keys {
 
-/// Returns -1 for the smallest value of the type, which PostgreSQL uses for -infinity, 1 for the greatest, which
-/// PostgreSQL uses for infinity, and 0 for any other value.
+/// Returns -1 if `number` is the smallest value of its type, which PostgreSQL uses for -infinity. Returns 1 if it is
+/// the largest value, which PostgreSQL uses for infinity. Otherwise returns 0.
 template <typename Number>
 int InfinityOf(Number number) {
   return number == std::numeric_limits<Number>::max() ? 1 : number == std::numeric_limits<Number>::min() ? -1 : 0;
 }
 
 void PutDay(const Day& day, KeyBytes& out);
-/// Appends the key of the date in `text`. Returns false and appends nothing if `text` is no date.
+/// Appends the sort key of the date in `text`. Returns false and appends nothing if `text` is no date.
 bool PutDayText(std::string_view text, KeyBytes& out);
 void PutInstant(const Instant& instant, KeyBytes& out);
-/// Appends the key of the time of day that `reader` holds. Returns false and appends nothing if the text is no time of
+/// Appends the sort key of the time of day in `reader`. Returns false and appends nothing if the text is no time of
 /// day.
 bool PutTimeText(TextReader reader, KeyBytes& out);
-/// Appends the key of the length of time that `reader` holds. Returns false and appends nothing if the text is neither
-/// an interval nor an infinity.
+/// Appends the sort key of the length of time in `reader`. Returns false and appends nothing if the text is neither an
+/// interval nor an infinity.
 bool PutIntervalText(TextReader reader, KeyBytes& out);
 
 }  // namespace gpusort::keys

@@ -1,7 +1,7 @@
-// Parsers of days and instants: ISO 8601 and RFC 3339, the forms that PostgreSQL, MySQL and Apache write, seconds since
-// 1970, and formats in strptime's letters. The calendar is always the Gregorian one, as in ISO 8601 and PostgreSQL. A
-// day that does not exist, such as February 30, is refused. No function depends on the locale. None allocates memory,
-// except for zone names with a slash or in brackets. Start at ParseInstant.
+// Parsers of days and instants. They read ISO 8601 and RFC 3339, the notations of PostgreSQL, MySQL and Apache, seconds
+// since 1970, and formats in the letters of strptime. The calendar is always the Gregorian one, as in ISO 8601 and
+// PostgreSQL. A day that does not exist, such as February 30, is refused. The results do not depend on the locale. No
+// function allocates memory, except for zone names with a slash or in brackets. Start at ParseInstant.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gpusort {
 
-/// Skips a name of a month or weekday at the front of `reader`, written in full or with its first three letters, in
-/// upper or lower case. Returns the index of the name in `names`, or -1 if `reader` begins with none of them.
+/// Skips the name of a month or weekday at the beginning of `reader`. The name may be in full or be its first three
+/// letters, in upper or lower case. Returns the index of the name in `names`, or -1 if there is no such name.
 template <std::size_t kNames>
 int TakeName(TextReader& reader, const std::string_view (&names)[kNames]) {
   for (std::size_t i = 0; i < kNames; ++i) {
@@ -29,15 +29,15 @@ inline constexpr std::string_view kMonths[] = {"january", "february", "march",  
                                                "july",    "august",   "september", "october", "november", "december"};
 inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
                                                  "thursday", "friday", "saturday"};
-/// Skips the name of a time zone, such as CET, at the front of `reader`, in upper or lower case. Returns its distance
-/// from UTC in seconds, positive in the east, or std::nullopt if the letters there are no such name.
+/// Skips the abbreviation of a time zone, such as CET, at the beginning of `reader`, in upper or lower case. Returns
+/// local time minus UTC in seconds, or std::nullopt if there is no such abbreviation.
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
-/// Skips a time zone at the front of `reader`, if there is one: a name, Z, +hh, +hhmm, +hh:mm or +hh:mm:ss. Sets
-/// `offset` to its distance from UTC in seconds, positive in the east. Returns false if the text begins like a zone but
-/// is not a valid one.
+/// Skips an optional time zone at the beginning of `reader`: an abbreviation such as CET, Z, +hh, +hhmm, +hh:mm or
+/// +hh:mm:ss. Sets `offset` to local time minus UTC in seconds; leaves it unchanged if there is no zone. Returns false
+/// if the text begins with a sign but is no valid zone.
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset);
 
-/// A day of the calendar, or one of the values -infinity and infinity, which are before and after all days.
+/// A day of the calendar, or one of the values -infinity and infinity, which come before and after all days.
 struct Day {
   int infinite = 0;       ///< 0: a day; -1: before all days; 1: after all days
   std::int64_t days = 0;  ///< days since 1970-01-01
@@ -46,65 +46,67 @@ struct Day {
 /// An exact point in time, with a fraction of any length.
 struct Instant {
   int infinite = 0;           ///< 0: a point in time; -1: before all points in time; 1: after all of them
-  std::int64_t seconds = 0;   ///< seconds since 1970-01-01T00:00:00Z, without leap seconds, rounded down
-  std::string_view fraction;  ///< the digits of the fraction in the parsed text, without trailing zeros
-  /// Used for times before 1970. True: the fraction is subtracted from `seconds` + 1 instead of added to `seconds`. For
-  /// example, -0.25 has `seconds` -1 and `fraction` "25".
+  std::int64_t seconds = 0;   ///< whole seconds since 1970-01-01T00:00:00Z, without leap seconds
+  std::string_view fraction;  ///< the digits of the fraction of a second, without trailing zeros
+  /// Used for times before 1970. True: the fraction is subtracted from `seconds` + 1. False: it is added to `seconds`.
+  /// For example, -0.25 has `seconds` -1 and `fraction` "25".
   bool from_next = false;
   bool zoned = true;  ///< true: the text had a time zone; false: it was read as UTC
 };
 
-/// Parses YYYY-MM-DD (years of 4 to 7 digits, with a sign or " BC"; year 0 is 1 BC), YYYY/MM/DD, YYYYMMDD, infinity and
-/// -infinity. Returns std::nullopt for any other text.
+/// Parses a day: YYYY-MM-DD, YYYY/MM/DD, YYYYMMDD, infinity or -infinity. In the form YYYY-MM-DD, the year can have 4
+/// to 7 digits and a sign. " BC" may follow a day; year 0 is 1 BC. Returns std::nullopt for any other text.
 std::optional<Day> ParseDay(std::string_view text);
 
-/// Parses an instant. Returns std::nullopt unless `text` has one of these forms:
-/// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss]. A
-///   zone may follow: Z, a name of a zone in upper or lower case, +hh, +hhmm, +hh:mm or +hh:mm:ss. 24:00:00 is the next
-///   midnight, and a second 60 is the next second. A zone may also be a name of the IANA database: after a blank if the
-///   name has a slash, and any name in brackets. An offset before the brackets counts instead of the name. If a local
-///   time occurs twice, because clocks are set back, it is taken for its second occurrence.
+/// Parses a point in time. Returns std::nullopt unless `text` has one of these forms:
+/// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss].
+///   24:00:00 is the next midnight, and a second 60 is the next second.
+/// * After the time, a zone may follow: Z, an abbreviation such as CET in upper or lower case, +hh, +hhmm, +hh:mm or
+///   +hh:mm:ss. A zone may also be a name of the IANA database: after a blank if the name has a slash, or any name in
+///   brackets. If an offset stands before the brackets, the offset is used and not the name. If a local time in a named
+///   zone occurs twice, because clocks are set back, it is taken for its second occurrence.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
-///   (15 to 17) or nanoseconds (18 and 19). So 20260101 alone is a second, not a day.
+///   (15 to 17) or nanoseconds (18 and 19). A sign may stand before the digits. 20260101 is a count of seconds, not a
+///   day.
 /// * infinity, -infinity.
 std::optional<Instant> ParseInstant(std::string_view text);
 
-/// Checks a format of times in the letters of strptime, and returns it in the form that ParseInstantBy takes. Throws
+/// Checks a format of times in the letters of strptime. Returns it in the form that ParseInstantBy takes. Throws
 /// Error(kUsage) for an unknown letter. The letters are %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F
 /// %R %n %t %%, and %f for the fraction of a second.
 std::string CheckedTimeFormat(std::string_view format);
 
-/// The parts of a time that were read from a text. A number is 0 if the text does not have it, unless its comment says
+/// The parts of a time that were read from a text. A number is 0 if the text lacks this part, unless a comment says
 /// otherwise.
 struct TimeParts {
   static constexpr unsigned kNoYear = ~0u;
   unsigned year = kNoYear;
   unsigned month = 0, day = 0, day_of_year = 0, hour = 0, hour_of_half = 0, minute = 0, second = 0;
   unsigned week = 0, day_of_week = 0;  ///< the week of the year and the day of the week, as in ISO 8601
-  unsigned nanoseconds = 0;            ///< the fraction of a second, if `fraction` is empty; instant() ignores it
+  unsigned nanoseconds = 0;            ///< the fraction of a second if `fraction` is empty; instant() ignores it
   bool afternoon = false;              ///< true: `hour_of_half` is in the afternoon (PM)
   std::string_view fraction;           ///< the digits of the fraction of a second
-  std::optional<std::int64_t> offset;  ///< seconds east of UTC; no value: the text has no time zone
-  std::string_view zone;  ///< the name of an existing zone of the IANA database, such as "Europe/Berlin"; empty: none
-  std::optional<std::int64_t> count;  ///< seconds since 1970; if set, all other parts but the fraction are ignored
-  const char* clock = nullptr;        ///< the beginning of the clock HH:MM in the text of a log; null: there is none
-  bool minus = false;                 ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
+  std::optional<std::int64_t> offset;  ///< local time minus UTC, in seconds; no value: the text has no time zone
+  std::string_view zone;               ///< the name of a zone of the IANA database, such as "Europe/Berlin"; or empty
+  std::optional<std::int64_t> count;   ///< seconds since 1970; if set, only it, `fraction` and `minus` are used
+  const char* clock = nullptr;         ///< the beginning of the clock HH:MM in the text; null: not known
+  bool minus = false;                  ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
   bool lacks_date() const { return month == 0 && day == 0 && day_of_year == 0 && week == 0 && !count; }
-  /// Returns the point in time that the parts describe, or std::nullopt if the date does not exist. Without `offset`
-  /// the time is in UTC. A missing year is 1972, which is a leap year, and a missing month or day is 1.
+  /// Returns the point in time that the parts describe, or std::nullopt if the date does not exist. If there is no
+  /// `offset`, the parts are taken as UTC. The default year is 1972, a leap year. The default month and day are 1.
   std::optional<Instant> instant() const;
 };
 
-/// Reads a time that begins at the front of `reader`, and moves `reader` to the end of the time. `format` is a result
-/// of CheckedTimeFormat(). Returns false if the text does not match; `reader` and `parts` are then undefined.
+/// Reads the time at the beginning of `reader`, and moves `reader` to the end of the time. `format` must be a result of
+/// CheckedTimeFormat(). If the text does not match, returns false, and `reader` and `parts` are undefined.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
-/// Parses `text` by `format`. Returns std::nullopt unless all of `text` matches. Names are English, %Z is the name of a
-/// zone, and the weekday is ignored. Parts that the format lacks are taken from 1972-01-01 00:00:00; in the leap year
-/// 1972, February 29 exists.
+/// Parses `text` by `format`, which must be a result of CheckedTimeFormat(). Returns std::nullopt unless the whole text
+/// matches. Names are English, %Z is the abbreviation of a zone, and the weekday is ignored. Parts that the format
+/// lacks are those of 1972-01-01 00:00:00. 1972 is a leap year, so February 29 exists.
 std::optional<Instant> ParseInstantBy(std::string_view format, std::string_view text);
 
 }  // namespace gpusort

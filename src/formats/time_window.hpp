@@ -1,4 +1,4 @@
-// The window of time that the options --since and --until give. Records of a log outside of it are left out of the
+// The window of time that the options --since and --until give. Only log records in the window are written to the
 // output. Start at TimeWindow.
 #pragma once
 
@@ -13,27 +13,28 @@
 namespace gpusort {
 
 /// Checks `text`, the value of --since or --until, and returns it. It must be @ and a count of seconds since 1970, or a
-/// day or time that ParseInstant() reads. Throws Error(kUsage) for any other text. Digits alone are refused, because
-/// 20260101 could be a day or a count of seconds.
+/// day or time that ParseInstant() reads. Throws Error(kUsage) for any other text, and for an infinity. Throws it also
+/// for a text of digits alone, because 20260101 could be a day or a count of seconds.
 std::string CheckedWindowTime(const std::string& text);
 
 class TimeWindow {
  public:
-  /// The window contains the times from `since` up to, but without, `until`. Both are texts that CheckedWindowTime()
-  /// accepts, and must outlive this object. An empty text means that the window has no such bound. A text without a
-  /// time zone is a time of `zone`. Throws Error(kUsage) if no time can be in the window.
+  /// The window contains the times from `since` up to `until`, but not `until` itself. Both are texts that
+  /// CheckedWindowTime() accepts, and must outlive this object. An empty text means that the window has no such bound.
+  /// A text without a time zone is a time in `zone`. Throws Error(kUsage) if `since` is not before `until`.
   TimeWindow(std::string_view since, std::string_view until, const Zone& zone);
 
-  /// Returns true if a record with the time `time` is in the window. A record without a time is in the window only if
-  /// the window has no bounds. Counts the record in `tally` if there is a bound. Any thread may call this.
+  /// Returns true if a record with the time `time` is in the window. std::nullopt stands for a record without a time,
+  /// which is in the window only if there are no bounds. Counts the record in `tally` if there is a bound. Any thread
+  /// may call this.
   bool Takes(const std::optional<Instant>& time, WindowTally& tally) const;
 
  private:
   std::optional<Instant> since_, until_;
 };
 
-/// Returns warnings about the records outside of a time window: how many have no time, or that no record is in the
-/// window. Shows times in `zone`.
+/// Returns warnings about the records outside of a time window: how many of them have no time, or that no record is in
+/// the window. Times in the warnings are in `zone`.
 std::vector<std::string> DescribeWindow(std::string_view since, std::string_view until, const Zone& zone,
                                         const WindowTally& tally);
 

@@ -23,7 +23,7 @@
 
 namespace gpusort {
 
-/// The data of a sort that outlives an attempt. If an attempt fails, for example because a GPU is lost, the next
+/// The data of a sort that stays when an attempt ends. If an attempt fails, for example because a GPU is lost, the next
 /// attempt goes on with this data.
 struct Sorting {
   Job& job;
@@ -32,13 +32,13 @@ struct Sorting {
   PlanFacts& facts;
   MemoryShares shares{};
   std::vector<Run> runs{};
-  KeyTally tally{};  ///< counts of unusual values in key columns; if merging() is true, set by Attempt::MergeRuns()
+  KeyTally tally{};                  ///< counts of unusual values in key columns; with -m, set by Attempt::MergeRuns()
   std::vector<std::byte> trailer{};  ///< the bytes after the last record of the output
   SortStats stats{};
   std::mutex notes_mutex{};
 
-  /// Returns true if the inputs are merged without being sorted first (-m). After an attempt with too little memory for
-  /// the merge, this is false, and the inputs are sorted.
+  /// Returns true if the inputs are merged without being sorted first (-m). If an attempt had too little memory to
+  /// merge them, this becomes false, and the inputs are sorted instead.
   bool merging() const { return facts.merges(); }
   /// Logs a warning and stores it for --stats. Any thread may call this.
   void Note(const std::string& text);
@@ -56,13 +56,13 @@ struct Reading {
   std::vector<std::unique_ptr<BatchFeeder>> feeders{};
 };
 
-/// One attempt at a sort; another one follows if, for example, a GPU fails. The caller must call the functions in the
-/// order in which they are declared. The attempt sets Job::backend, Job::plan and Job::ring_memory. Its destructor
-/// resets them.
+/// One attempt at a sort. If it fails, another attempt may follow. Call the functions in the order of their
+/// declarations, except for StartReading(). The attempt sets Job::backend, Job::plan and Job::ring_memory; its
+/// destructor resets them.
 class Attempt {
  public:
-  /// Begins an attempt. If an earlier attempt has begun to read a stream, which can be read only once, `reading` is its
-  /// reader.
+  /// Begins an attempt. If an earlier attempt has begun to read a stream, which can be read only once, the caller must
+  /// pass the reader of that attempt as `reading`.
   explicit Attempt(Sorting& sorting, Reading reading = {});
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -71,14 +71,14 @@ class Attempt {
 
   /// Opens the GPUs. If there is no GPU and the options do not require one, opens the CPU backend.
   void OpenBackend();
-  /// Starts to read `ranges` of the input into `ring`, a set of buffers. Call this before OpenBackend(), or while
-  /// another thread calls OpenBackend().
+  /// Starts to read `ranges` of the input into `ring`, a set of buffers. Call this before OpenBackend(), or on another
+  /// thread at the same time as OpenBackend().
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
   void MakePlan(const Ring& ring);
-  /// Makes the plan once more, because the opened GPUs and the free memory are known only now. Then allocates the
-  /// memory of the plan.
+  /// Makes the plan again, because only now the opened GPUs and the free memory are known. Then allocates the memory of
+  /// the plan.
   void Prepare();
-  /// Sorts all records that no sorted run contains yet, and adds the new runs to Sorting::runs.
+  /// Sorts all records that are not in a sorted run yet, and adds the new runs to Sorting::runs.
   void FormRuns();
   /// Merges all sorted runs into `output`, and checks that the output contains all their records in order. Returns the
   /// size of the output in bytes.

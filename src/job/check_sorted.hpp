@@ -1,4 +1,4 @@
-// Implements the option --check of gpusort and -c of sort: checks whether the inputs are sorted. Start at CheckSorted.
+// Checks whether the inputs are sorted, for the options --check of gpusort and -c of sort. Start at CheckSorted.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 namespace gpusort {
 
 /// Throws Error(kNotSorted) if the inputs are not sorted. The message names the first record that is out of order. With
-/// -u, a record with the same key as the record before it is out of order, too.
+/// -u, a record that has the same key as the record before it is out of order, too.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 
-/// Checks the only input while it is read. Returns the first line that is out of order, without reading further, or
-/// std::nullopt if the input is sorted.
+/// Checks whether the only input of a job is sorted, while the input is read. Returns the first line that is out of
+/// order, without reading further, or std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs begin with a header. Used if there are no records: the user may not know that the first
-/// lines count as a header.
+/// Returns true if the inputs begin with a header. Call this only if there are no records: the user may not know that
+/// the first lines of an input count as its header.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";

@@ -17,15 +17,16 @@ bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inp
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the other facts about the
-/// machine. If `journal` (the log of the finished work) is not null, it lists the sorted runs that an earlier process
-/// has made.
+/// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the facts about the machine.
+/// `journal`, the log of the finished work, lists the sorted runs that an earlier process has made. It may be null.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
 /// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
-/// read again, also calls keys.Tune() with the sample, sets `facts.bytes` and `facts.sorted` to the sizes of records
-/// with their keys, and estimates `facts.records`.
+/// read again, does three more things:
+/// - calls keys.Tune() with the sample
+/// - sets `facts.bytes` and `facts.sorted` to the sizes of records with their keys
+/// - estimates `facts.records`, the number of records
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 /// Estimates `facts.records`, the number of lines, from samples at several places of the inputs.

@@ -14,8 +14,8 @@ namespace gpusort {
 
 /// The functions that find and open GPUs, and limits for their use. Tests replace the functions to get GPUs that fail.
 struct GpuSource {
-  /// With --device auto, inputs smaller than this number of bytes are sorted on the CPU, which needs less time for them
-  /// than it takes to open a CUDA context.
+  /// With --device auto, inputs smaller than this number of bytes are sorted on the CPU. The CPU sorts them in less
+  /// time than it takes to open a CUDA context.
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::function<bool()> likely = GpuLikely;
   std::function<std::unique_ptr<Backend>(int, std::chrono::seconds)> open = OpenCudaBackend;
@@ -27,18 +27,20 @@ struct GpuSource {
   std::uint64_t many_bytes = std::uint64_t{48} << 30;
 };
 
-/// Returns how many GPUs sort an input of `bytes` bytes fastest: one or all of the `present` GPUs. `gpu_memory` is the
-/// limit on the memory of each GPU in bytes; 0: unknown, and large. `many_bytes` is the size of the smallest input that
-/// several GPUs sort faster than one. This is a pure function.
+/// Returns the number of GPUs that sort an input of `bytes` bytes fastest: one, or all of the `present` GPUs.
+/// `gpu_memory` is the limit on the memory of each GPU in bytes; 0: the limit is not known, but large. `many_bytes` is
+/// the size of the smallest input that several GPUs sort faster than one GPU. This is a pure function.
 unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
 
 /// Returns the number of GPUs that a job should use: the number that --device names, or as many as are useful. `bytes`
-/// is the size of the input files; 0 for a stream, which one GPU sorts. Opens no driver.
+/// is the size of the input files, or 0 for a stream, which one GPU sorts. Does not open the driver of a GPU.
 unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes);
 
-/// Opens several GPUs at the same time: the GPUs that --device names, or the first `number` GPUs. If --device names the
-/// GPUs, any failure is an error. Otherwise a GPU that fails or has little memory is left out, and `note` is called on
-/// this thread. Throws the first failure if no GPU is left. Always throws the error of a GPU that hangs.
+/// Opens several GPUs at the same time, and returns them as one backend.
+/// - If --device names GPUs, opens these GPUs. If a GPU fails, throws its error.
+/// - Otherwise opens the first `number` GPUs. Leaves out each GPU that fails or has little memory, and calls `note`
+///   with the reason on the calling thread. If no GPU is left, throws the first error.
+/// - In both cases, throws the error of a GPU that hangs.
 std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
                                   const std::function<void(const std::string&)>& note);
 

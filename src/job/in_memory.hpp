@@ -29,8 +29,8 @@ class InputFront {
   /// Returns true if all inputs were read to their ends.
   bool whole() const { return whole_; }
   std::span<const std::byte> lines() const { return {text_.data(), used_}; }
-  /// Returns the streams among the inputs, such as pipes. Each comes with the bytes that were read from it, because
-  /// these cannot be read again.
+  /// Returns the streams among the inputs, such as pipes. Each stream comes with the bytes that were already read from
+  /// it, because these bytes cannot be read again.
   StreamFronts TakeFronts();
 
  private:

@@ -1,6 +1,6 @@
 // Estimates the time of a job for --explain. Measures the speed of the folders, and of sorting and merging a sample of
-// the input. In a phase of the job, reading, sorting and writing happen at the same time. Therefore the resource that
-// is used longest decides the time of the phase. Start at MeasureJob.
+// the input. In a phase of the job, reading, sorting and writing happen at the same time. The time of the phase is
+// therefore the time of the resource that is used longest. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,21 @@ struct FolderSpeed {
   double read = 0, write = 0;
   /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
-  /// True: the files are in memory (tmpfs or the page cache). The time to copy them is then part of the measured speed
-  /// of the cores, and no time is added for a disk.
+  /// True: the files are in memory (tmpfs or the page cache). The time for copying them is part of the speed of the
+  /// cores, so no time for a disk is added.
   bool memory = false;
 };
 
 /// The numbers of bytes that a job will read and write, and the measured speeds in bytes per second.
 struct ExpectFacts {
-  /// Numbers of bytes: of the input, of the temp files of sorted runs, of the temp files of merges before the last
-  /// merge, and of the output.
+  /// The numbers of bytes of:
+  /// - the input
+  /// - the temp files of sorted runs
+  /// - the temp files of all merges before the last merge
+  /// - the output
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
-  double open = 0;  ///< the seconds that opening a GPU takes
+  double open = 0;  ///< the time for opening a GPU, in seconds
   /// The speed of sorting and of merging in bytes per second, without the time for disks.
   double form = 0, merge = 0;
   bool gpu = false, verifies = false;
@@ -55,17 +58,17 @@ struct Estimate {
   std::string rows{};        ///< rows for the output of --explain=full: the expected times and the measured speeds
 };
 
-/// Returns how many bytes of the input to sort as a sample, if sorting a sample of `bytes` bytes took `seconds`: as
-/// many as take 0.3 s, at least `bytes` and at most `most` bytes.
+/// Returns how many bytes of the input to sort as a sample, so that sorting takes about 0.3 s. An earlier sample of
+/// `bytes` bytes took `seconds`. The result is at least `bytes` and at most `most`.
 std::uint64_t SampleBytes(double bytes, double seconds, std::uint64_t most);
 
-/// Measures the speed of the disk of a folder: writes a file without a name and reads it back, for about a sixth of a
-/// second, or as long as the disk takes for 4 MiB. If `direct` is true, bypasses the page cache; otherwise syncs the
-/// file. A speed that cannot be measured is 0.
+/// Measures the speed of the disk of a folder: writes a file without a name and reads it back. The file has at least 4
+/// MiB. Writing and reading take about a sixth of a second each, or longer if the disk is very slow. If `direct` is
+/// true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
-/// In about a second, sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed
-/// of the folders. Call this after the plan is made. Throws no error except Error(kCancelled).
+/// Sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed of the folders.
+/// This takes about a second. Call this after the plan is made. Throws no error except Error(kCancelled).
 Estimate MeasureJob(SortContext& context);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
 // Opens the inputs of a job, and finds out how its records are ordered and stored. Sorting, --check and the tasks of
-// gpusort_task all begin with this. Start at OpenJob.
+// gpusort_task all start here. Start at OpenJob.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,18 @@
 
 namespace gpusort {
 
-/// The order in which a job sorts its records, and what is needed to compare records. Some orders need a sort key
-/// before each record. The JobSpec must outlive this object.
+/// The order in which a job sorts its records, and the objects that compare records. Some orders need a sort key before
+/// each record. The JobSpec must outlive this object.
 struct Ordered {
   std::unique_ptr<KeyMaker> maker;
   KeyScheme* keyed = nullptr;  ///< makes the sort keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
-  /// True: sort keys only save time, because comparing records in the layout `plain` gives the same order.
+  /// True: sort keys only save time. Comparing records in the layout `plain` gives the same order.
   bool optional = false;
-  /// Used by --split: a layout in which two neighbouring records compare as equal if and only if their keys are equal.
-  /// For records with columns, this layout includes sort keys. For all other records, it is `plain` without the
-  /// comparison of whole lines that decides between equal keys.
+  /// A layout for --split, in which two neighbouring records compare as equal if and only if their keys are equal. For
+  /// records with columns, this layout has sort keys. For all other records, it is `plain` without the last comparison
+  /// of whole lines, which decides between equal keys.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
@@ -42,8 +42,8 @@ struct Ordered {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// `gpu` is true if a GPU may compare the records. In this case no sort keys are made for records that can be
-  /// compared without them.
+  /// Makes the order for the job `spec`. `gpu` is true if a GPU may compare the records. If it is true, no sort keys
+  /// are made for records that can be compared without keys.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:
@@ -58,9 +58,11 @@ struct Ordered {
 
 /// A job whose inputs are open and whose memory limit is chosen.
 struct OpenJob {
-  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. `gpu` is true if a GPU may compare the records.
-  /// `overwritten` is the file that the output will overwrite, if there is one. `fronts` are the streams that are
-  /// already open, with the bytes that were read from them. `spec`, `cancel` and `files` must outlive this object.
+  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. `spec`, `cancel` and `files` must outlive this
+  /// object.
+  /// - `gpu` is true if a GPU may compare the records.
+  /// - `overwritten` is the file that the output will overwrite, if there is one.
+  /// - `fronts` are the streams that are already open, with the bytes that were read from them.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 
@@ -74,11 +76,12 @@ struct OpenJob {
   Inputs inputs;
 };
 
-/// Returns the number of cores that the job may use: as many as --threads says, by default all cores of the process.
+/// Returns the number of cores that the job may use: the number that --threads gives, by default all cores of the
+/// process.
 CoreFacts CoresFor(const Limits& limits);
 
-/// Returns a job that sorts `source` into `target`, with the order and the limits of the job `spec`. The new job
-/// ignores --resume-dir, because it is only a part of `spec`.
+/// Returns a job that sorts `source` into `target`, in the order and with the limits of the job `spec`. The new job
+/// does only a part of the work of `spec`, so it ignores --resume-dir.
 JobSpec SubJob(const JobSpec& spec, Source source, Target target);
 
 }  // namespace gpusort

@@ -9,8 +9,8 @@
 
 namespace gpusort {
 
-/// The decision about the next attempt at a sort after one has failed: what it does differently, and the facts for its
-/// plan.
+/// How a job continues after an attempt at a sort has failed: what the next attempt does differently, and the facts for
+/// its plan.
 struct Recovery {
   enum class Way {
     kSmaller,  ///< try again with half of the device memory
@@ -25,24 +25,25 @@ struct Recovery {
 
 /// Facts about the earlier attempts of a sort that have failed, and other facts on which the next attempt depends.
 struct Past {
-  unsigned smaller = 0;   ///< the number of attempts so far with a smaller plan, because GPU memory was refused
+  unsigned smaller = 0;   ///< the number of attempts so far that had a smaller plan because GPU memory was refused
   bool only_gpu = false;  ///< true: the options do not allow a sort on the CPU
   /// The name of the device that may have sorted some data wrongly. Empty: only the cores of this process have sorted
   /// data.
   std::string suspect;
   bool of_gpu = false;    ///< true if `suspect` is a GPU
-  std::string only_once;  ///< the reason why the job cannot begin again; empty: it can
+  std::string only_once;  ///< the reason why the job cannot begin again; empty: it can begin again
 };
 
-/// How many times the job tries again with less GPU memory after an allocation was refused. Then the CPU takes over.
+/// The number of times that the job tries again with less GPU memory after an allocation was refused. After that, the
+/// CPU sorts.
 inline constexpr unsigned kSmallerPlans = 2;
 
 /// Decides what to do after a sort has failed with `error`. Returns std::nullopt if trying again would not help.
-/// `facts` are those from which the failed attempt was planned. This is a pure function.
+/// `facts` are the facts from which the failed attempt was planned. This is a pure function.
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past);
 
-/// Returns the message that a sort has given a wrong result: which device may be the cause, and what the user should
-/// do.
+/// Returns the error message for a sort that has given a wrong result. The message names the device that may be the
+/// cause, and tells the user what to do.
 std::string Blame(const Error& error, const Past& past);
 
 }  // namespace gpusort

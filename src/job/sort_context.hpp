@@ -33,10 +33,10 @@ struct SortContext {
   /// plan has chosen, such as the number of buffers.
   std::string PlanText(bool sizes) const;
   /// Returns a description of each of the first 20 inputs for --explain, such as the form of the timestamps in a log.
-  /// Empty if all inputs of this format are written in the same form. Reads the beginnings of the inputs again, except
+  /// Returns an empty text if the job's format has only one form. Reads the beginnings of the inputs again, but not
   /// those of pipes.
   std::string FormatsText() const;
-  /// Updates those statistics that can be read at any moment of the job, also after a failure. Examples are the peak of
+  /// Updates the statistics that can be read at any moment of the job, also after a failure: for example the peak of
   /// the memory and the times of the phases.
   void FillStats();
 
@@ -44,7 +44,7 @@ struct SortContext {
   const CoreFacts cores;
   JobSurvival survival;
   PlanFacts facts;
-  const RecordLayout layout;  ///< how records are stored in sorted runs, with or without sort keys
+  const RecordLayout layout;  ///< the layout of records in sorted runs, with or without sort keys
   StageClock clock;
   Progress progress;
   Job job;

@@ -15,7 +15,7 @@
 
 namespace gpusort {
 
-/// Runs the sort that `spec` describes; its action must be kSort. Returns after the output was checked and has its
+/// Runs the sort that `spec` describes; spec.action must be kSort. Returns after the output was checked and has got its
 /// final name. Throws Error if the sort fails. `record` may be null.
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {}, JobRecord* record = nullptr);
 
@@ -28,8 +28,8 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
 /// name.
 SortResult SortJob(SortContext& context);
 
-/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), and writes
-/// no output. The measurement writes temporary files.
+/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), but writes no
+/// output. May write temporary files, to measure the speed of disks.
 std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

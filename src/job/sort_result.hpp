@@ -1,4 +1,4 @@
-// The result of a sort whose output is complete and has its final name. It is used by the program gpusort, and by
+// The result of a sort whose output is complete and has its final name. The program gpusort uses it, and also
 // gpusort_task, which sorts a piece of a larger job.
 #pragma once
 
@@ -16,10 +16,10 @@ struct SortResult {
   std::uint64_t bytes = 0;  ///< size of the output, after compression
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};  ///< the checksum of the records of the output
-  /// The checksum of the records that were sorted or merged. With --top, some records may not be read and do not count.
+  /// The checksum of all records that were sorted or merged. With --top, records that were not read do not count.
   RecordSum read{};
-  /// The first and the last record of the output. If records have columns, the sort key is before each of them. Empty
-  /// if the output has no record, or if an earlier process has made the output.
+  /// The first and the last record of the output, each with its sort key before it if records have columns. Empty if
+  /// the output has no record, or if an earlier process has made the output.
   std::vector<std::byte> first{}, last{};
   std::vector<std::byte> trailer{};  ///< the bytes after the last record of the inputs
   std::vector<std::byte> header{};   ///< the header of the output

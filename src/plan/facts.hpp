@@ -13,7 +13,7 @@
 
 namespace gpusort {
 
-/// The settings of the command line on which the plan of a sort depends. The planner chooses every size that is 0 here.
+/// The settings of the command line on which the plan of a sort depends. A size of 0 means that the planner chooses it.
 struct Asked {
   std::uint64_t limit = 0;        ///< the limit on all host memory in bytes
   std::uint64_t batch_bytes = 0;  ///< size of a batch, which is the records that are sorted together
@@ -25,7 +25,7 @@ struct Asked {
   bool keeps = false;   ///< all sorted runs are written to temp files, so that a later process can continue
   bool unique = false;
   std::uint64_t top = 0;  ///< maximum number of records in each run and in the output; 0: no maximum
-  bool in_place = true;   ///< the output is a regular file that contains the records exactly as the runs do
+  bool in_place = true;   ///< the output is a regular file, and records have the same bytes in it as in the runs
   bool header = false;    ///< the inputs may have headers
   bool traces = false;    ///< --trace is given
   bool page = false;      ///< --report is given
@@ -35,16 +35,15 @@ struct Asked {
   friend bool operator==(const Asked&, const Asked&) = default;
 };
 
-/// When a sort key is computed for each record and stored before it.
+/// Says when a sort key is computed for each record and stored before the record.
 enum class KeysWhen {
   kNever,
-  kInSmallJobs,  ///< keys only save time, so they are made if the input and the keys fit into memory
+  kInSmallJobs,  ///< keys only save time; they are made if the input and the keys fit into memory
   kUnlessTight,  ///< keys are made unless memory is very small; without keys, lines are compared directly
   kAlways,
 };
 
-/// How many bytes a record grows by at most if its sort key is stored before it: fixed + per_byte * the size of the
-/// record.
+/// The largest size of the sort key that is stored before a record, in bytes: `fixed + per_byte * size of the record`.
 struct KeyCost {
   std::uint64_t fixed = 0, per_byte = 0;
 
@@ -61,8 +60,8 @@ struct InputFacts {
   KeyCost key_cost;            ///< the bytes that sort keys add to records
   std::uint64_t bytes = 0;     ///< size of all records with their sort keys
   std::uint64_t expected = 0;  ///< estimated size of all records without sort keys, also known for streams
-  std::uint64_t records = 0;   ///< estimated number of lines in `bytes`; 0 if it is unknown, or records have one size
-  bool known = true;           ///< `bytes` is exact or a good estimate; false for a stream
+  std::uint64_t records = 0;   ///< estimated number of lines; 0: it is unknown, or all records have the same size
+  bool known = true;           ///< `bytes` is exact or a good estimate; false: the input is a stream
   bool rereadable = true;      ///< all inputs are regular files, which can be read at any offset and again
   bool direct = false;         ///< most bytes come from a disk, without the page cache
   /// Size of each input, if the inputs are merged without being sorted (-m); otherwise empty.
@@ -73,8 +72,8 @@ struct InputFacts {
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };
 
-/// Facts about sorted runs (sorted parts of the data) in temp files. An earlier attempt of this process, which has
-/// failed, or an earlier process has written them.
+/// Facts about temp files with sorted runs (sorted parts of the data) that were written earlier: by an attempt of this
+/// process that has failed, or by an earlier process.
 struct EarlierFacts {
   bool spilled = false;           ///< temp files may contain runs of an earlier attempt, which has failed
   bool compressed = false;        ///< temp files of an earlier process may be compressed
@@ -89,27 +88,27 @@ struct EarlierFacts {
 struct MachineFacts {
   unsigned threads = 1;             ///< maximum number of threads; with little memory, a plan uses fewer threads
   unsigned cores = 1u << 16;        ///< maximum number of threads that make keys
-  std::uint64_t free_ram = 0;       ///< bytes of RAM that the page cache may use in addition to the limit on memory
+  std::uint64_t free_ram = 0;       ///< bytes of RAM that the page cache may use; not part of the limit on memory
   bool gpu = false;                 ///< GPUs sort instead of the CPU
-  unsigned gpus = 1;                ///< number of GPUs: before they are opened, the number that the job wants
+  unsigned gpus = 1;                ///< number of GPUs; until they are opened, the number that the job wants
   std::uint64_t device_memory = 0;  ///< limit on the memory of each GPU in bytes; 0: not known yet
 
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;
 };
 
-/// How much memory the parts of a sort need: a lane (a worker that sorts or merges), and the descriptions of sorted
-/// runs and of their blocks.
+/// The memory that three things take in a sort: a lane (a worker that sorts or merges), the description of a sorted
+/// run, and the description of a block of a run.
 struct StageCosts {
-  /// The GPU memory that a lane (a worker that sorts or merges) takes, in bytes. The key is the size of a slot, the
-  /// memory for the records that are sorted together. The map has each size that LaneSlots() returns, and is empty
-  /// until a GPU is open.
+  /// Maps the size of a slot (the memory for records that are sorted together) to the GPU memory that a lane (a worker
+  /// that sorts or merges) takes with such slots, both in bytes. Has an entry for each size that LaneSlots() returns.
+  /// Empty until a GPU is open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
   std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
   std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
 
   /// Returns how many bytes of GPU memory a lane (a worker that sorts or merges) takes with slots of `slot_bytes`
-  /// bytes. If gpu_lanes lacks this size, returns the value for the next larger size, or, if there is none,
-  /// `slot_bytes` as an estimate.
+  /// bytes. If `gpu_lanes` lacks this size, returns the value of the next larger size. Returns `slot_bytes`, as an
+  /// estimate, if there is no larger size.
   std::uint64_t GpuLane(std::uint64_t slot_bytes) const {
     const auto found = gpu_lanes.lower_bound(slot_bytes);
     return found == gpu_lanes.end() ? slot_bytes : found->second;
@@ -127,13 +126,13 @@ struct PlanFacts {
 
   /// Returns true if the inputs are merged without being sorted first (-m).
   bool merges() const { return !input.sorted.empty(); }
-  /// Returns the size of blocks in temp files in bytes, if earlier temp files or an option decide it. Returns 0 if the
-  /// planner may choose the size.
+  /// Returns the size of blocks in temp files, in bytes, if earlier temp files or an option decide this size. Returns 0
+  /// if the planner may choose the size.
   std::uint64_t block_bytes() const { return earlier.block_bytes != 0 ? earlier.block_bytes : asked.block_bytes; }
   friend bool operator==(const PlanFacts&, const PlanFacts&) = default;
 };
 
-/// Returns a line for people with name=value for every fact that differs from its default.
+/// Returns one line of text for people: `name=value` for every fact that differs from its default.
 std::string Describe(const PlanFacts& facts);
 
 }  // namespace gpusort

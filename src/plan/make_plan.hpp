@@ -23,8 +23,8 @@ bool DirectOutput(const PlanFacts& facts);
 /// memory is enough.
 Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 
-/// Returns true if the memory is enough for at least one plan. If the size of the GPU memory is not known yet, assumes
-/// 64 GiB.
+/// Returns true if the memory is enough for at least one plan. Assumes 64 GiB of GPU memory if the size is not known
+/// yet.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
 /// The error that the memory of a GPU is too small for the smallest plan.
@@ -36,9 +36,10 @@ struct TooLittleGpuMemory : Error {
 /// together. Before MakePlan(), the caller must set facts.costs.gpu_lanes for each of these sizes.
 std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
-/// Makes the plan of a sort. `ring` is the result of MakeRing() (the buffers for reading), which may have been called
-/// before it was known whether there is a GPU. Throws Error(kUsage) if the memory is too small for the smallest plan;
-/// the message says how much memory is enough. Throws TooLittleGpuMemory if the GPU memory is too small.
+/// Makes the plan of a sort. `ring` is the result of MakeRing(), the buffers for reading. Throws Error(kUsage) if the
+/// memory is too small for the smallest plan; the message says how much memory is enough. Throws TooLittleGpuMemory if
+/// the GPU memory is too small. `facts` may differ from those for MakeRing(), because it may be found out later whether
+/// there is a GPU.
 Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Returns one sentence about the plan, without a full stop: "the input fits in memory: one pass, no temp files".
@@ -47,8 +48,8 @@ std::string Conclude(const Plan& plan);
 std::string DescribeNeeds(const Plan& plan);
 /// Returns the whole plan as rows of a table: DescribeNeeds(), and then every size that the plan has chosen.
 std::string Describe(const Plan& plan);
-/// Logs the lines of Describe(plan), or a single event if the log is in JSON. `backend` is the name of the GPUs or of
-/// the CPU, which does the work.
+/// Logs the lines of Describe(plan), or a single event if the log is in JSON. `backend` is the name of the GPUs or the
+/// CPU that will sort.
 void LogPlan(const Plan& plan, const std::string& backend);
 
 }  // namespace gpusort

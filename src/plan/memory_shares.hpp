@@ -14,8 +14,8 @@ namespace planning {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 }
 
-/// The sizes of the stage that computes a sort key for each record and stores the key before the record. The stage has
-/// `threads` threads. The reader passes the input to them in pieces of `piece_bytes` bytes.
+/// The sizes of the stage that computes a sort key for each record and stores the key before the record. `threads`
+/// threads make the keys. They get the input in pieces of `piece_bytes` bytes.
 struct KeyShape {
   unsigned threads = 0;  ///< 0: records get no sort keys
   std::uint64_t piece_bytes = 0;
@@ -23,17 +23,16 @@ struct KeyShape {
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Returns how many bytes of memory the stage that makes sort keys takes. Assumes that a line together with its key
-  /// is at most four times as long as the line.
+  /// Returns how many bytes of memory the stage takes. Assumes that a line with its key is at most four times as long
+  /// as the line alone.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses the sizes of the stage that makes sort keys (see KeyShape), so that the stage takes about an eighth of
-/// `memory` bytes.
+/// Chooses the sizes of the stage that makes sort keys, so that the stage takes about an eighth of `memory`, in bytes.
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {
   std::uint64_t memory = 0;  ///< bytes for the buffers that MakeRing and MakePlan plan
-  std::uint64_t beside = 0;  ///< bytes for all else: codecs, headers, reports and sort keys
+  std::uint64_t beside = 0;  ///< bytes for codecs, headers, reports and sort keys, which `memory` does not count
   unsigned threads = 1;      ///< number of threads that MakeRing and MakePlan may use
   RecordLayout layout;       ///< layout of the records in sorted runs, with or without sort keys before them
   KeyShape keys;
@@ -46,15 +45,15 @@ struct MemoryShares {
 /// `facts` allow if the memory is not enough for more.
 MemoryShares ShareMemory(const PlanFacts& facts);
 
-/// Returns true if a job with a memory limit of `limit` bytes computes a sort key for each record and stores it before
-/// the record. Depends on the members keys, rereadable and expected of `input`.
+/// Returns true if a job with a memory limit of `limit` bytes computes a sort key for each record and stores the key
+/// before the record. Uses only the members `keys`, `rereadable` and `expected` of `input`.
 bool MakesKeys(const InputFacts& input, std::uint64_t limit);
 
 /// Returns how many bytes of memory --trace and --report may take, in a job with a memory limit of `limit` bytes.
 std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit);
 
-/// Returns how many bytes of memory it takes to compress a block of `block_bytes` bytes, in addition to the block.
-/// `codec` may be kNone, and has no value if the codec is chosen later.
+/// Returns how many bytes of memory it takes to compress a block of `block_bytes` bytes, without the memory of the
+/// block. `codec` may be kNone; it has no value if the codec is chosen later.
 std::uint64_t TempWorkspaceBytes(std::optional<Codec> codec, std::uint64_t block_bytes);
 
 }  // namespace gpusort

@@ -18,13 +18,13 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// Stands for the size of a run that is in memory, in the argument `run_bytes` of the functions below. Such a run needs
-/// no buffers for reading, so it does not count for the limit `fan_in`. Only the last merge reads it.
+/// In the argument `run_bytes` of the functions below, this value means that a run is in memory. Such a run needs no
+/// buffers for reading, so it does not count for the limit `fan_in`. Only the last merge reads it.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
 /// Returns the sorted runs to merge next, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes
 /// of the runs in the order of the input. Considers only merges that read no more runs than necessary, and chooses the
-/// cheapest one. A merge reads neighbours only, so that equal records keep their order. Runs in memory are not merged:
-/// throws Error(kOutOfMemory) if they separate all other runs from each other.
+/// one that reads the fewest bytes. Merges only neighbours, so that equal records keep their order. Never merges runs
+/// in memory: throws Error(kOutOfMemory) if no two of the other runs are neighbours.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of sorted runs needs until one run is left.
@@ -33,9 +33,11 @@ struct MergeOutlook {
   std::uint64_t bytes = 0;      ///< number of bytes that are written by all merges before the last merge
   std::uint64_t temp_peak = 0;  ///< maximum temp space at any time, in bytes
 };
-/// Simulates all merges of a list of sorted runs and returns their cost. If there are very many runs, estimates it.
-/// `temp_bytes` is the temp space of each run. merged_temp_bytes(n) must return the temp space of a merged run of n
-/// bytes. If `freed_as_read` is true, a merge frees the temp space of its inputs while it reads them.
+/// Simulates all merges of a list of sorted runs and returns their cost. If there are very many runs, returns an
+/// estimate.
+/// - `temp_bytes` is the temp space of each run.
+/// - merged_temp_bytes(n) must return the temp space of a merged run of n bytes.
+/// - If `freed_as_read` is true, a merge frees the temp space of the runs while it reads them.
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);

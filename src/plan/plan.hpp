@@ -8,28 +8,29 @@
 namespace gpusort {
 
 /// The size of the longest line that any plan accepts, in bytes. The lines that are sorted together have offsets of 32
-/// bits, so they have at most 4 GiB. The longest line leaves 64 MiB of this for other lines.
+/// bits, so their total size is at most 4 GiB. A line of this size leaves 64 MiB for the other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
-/// The ring: a fixed set of buffers (blocks) that the reading threads fill, and that the sorting threads empty. Reading
-/// starts before the GPU is ready.
+/// The ring: a fixed set of buffers (blocks). Threads that read the input fill them, and threads that sort empty them.
+/// Reading starts before the GPU is ready.
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
-  std::uint64_t piece_bytes = 0;  ///< number of bytes, in whole records, that are read into a block at once
-  std::uint64_t max_record = 0;   ///< size of the longest record that is accepted
-  bool grows = false;             ///< on the CPU, lines longer than max_record are accepted, up to kMostLine bytes
-  unsigned threads = 1;           ///< number of threads that read
-  /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into such a buffer, and
-  /// copies the bytes to a block of the ring from there. 0: threads read into the blocks directly.
+  /// The size of one read into a block, in bytes. If records have a fixed size, a multiple of that size.
+  std::uint64_t piece_bytes = 0;
+  std::uint64_t max_record = 0;  ///< size of the longest record that is accepted
+  bool grows = false;    ///< true (on the CPU): lines longer than max_record are accepted, up to kMostLine bytes
+  unsigned threads = 1;  ///< number of threads that read
+  /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into its own buffer of
+  /// this size, and copies the bytes from there to a block of the ring. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
-  /// The number of places in the input that are read at the same time: several GPUs may each get records from another
-  /// place. Each place has an equal share of the buffers and of the threads.
+  /// The number of places in the input that are read at the same time, because each of several GPUs may get records
+  /// from another place. Each place has an equal share of the buffers and threads.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
-  /// Returns a ring with an equal share of these buffers and threads, for one of the `parts` places in the input that
-  /// are read at the same time.
+  /// Returns the share of this ring for one of the `parts` places in the input that are read at the same time. All
+  /// shares have the same number of buffers and threads.
   Ring Part() const {
     Ring part = *this;
     part.blocks /= parts;
@@ -42,7 +43,7 @@ struct Ring {
 
 struct Plan {
   bool gpu = false;
-  unsigned gpus = 1;  ///< number of GPUs; each has the same numbers of slots (see slot_bytes) and of lanes (workers)
+  unsigned gpus = 1;  ///< number of GPUs; the slots (see slot_bytes) and lanes (workers) are divided equally among them
   std::uint64_t memory = 0;         ///< limit on host memory in bytes
   std::uint64_t device_memory = 0;  ///< limit on the memory of each GPU in bytes
   // The following members are about the first phase of a sort: making sorted runs.
@@ -62,7 +63,7 @@ struct Plan {
   // The following members are about temp files, and about the second phase of a sort: merging runs.
   std::uint64_t block_bytes = 0;   ///< size of a block in temp files, with its header
   std::uint64_t spill_blocks = 0;  ///< number of buffers for writing blocks to temp files
-  unsigned temp_workspaces = 0;    ///< number of blocks that are compressed or expanded at a time; 0: no compression
+  unsigned temp_workspaces = 0;    ///< number of blocks that are compressed or expanded at once; 0: no compression
   unsigned io_threads = 1;
   std::uint64_t fan_in = 0;  ///< maximum number of runs that one merge reads from blocks
   std::uint32_t levels = 1;
@@ -85,8 +86,9 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// How many bytes the lists of sorted runs and of their blocks may take without counting against the memory limit. Only
-/// huge inputs have longer lists: then MakePlan() chooses larger blocks, or counts the rest against the limit.
+/// The number of bytes that the lists of sorted runs and of their blocks may take without counting against the memory
+/// limit. Only huge inputs have longer lists. MakePlan() then chooses larger blocks, or counts the rest against the
+/// limit.
 inline constexpr std::uint64_t kFreeIndex = std::uint64_t{32} << 20;
 
 }  // namespace gpusort

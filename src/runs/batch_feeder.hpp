@@ -19,30 +19,31 @@ namespace gpusort {
 class KeyStage;
 
 /// Reads the input in advance in blocks, and groups the blocks into batches, which are sorted one by one. If a GPU
-/// fails, the same feeder can go on with another GPU or the CPU: Return() takes back the batches that were not sorted
+/// fails, another GPU or the CPU can go on with the same feeder: Return() takes back the batches that were not sorted
 /// completely, and Next() returns their records again.
 class BatchFeeder {
  public:
   /// Starts to read `ranges` of the inputs into `ring`, a fixed set of buffers. The records have the layout `layout`.
-  /// If `scheme` is not null, the feeder puts a sort key before each record; offsets then count the bytes with keys, as
-  /// if all inputs were one stream. `order` is the order that every input must have already; without `scheme` it must
-  /// be kNone. The buffers lie in `ring_memory`, from buffer number `first_block` on. If `ring_memory` is null, the
-  /// feeder allocates memory for them.
+  /// - `scheme` makes sort keys. If it is not null, the feeder puts a sort key before each record. Offsets then count
+  ///   bytes with keys, as if all inputs were one stream.
+  /// - `order` is the order that every input must have before it is read. Without `scheme` it must be kNone.
+  /// - `ring_memory` is the memory of the buffers, from buffer number `first_block` on. If it is null, the feeder
+  ///   allocates memory.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone,
               std::shared_ptr<PinnedBuffer> ring_memory = nullptr, std::uint64_t first_block = 0);
   ~BatchFeeder();
 
-  /// Consecutive records of the input that are sorted together. One call of Lane::Sort (a lane is a worker of the GPU
-  /// or the CPU) reads the batch block by block. Only one batch can be read at a time. A block may end inside a line,
-  /// but a batch ends with a whole line.
+  /// Consecutive records of the input that are sorted together. A lane (a worker of the GPU or the CPU) reads the batch
+  /// block by block in one call of Lane::Sort. Only one batch can be read at a time. A block may end inside a line, but
+  /// a batch ends with a whole line.
   class Batch : public BatchSource {
    public:
     std::unique_ptr<InputBlock> Next() override;
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
-    /// Returns the number of bytes of the input files that were read for this batch so far. bytes() also counts the
+    /// Returns the number of bytes that were read from the input files for this batch so far. bytes() also counts the
     /// sort keys before the records.
     std::uint64_t stored() const { return stored_; }
     const RecordSum& sum() const { return sum_; }
@@ -68,19 +69,18 @@ class BatchFeeder {
   };
 
   /// Returns the next batch of records to sort, or null at the end of the input. The batch has at most `limit` bytes,
-  /// and no more records than can be sorted in `slot_bytes` bytes, the memory for one batch. A line longer than `limit`
-  /// is a batch by itself. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so that
-  /// Return() can take them back. `progress` advances with each block.
+  /// but a line longer than `limit` is a batch by itself. It has no more records than can be sorted in `slot_bytes`
+  /// bytes, the memory for one batch. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so
+  /// that Return() can take them back. `progress` advances with each block.
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
   /// Returns true if the first batch is the whole input. Call this after all blocks of that batch were read. May wait
   /// until the reading thread knows whether more input follows.
   bool Ended(const Pipeline& waiter);
-  /// Sets the largest allowed size of a line in bytes, instead of the size in the plan. Call this before the first
-  /// batch.
+  /// Sets the maximum size of a line in bytes, instead of the size in the plan. Call this before the first batch.
   void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
-  /// Takes back the blocks of a batch whose sorting has failed, so that Next() returns them again. The batch must have
-  /// been made with `keep` = true.
+  /// Takes back the blocks of a batch whose sorting has failed, so that Next() returns their records again. The batch
+  /// must come from Next() with `keep` = true.
   void Return(Batch& batch);
   /// Throws the error of a thread that reads the input, if there is one. Call this after Next() has thrown.
   void RethrowIfFailed() { pipeline_.RethrowIfFailed(); }
@@ -104,13 +104,13 @@ class BatchFeeder {
   std::mutex turn_;  ///< locked by the batch (the records that are sorted together) that is being read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
-  /// True after Return() has taken back blocks. A block in `returned_` may then not follow the block before it in the
-  /// input, because the records between them are in a sorted run already.
+  /// True after Return() has taken back blocks. Two neighbouring blocks in `returned_` may then have a gap between
+  /// them, because the records in the gap are in a sorted run already.
   bool gaps_ = false;
   /// Do not change the order of the members. They are destroyed in reverse order, even if the constructor throws:
   /// `guard_` must first end the threads, then the reader is destroyed, and after it the pool of blocks `ring_`.
   std::unique_ptr<InputReader> reader_;
-  /// Makes the sort keys and puts them before the records; null: there are no keys, and blocks come from `reader_`.
+  /// Makes the sort keys and puts them before the records. Null: records get no keys, and blocks come from `reader_`.
   std::unique_ptr<KeyStage> keys_;
   const Pipeline::Guard guard_{pipeline_};
 };

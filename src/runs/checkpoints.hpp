@@ -26,8 +26,9 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// `job.checkpoints`, the journal (log of the finished work) that stores checkpoints, must not be null. The function
-  /// `pass` must give a window (a piece of merged output) to `sink`, which writes it. Any thread may call `pass`.
+  /// Starts a thread of `pipeline` that makes checkpoints. `job.checkpoints`, the journal (log of the finished work)
+  /// that stores checkpoints, must not be null. The function `pass` must give a window (a piece of merged output) to
+  /// `sink`, which writes it. Any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass)
       : job_(job),
@@ -43,9 +44,9 @@ class Checkpoints {
     pipeline_.Start([this] { Run(); });
   }
 
-  /// Begins a checkpoint if enough time has passed since the last one, or if enough output has followed it. The merge
-  /// produces its output in windows (pieces of merged output). The thread that divides the merge into windows must call
-  /// this before it makes window `number`, whose first byte is byte `offset` of the output.
+  /// Begins a checkpoint if enough time has passed since the last checkpoint, or if enough output has followed it.
+  /// Output comes in windows (pieces of merged output). The thread that divides the merge into windows must call this
+  /// before it makes window `number`, which begins at byte `offset` of the output.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -64,9 +65,9 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Registers a new window (a piece of merged output), whose number must be set. `window.written` becomes a token that
-  /// is released when the window is destroyed, which is after it was written. If an exception destroys the window
-  /// earlier, the token sets Signal::lost, so that no checkpoint counts the window as written.
+  /// Registers a new window (a piece of merged output), whose number must be set. Gives the window a token,
+  /// `window.written`, which is released when the window is destroyed after it was written. If an exception destroys
+  /// the window before it was written, the token sets Signal::lost, so that no checkpoint counts the window as written.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -75,8 +76,8 @@ class Checkpoints {
                       }};
   }
 
-  /// Passes a window (a piece of merged output) to the sink, which writes it. A window that comes after a checkpoint in
-  /// progress is stored instead, and passed when the checkpoint is saved. Any thread may call this.
+  /// Passes a window (a piece of merged output) to the sink, which writes it. If the window comes after a checkpoint
+  /// that is not saved yet, keeps the window in memory until then. Any thread may call this.
   void Accept(Window window) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -89,7 +90,7 @@ class Checkpoints {
     pass_(std::move(window));
   }
 
-  /// Tells the thread that makes checkpoints to end. If a checkpoint has begun, the thread still saves it. Call this
+  /// Tells the thread that makes checkpoints to end. If a checkpoint has begun, the thread saves it first. Call this
   /// after the last window (piece of merged output), from the thread that calls BeforeCut().
   void End() {
     epoch_ = nullptr;
@@ -99,8 +100,8 @@ class Checkpoints {
   }
 
  private:
-  /// The shortest and the longest time between two checkpoints of the output, so that checkpoints take little time, and
-  /// a kill loses only a few minutes of work.
+  /// The shortest and the longest time between two checkpoints of the output. With the shortest time, checkpoints take
+  /// little time of the merge. With the longest time, a kill loses only a few minutes of work.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
   /// Counts the windows (pieces of merged output) that are written. Every window holds a reference to this object,
@@ -109,8 +110,8 @@ class Checkpoints {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
-    /// Further checkpoint intervals whose windows are all written, although an earlier interval is not written yet.
-    /// Intervals have numbers from 1. Intervals can end in any order: an interval without windows ends at once.
+    /// The numbers of the checkpoint intervals that have ended although an earlier interval has not. An interval ends
+    /// when all of its windows are written, so intervals can end in any order. The first interval has the number 1.
     std::set<std::uint64_t> ended;
     bool lost = false;  ///< true: an exception destroyed a window before it was written
   };
@@ -174,16 +175,16 @@ class Checkpoints {
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::uint64_t epochs_ = 0;  ///< the number of checkpoint intervals so far
-  /// A token that is shared by all windows (pieces of output) between two checkpoints. Do not release the token while
-  /// holding Signal::mutex: the release locks that mutex.
+  /// A token that all windows (pieces of output) between two checkpoints share. Do not release the token while holding
+  /// Signal::mutex, because the release locks this mutex.
   std::shared_ptr<void> epoch_;
   // Signal::mutex protects the following members.
   std::optional<PendingCheckpoint> pending_;
   std::vector<Window> held_;
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
-  Nanoseconds next_;  ///< the time of the next checkpoint, if the output does not reach `next_offset_` before
-  /// The next checkpoint begins at this offset in the output, in bytes, or at the time `next_`, whichever comes first.
+  Nanoseconds next_;  ///< the time of the next checkpoint, unless the output reaches `next_offset_` first
+  /// The offset in the output, in bytes, at which the next checkpoint begins, unless the time `next_` comes first.
   std::uint64_t next_offset_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Decides which bytes a merge of sorted runs merges next. A run is a sorted part of the data, in memory as a whole or
-// in blocks that are read in advance. The bytes that are chosen together are a window. All records of a window sort
+// Decides which bytes of the sorted runs a merge takes next. A run is a sorted part of the data, in memory as a whole
+// or in blocks that are read in advance. The bytes that are merged at once are a window. All records of a window sort
 // before all records of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
@@ -25,8 +25,9 @@
 
 namespace gpusort {
 
-/// A block of a sorted run (a stored part of it) that was read into memory. All windows (pieces of merged output) whose
-/// records are in the block share it. When the last of these windows is written, the buffer returns to its pool.
+/// A block of a sorted run (a stored part of the run) that was read into memory. All windows (pieces of merged output)
+/// with records of this block share the block. When the last of these windows is written, the buffer returns to its
+/// pool.
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
   BlockPool::Block buffer;
@@ -42,31 +43,32 @@ struct Cursor {
   /// read. Run::bytes is then an estimate until the last block is loaded.
   bool grows = false;
   std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged so far
-  /// The offset in the run up to which its bytes are in memory. For a run that is in memory as a whole: its size.
+  /// The offset in the run before which all bytes are in memory or merged. For a run that is in memory as a whole: its
+  /// size.
   std::uint64_t loaded = 0;
   // The members from here to `forecast` are used only for runs that are read in blocks.
   std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< the loaded blocks from the merge position on, without a gap
-  /// Blocks that are loaded although an earlier block of the run is still being read. The key is the number of the
-  /// block.
+  /// Blocks that were loaded while an earlier block of the run is still being read. The key is the index of the block.
   std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
-  /// A record of a run that is in memory as a whole, and the offset of its end. Samples show where to cut the runs for
-  /// the next window, which is the output that is merged at once.
+  /// A record of a run that is in memory as a whole, and the offset of its end. Samples show where a run may be cut for
+  /// the next window, the output that is merged at once.
   struct Sample {
     std::uint64_t end = 0;
-    std::uint64_t word = 0;  ///< the first bytes of the key; samples with different words are in the order of words
-    RecordSpan record;       ///< lies in `copy` or in the run; empty: this sample stands for the end of the run
+    /// The first bytes of the key. If two samples differ in `word`, the smaller `word` belongs to the smaller record.
+    std::uint64_t word = 0;
+    RecordSpan record;            ///< in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  /// Some records of the run after offset `taken`, in the order of the run. They show where to cut the run for the next
-  /// windows. Used only if all runs are in memory.
+  /// Some records of the run after offset `taken`, in the order of the run. They show where the run may be cut for the
+  /// next windows. Used only if all runs are in memory.
   std::deque<Sample> samples;
-  // The following members belong to the window (the output that is merged at once) that is being chosen now.
-  std::uint64_t take = 0;    ///< the number of bytes of the run that the window gets
-  std::uint64_t weight = 1;  ///< how much a round may take of this run, relative to the other runs
-  std::size_t passed = 0;    ///< the number of samples that come before the cut, the key at which the window ends
+  // The following members are about the window (the output that is merged at once) that is being chosen now.
+  std::uint64_t take = 0;               ///< the number of bytes of the run that the window gets
+  std::uint64_t weight = 1;             ///< how many bytes of this run a round may take, relative to other runs
+  std::size_t passed = 0;               ///< the number of samples before the cut, the key at which the window ends
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
   /// Skips the first `bytes` bytes of the run, because an earlier process has already merged them. `bytes` must be the
@@ -108,23 +110,27 @@ struct WindowPieces {
 /// If all runs are in memory, samples (some records of the runs) show where to cut them (CutBySamples). One search of
 /// all runs then makes a full window, even if the smallest keys are all in a single run.
 ///
-/// If runs are read in blocks, a window is filled in rounds (CutByOffers). In a round, each run offers the records that
-/// it has in memory, up to a limit: its share of the window. Among the runs that have more records after their offer,
-/// the smallest last key of an offer is the cut. Run j is the first run whose offer ends with this key, and it gives
-/// its whole offer. Runs before j give their keys <= the cut, and runs after j their keys < the cut. Equal keys
-/// therefore keep the order of the runs, and later windows have no smaller key. The share of j grows each round, so
-/// that a window also becomes full if one run has all of the smallest keys. If the next line of a run is longer than
-/// its share, the run offers nothing, and the key of this line counts as its last offered key.
+/// If runs are read in blocks, a window is filled in rounds (CutByOffers):
+/// - Each run offers records that it has in memory, up to its share of the window.
+/// - The cut is the smallest last key of all offers. Offers that reach the end of their run do not count here.
+/// - The first run whose offer ends with the cut is run j. It gives its whole offer. Runs before j give their records
+///   with keys <= the cut, and runs after j give their records with keys < the cut. Equal keys therefore keep the order
+///   of the runs, and later windows have no smaller keys.
+/// - The share of j grows for the next round, so that a window becomes full even if one run has all of the smallest
+///   keys.
+/// - If the next line of a run is longer than its share, the run offers nothing. The key of this line then counts as
+///   its last offered key.
 class Cutter {
  public:
-  /// `cursors` has the position in each run. `backend` reads the runs that are in GPU memory, and is not used if there
+  /// `cursors` has the position of the merge in each run. `backend` reads runs in GPU memory, and is not used if there
   /// are no such runs.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Chooses the next window (the output that is merged at once): sets the member `take` of every cursor to the number
-  /// of bytes that its run gives. The window has at most `limit` bytes, or is a single longer record. Returns the size
-  /// of the window in bytes. Every run that is not completely merged must have a record in memory.
+  /// Chooses the next window (the output that is merged at once). Sets the member `take` of every cursor to the number
+  /// of bytes that its run gives to the window. The window has at most `limit` bytes, or is a single longer record.
+  /// Returns the size of the window in bytes. Before the call, every run that is not completely merged must have a
+  /// record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
@@ -177,13 +183,12 @@ class Cutter {
   };
 
   /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs with known
-  /// offsets. One sample becomes the cut, the end of the window, and each run gives its records before the cut. Returns
-  /// the size of the window in bytes. Returns 0 if no window of at most `limit` bytes is found in this way, for example
-  /// because records are very long.
+  /// offsets. One sample becomes the cut: each run gives its records before the cut. Returns the size of the window in
+  /// bytes. Returns 0 if no window of at most `limit` bytes is found in this way, for example because records are very
+  /// long.
   ///
-  /// At first it is only known that the cut lies between two neighbouring samples of each run. The window is planned as
-  /// if each run gave all bytes up to the second of these two samples. The exact place of the cut in each run is found
-  /// last.
+  /// At first, the cut is only known to lie between two neighbouring samples of each run. The window is planned as if
+  /// each run gave all bytes up to the second of these samples. The exact place of the cut in each run is found last.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -196,8 +201,8 @@ class Cutter {
     // from each run, and the plan ends at most one `step` before `limit`. All of these together are a quarter of
     // `limit`, so a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // Samples are records that are read to find where to cut the runs, one for each `step` bytes of a run. At most a
-    // sixteenth of these bytes is read for a sample, so samples cost little compared to the merge.
+    // Samples are records that are read to find where to cut the runs, one record for each `step` bytes of a run. At
+    // most a sixteenth of the bytes is read for samples, so samples cost little compared to the merge.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
@@ -248,11 +253,11 @@ class Cutter {
     return total + Give(least);
   }
 
-  /// Returns the first sample (a record with a known offset) of a run that does not come before the cut, the end of the
-  /// window.
+  /// Returns the head of a run: its first sample (a record with a known offset) that does not sort before the cut. The
+  /// cut is the key at which the window ends.
   const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
-  /// Compares the heads of two runs: the first sample of a run (a record with a known offset) that does not come before
-  /// the cut. Returns true if the head of run `a` sorts after the head of run `b`. The end of a run comes after all
+  /// Returns true if the head of run `a` sorts after the head of run `b`. The head of a run is its first sample (a
+  /// record with a known offset) that does not sort before the end of the window. The end of a run sorts after all
   /// records.
   bool IsAfter(std::size_t a, std::size_t b) const {
     const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
@@ -270,8 +275,8 @@ class Cutter {
   }
 
   /// Takes more samples of every run that has few samples after the cut. Samples are records with known offsets, here
-  /// about `step` bytes apart. For each sample, reads SampleBytes() bytes, and takes the last whole record in them. If
-  /// no record is completely in these bytes, there is no sample. Reads the bytes of all runs in GPU memory by a single
+  /// about `step` bytes apart. For each sample, reads SampleBytes() bytes and takes the last whole record in them. If
+  /// no record is completely in these bytes, skips the sample. Reads the bytes of all runs in GPU memory by a single
   /// call.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
@@ -300,9 +305,9 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last whole record of the bytes [from, end) of a run to its samples, the records that show where to cut
-  /// the run. `base` is an offset, not after `from`, at which a record begins. `copy` contains these bytes if the run
-  /// is in GPU memory.
+  /// Adds the last whole record in the bytes [from, end) of a run to the samples of the run. Samples are records that
+  /// show where a run may be cut. A record must begin at offset `base`, which is at most `from`. If the run is in GPU
+  /// memory, `copy` must contain the bytes.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});
@@ -329,7 +334,8 @@ class Cutter {
     return NeedsHost(*layout_.lines) ? 0 : EncodeChunk(bytes, record.size() - 1, *layout_.lines, 0).hi;
   }
 
-  /// Returns how many bytes of a run are read in order to find one record, a sample. Most records are shorter.
+  /// Returns how many bytes of a run are read to find a sample (a record with a known offset). Most records are
+  /// shorter.
   std::uint64_t SampleBytes(const Run& run) const {
     if (layout_.fixed()) return layout_.stride;
     constexpr std::uint64_t kLeast = 256, kMost = 4096;
@@ -389,8 +395,8 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses a window (the output that is merged at once) that is only the smallest record of all runs. Cut() uses this
-  /// if it has found no larger window, for example because the records are very long.
+  /// Chooses a window (the output that is merged at once) of one record, the smallest record of all runs. Used if no
+  /// larger window is found, for example because the records are very long.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -446,8 +452,8 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. An offer is the records of one run
-  /// that may belong to the next window, the records that are merged at once. Separate calls for all runs would take
+  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. An offer is the records that one
+  /// run can give to the next window (the records that are merged at once). Separate calls for all runs would take
   /// about as long as merging the window.
   void LookAtEnds() {
     reads_.clear();
@@ -460,8 +466,8 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens an offer to whole records, and sets `offer.last` to the last of them. (An offer is the next records of a
-  /// run that it could give to the next window of the output.) Does nothing if the offer reaches the end of the run.
+  /// Shortens an offer to whole records, and sets `offer.last` to the last of them. An offer is the records that one
+  /// run can give to the next window of the output. Does nothing if the offer reaches the end of the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -483,8 +489,8 @@ class Cutter {
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Counts the records among the next `bytes` bytes of the run that sort before the record `cut`. Returns their size
-  /// in bytes. If `inclusive` is true, records equal to `cut` are counted, too.
+  /// Returns the size, in bytes, of the records that sort before the record `cut`, among the next `bytes` bytes of the
+  /// run. If `inclusive` is true, records equal to `cut` count, too.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {
@@ -518,8 +524,8 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// The numbers of the runs that are not merged completely, as a heap. The first one is the run whose next sample (a
-  /// record that may show where to cut) is the smallest.
+  /// The indices of the runs that are not merged completely, as a heap. The first one is the run with the smallest
+  /// head. A head is the next sample of a run, a record that may show where to cut.
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

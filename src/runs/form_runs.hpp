@@ -12,9 +12,9 @@
 
 namespace gpusort {
 
-/// Sorts all batches (groups of records) that `feeders` read, and adds the sorted runs to `runs`, in the order of the
-/// input. Each feeder reads another part of the input. After an exception, `runs` holds the runs that are complete. If
-/// a GPU is lost, the caller must then drop the runs in the memory of this GPU.
+/// Sorts all batches (groups of records) that `feeders` read, and adds the sorted runs to `runs` in the order of the
+/// input. Each feeder reads a different part of the input. After an exception, `runs` holds the runs that are complete.
+/// If a GPU is lost, the caller must then drop the runs in the memory of this GPU.
 void FormRuns(Job& job, std::vector<std::unique_ptr<BatchFeeder>>& feeders, std::vector<Run>& runs);
 
 }  // namespace gpusort

@@ -1,4 +1,4 @@
-// Job: the objects that all stages of one sort use together. The function that runs the sort owns the objects, and
+// Job holds the objects that all stages of one sort use together. The function that runs the sort owns the objects, and
 // passes the Job by reference.
 #pragma once
 
@@ -22,18 +22,18 @@ namespace gpusort {
 
 struct Job {
   const JobSpec& spec;
-  /// How records are stored between reading and writing: their size or their delimiter, and whether a sort key is
-  /// before each record.
+  /// The layout of records between reading and writing: their size or their delimiter, and whether a sort key is before
+  /// each record.
   const RecordLayout& layout;
   CancelFlag& cancel;
   HostMemory& memory;
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// Used by --debug, otherwise null: a function that appends to the string the text that the output gets instead of
-  /// the record. Any thread may call this function.
+  /// A function for --debug, otherwise null. It appends to the string the text that is written instead of the record.
+  /// Any thread may call the function.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// Used by --split, otherwise not set: a layout in which two neighbouring records compare as equal if and only if
+  /// A layout for --split, otherwise not set. Two neighbouring records compare as equal in this layout if and only if
   /// their keys are equal (see Ordered::groups).
   RecordLayout groups{};
   /// Receives the events that --trace and --report show. Null: neither option is given.
@@ -41,21 +41,21 @@ struct Job {
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal (log of the finished work) in which checkpoints of the output are stored, so that a later process can
-  /// continue a killed job there. Null: no checkpoints are made, and a later process writes the output from its
-  /// beginning.
+  /// The journal (log of the finished work) that stores checkpoints of the output. If the job is killed, a later
+  /// process continues the output at the last checkpoint. Null: no checkpoints are made, and a later process writes the
+  /// output from its beginning.
   Journal* checkpoints = nullptr;
   /// The memory into which the input was read, if the merge uses this memory again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Returns true if a sorted part of the input may stay in the input file instead of being stored elsewhere. This is
-  /// so if the inputs can be read again and records get no sort keys.
+  /// Returns true if a sorted part of the input may stay in the input file instead of being stored elsewhere. This
+  /// requires that the inputs can be read again and that records get no sort keys.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
   /// Returns how many bytes of the input are read into one block. If all records have the same size, this is a multiple
   /// of that size.
   std::uint64_t input_payload() const { return Payload(kReadSlack); }
-  /// Returns how many bytes of records fit into a block of a temp file, in addition to the header of the block.
+  /// Returns how many bytes of records fit into a block of a temp file, after the header of the block.
   std::uint64_t block_payload() const { return Payload(kSpillHeaderBytes); }
 
  private:

@@ -1,6 +1,6 @@
-// The folder of a job that can be resumed after a kill (--resume-dir). The folder contains a lock file and the
-// manifest, a log file that tells what is done. Lines are only appended to the manifest. Each line is on the disk
-// before the job relies on it. Start at Journal.
+// The folder of a job that can be resumed after a kill (--resume-dir). It contains a lock file and the manifest, a log
+// file of the finished work. Lines are only appended to the manifest, and each line is on the disk before the job
+// relies on it. Start at Journal.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace gpusort {
 class Journal {
  public:
   /// Opens the folder of a job: makes it if it is missing, locks it, and reads the manifest (log file) in it. Throws
-  /// Error(kUsage) if other users can write to the folder. Throws Error(kUsage) if another process has locked the
-  /// folder, with a message that names this process.
+  /// Error(kUsage) if other users can write to the folder, or if another process has locked the folder. The message
+  /// names that process.
   Journal(FileSystem& files, std::string folder);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -38,10 +38,9 @@ class Journal {
   /// Error(kUsage) if they differ, with a message that names the first difference.
   void RequireSame(const Fingerprint& now) const;
 
-  /// Records in the manifest that this process begins to work at the job; such a piece of work is an attempt. Call this
-  /// before the first sorted run is written. `job` has the facts that never change; they are ignored if an earlier
-  /// process has recorded its own. Makes folders for temp files below `temp_dirs`, in addition to the folders of
-  /// earlier attempts.
+  /// Records a new attempt in the manifest: this process begins to work at the job. Call this before the first sorted
+  /// run is written. `job` has the facts that never change. If an earlier process has recorded such facts, `job` is
+  /// ignored. Makes folders for temp files below `temp_dirs`, in addition to the folders of earlier attempts.
   void Begin(KeptJob job, const KeptAttempt& attempt, const std::vector<std::string>& temp_dirs);
   /// Returns the directories that contain the temp files of the job.
   std::vector<std::string> directories() const;
@@ -55,20 +54,20 @@ class Journal {
   void SetFormed(const std::vector<std::byte>& trailer);
   void SetMerged(const KeptMerge& merge);
   void SetPublishing(const KeptOutput& output);
-  /// Drops the checkpoint of the output. A later process then writes the output from its beginning.
+  /// Drops the checkpoint of the output, so that a later process writes the output from its beginning.
   void ForgetMerge();
   void DropRuns();
   /// Records that the output is complete and has got its final name. If `keep` is false, removes the files of the job
   /// from its folder, and then the folder if it is empty.
   void Finish(bool keep);
 
-  /// Returns how far the job is, as text for people (see DescribeProgress). Any thread may call this.
+  /// Returns how far the job has come, as text for people (see DescribeProgress). Any thread may call this.
   std::string Progress() const;
 
  private:
   void Lock();
-  /// Appends a line to the manifest (the log file of the job) and syncs the file. Then changes manifest_, its content
-  /// in memory, accordingly.
+  /// Appends a line to the manifest (the log file of the job) and syncs the file. Then updates `manifest_`, its content
+  /// in memory.
   void Put(const char* kind, const nlohmann::ordered_json& value);
   void MakeDirectory(const std::string& directory, bool has_runs);
   void RemoveRuns();

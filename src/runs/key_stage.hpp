@@ -1,4 +1,4 @@
-// Reads the input and makes a keyed record of each record: its sort key, and then the record itself. Keyed records keep
+// Reads the input and makes keyed records: the sort key of each record, and then the record itself. Keyed records keep
 // the order of the input. One thread finds where records end, and joins records that lie in several blocks. Other
 // threads make the keys. Start at KeyStage.
 #pragma once
@@ -30,8 +30,8 @@ namespace gpusort {
 class KeyStage {
  public:
   /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records (each is
-  /// a sort key and its record). An input that is a stream is read completely. `order` is the order that every input
-  /// must have already.
+  /// a sort key and its record). Ignores `ranges` if the inputs are streams, which are read completely. `order` is the
+  /// order that every input must have before it is read.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -58,27 +58,27 @@ class KeyStage {
 
   /// Returns the next block of keyed records (each is a sort key and its record), or std::nullopt at the end. The
   /// offset of the block is the number of bytes in all earlier blocks. A block without bytes only tells how much of the
-  /// input was read. `waiter` is the pipeline of the calling thread, which may be stopped while it waits.
+  /// input was read. `waiter` is the pipeline of the calling thread. If `waiter` is stopped during the wait, throws.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) {
     std::optional<InputReader::Block> block = keyed_.Pop(waiter);
     if (block && block->bytes.empty()) empty_waits_ = false;
     return block;
   }
   // The following functions may be called only after Next() has returned std::nullopt.
-  /// Returns the checksum of all records that were read, as they are in the output, without their keys. Records that
-  /// the job leaves out do not count.
+  /// Returns the checksum of all records that were read, in the form in which they are written, without sort keys.
+  /// Records that the job leaves out do not count.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
   /// Returns the bytes after the last record of the inputs, such as the last lines of an SQL dump.
   const std::vector<std::byte>& trailer() const { return trailer_; }
 
  private:
-  /// A few consecutive records of the input, for which one thread makes the sort keys.
+  /// Some consecutive records of the input, whose sort keys are made by one thread.
   struct InputPiece {
     std::uint64_t number = 0;
     RawPiece raw;
-    InputReader::Block block;  ///< holds raw.rest
-    std::uint64_t stored = 0;  ///< the number of bytes that were read from the file since the previous piece
+    InputReader::Block block;  ///< owns the bytes of raw.rest
+    std::uint64_t stored = 0;  ///< bytes that were read from the file since the previous piece
   };
   /// The keyed records (each is a sort key and its record) that were made from one piece of the input.
   struct Made : KeyedPiece {
@@ -199,10 +199,10 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Copies the keyed records of a piece of the input into blocks and pushes the blocks to the output queue. Call this
+  /// Copies the keyed records of a piece of the input into blocks, and pushes the blocks to the output queue. Call this
   /// only when all earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece
-  /// fills several blocks, each block is pushed before the next one is taken, so that no thread waits for a block that
-  /// this function holds.
+  /// fills several blocks, pushes each block before taking the next one, so that no thread waits for a block that this
+  /// function holds.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     const std::uint32_t input = made.tally.input;
@@ -268,14 +268,16 @@ class KeyStage {
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about a wrong record. In `place`, records and newlines are counted
-  /// from the beginning of a piece of the input. Call this only when all earlier pieces are in the output queue.
+  /// Throws Error(kBadInput) with the message `why` about a wrong record at `place`. The records and newlines in
+  /// `place` are counted from the beginning of a piece of the input. Call this only when all earlier pieces are in the
+  /// output queue.
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the place of a record, with counts from the beginning of its input. In `place`, records and newlines are
-  /// counted from the beginning of a piece of the input. All earlier pieces must be in the output queue.
+  /// Returns the place of a record, counted from the beginning of its input. The records and newlines in `place` are
+  /// counted from the beginning of a piece of the input. Call this only when all earlier pieces are in the output
+  /// queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;
@@ -292,7 +294,7 @@ class KeyStage {
   const std::uint64_t max_record_;
   const PieceKeys maker_;
   const std::size_t most_waiting_;
-  const std::uint64_t long_bytes_;  ///< the size in bytes above which a record is processed alone, to save memory
+  const std::uint64_t long_bytes_;  ///< a record with more bytes is processed alone, to save memory
   const NeededOrder order_;
   BlockPool& pool_;
   BlockPool raw_;
@@ -307,7 +309,7 @@ class KeyStage {
   std::atomic<bool> empty_waits_{false};   ///< true: a block without bytes is in the output queue
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for keyed records, to be used again
   std::uint64_t blocks_ = 0;                   ///< the number of blocks that were pushed to the output queue
-  std::uint64_t bytes_ = 0;                    ///< the number of bytes of these blocks
+  std::uint64_t bytes_ = 0;  ///< the number of bytes in the blocks that were pushed to the output queue
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
@@ -315,8 +317,8 @@ class KeyStage {
   // queue next.
   std::uint32_t input_ = 0;
   std::uint64_t records_ = 0, newlines_ = 0;
-  /// The last record of this input in the output queue, with its sort key. Used only if the order of the input is
-  /// checked.
+  /// The last record of this input that is in the output queue, with its sort key. Used only if the order of the input
+  /// is checked.
   std::vector<std::byte> last_;
   std::uint64_t stored_ = 0;  ///< the number of bytes that were read from the file since the last block was pushed
   // `reader_` must be the last member: as soon as it exists, threads may use the other members, even if this

@@ -1,5 +1,5 @@
-// Merges sorted inputs (-m) whose order is computed, for example from columns of a CSV file. KeyedInput reads one input
-// and puts a sort key before each record. The merge can then read the input as a sorted run. Start at KeyedInput.
+// Puts sort keys before the records of sorted inputs (-m) if their order is computed, for example from columns of a CSV
+// file. KeyedInput does this for one input, so that a merge can read the input as a sorted run. Start at KeyedInput.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 namespace gpusort {
 
 /// Reads one sorted input from its beginning to its end, and makes keyed records (each is a sort key and its record).
-/// The format of the input has a state that changes with each record. Therefore call Load() from one thread at a time,
-/// for ranges in the order of the input.
+/// The state of the format's parser changes with each record. Therefore call Load() from one thread at a time, for
+/// ranges in the order of the input.
 class KeyedInput {
  public:
-  /// The buffers of one thread. The thread can use them for Load() of several inputs.
+  /// The buffers of one thread, which it can use for several inputs one after the other.
   class Buffers {
    public:
-    /// The buffers are large enough for ranges of at most `bytes` bytes of the input.
+    /// Makes buffers for ranges of at most `bytes` bytes of the input.
     Buffers(HostMemory& memory, const KeyScheme& scheme, std::uint64_t bytes)
         : encoder_(scheme.MakeEncoder()), raw_(memory, bytes + kReadSlack) {}
 
@@ -38,7 +38,7 @@ class KeyedInput {
     KeyedPiece made_[2];
   };
 
-  /// `input` is the number of the input to read. All arguments must outlive this object.
+  /// `input` is the index of the input to read. All arguments must outlive this object.
   KeyedInput(HostMemory& memory, const Inputs& inputs, const KeyScheme& scheme, std::uint32_t input,
              std::uint64_t max_record, std::uint64_t range_bytes)
       : memory_(memory),
@@ -56,9 +56,9 @@ class KeyedInput {
 
   Buffers MakeBuffers() const { return Buffers(memory_, scheme_, range_bytes_); }
 
-  /// Reads `range`, the next bytes of the input, and puts the records that end in them, each after its sort key, into
-  /// `block`. Uses the memory `block.buffer`, or `block.own` if the records are larger. Throws Error(kBadInput) if the
-  /// records are not in order, and Error(kOutOfMemory) if a record is so long that the job would exceed its memory
+  /// Reads `range`, the next bytes of the input. Puts the records that end in these bytes into `block`, each after its
+  /// sort key. Uses the memory `block.buffer`, or `block.own` if the records are larger. Throws Error(kBadInput) if the
+  /// records are not in order. Throws Error(kOutOfMemory) if a record is so long that the job would exceed its memory
   /// limit.
   void Load(const InputRange& range, Buffers& buffers, LoadedBlock& block) {
     const RecordSpan raw = inputs_.Read(range, {buffers.raw_.data(), buffers.raw_.size()});
@@ -76,7 +76,7 @@ class KeyedInput {
     Put(buffers, block);
   }
 
-  /// Returns the counts of unusual values in key columns, such as missing ones, so far. Call this only when no thread
+  /// Returns the counts of unusual values in key columns so far, such as missing values. Call this only while no thread
   /// calls Load().
   const KeyTally& tally() const { return tally_; }
 
@@ -140,8 +140,8 @@ class KeyedInput {
     bytes_ += bytes;
   }
 
-  /// Counts `bytes`, the memory that long records take now, against the memory limit of the job. The number of the last
-  /// call no longer counts. Throws Error(kOutOfMemory) if the limit is exceeded.
+  /// Counts `bytes`, the memory that long records take now, against the memory limit of the job. This amount replaces
+  /// the amount of the previous call. Throws Error(kOutOfMemory) if the limit is exceeded.
   void Hold(std::uint64_t bytes) {
     const std::uint64_t held = bytes > range_bytes_ ? bytes : 0;
     if (held > held_) memory_.Reserve(held - held_);
@@ -166,7 +166,7 @@ class KeyedInput {
   const PieceKeys keys_;
   PieceCutter cutter_;
   std::uint64_t bytes_ = 0;      ///< the number of bytes of all records so far, with their sort keys
-  std::uint64_t newlines_ = 0;   ///< the number of newlines in their records
+  std::uint64_t newlines_ = 0;   ///< the number of newlines in all records so far, without sort keys
   std::vector<std::byte> last_;  ///< the last record with its sort key
   std::uint64_t held_ = 0;       ///< the number of bytes that Hold() has counted
   KeyTally tally_;

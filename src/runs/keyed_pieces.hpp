@@ -1,5 +1,5 @@
-// Divides the bytes of an input into pieces, which are a few whole records each, and puts a sort key before each record
-// of a piece. Start at PieceCutter and PieceKeys.
+// Divides the bytes of an input into pieces of a few whole records, and puts a sort key before each record of a piece.
+// Start at PieceCutter and PieceKeys.
 #pragma once
 
 #include <fmt/core.h>
@@ -21,8 +21,8 @@
 
 namespace gpusort {
 
-/// Consecutive whole records of an input: first the bytes `head` (a record that began in an earlier block), and then
-/// the bytes `rest`.
+/// Consecutive whole records of an input. Their bytes are `head` (a record that began in an earlier block), followed by
+/// `rest`.
 struct RawPiece {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
@@ -41,8 +41,8 @@ struct RawPiece {
 struct RecordPlace {
   std::uint64_t records = 0, newlines = 0, offset = 0;
 
-  /// Returns text for messages: "record N, line N, byte N". Returns only "byte N" if this job sorts a part from the
-  /// middle of the input, because the number of records before that part is not known.
+  /// Returns the place as text for messages: "record N, line N, byte N". If the job sorts a part from the middle of the
+  /// input, returns only "byte N", because the number of records before this part is not known.
   std::string Text(const Inputs& inputs, std::uint32_t input) const {
     const std::string byte = fmt::format("byte {}", inputs.begin(input) + offset);
     if (inputs.in_middle(input)) return byte;
@@ -71,14 +71,15 @@ class PieceCutter {
   /// The records that Take() or End() has found, and the error that has stopped the search, if there is one.
   struct Cut {
     std::optional<RawPiece> piece;
-    /// The reason why the input cannot be read any further, and the offset of the wrong record. The caller must throw
-    /// this error, but only after it has counted the records of `piece`, because the message tells the number of the
-    /// wrong record.
+    /// The reason why the input cannot be read any further. `failed_at` is the offset of the wrong record. The caller
+    /// must throw this error, but only after counting the records of `piece`, because the message tells the number of
+    /// the wrong record.
     std::optional<std::string> failure;
     std::uint64_t failed_at = 0;
   };
 
-  /// Begins to read input number `input`. `state` is the state of the format's parser before its first record.
+  /// Begins to read input number `input`. `state` is the state of the format's parser before the first record of this
+  /// input.
   void Begin(std::uint32_t input, ScanState state) {
     input_ = input;
     open_.clear();
@@ -95,12 +96,12 @@ class PieceCutter {
   }
   /// Returns the state of the format's parser after all bytes that were passed to Take() so far.
   const ScanState& state() const { return state_; }
-  /// Returns the size of the last, incomplete record, of which only the beginning was passed to Take() so far.
+  /// Returns the size of the incomplete record at the end of the bytes that were passed to Take() so far, or 0.
   std::uint64_t open_bytes() const { return open_.size(); }
 
-  /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in them, if there are
-  /// any. `guess` is the result of RecordFormat::LookAhead(bytes), which another thread has made to save time here, or
-  /// is empty. Throws LineTooLong if a record is longer than allowed.
+  /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in these bytes, if there
+  /// are any. `guess` is empty, or the result of RecordFormat::LookAhead(bytes), which another thread has made to save
+  /// time here. Throws LineTooLong if a record is longer than allowed.
   Cut Take(RecordSpan bytes, std::uint64_t offset, const RecordFormat::Guess& guess = {}) {
     Cut cut;
     RecordFormat::Ends ends;
@@ -138,8 +139,8 @@ class PieceCutter {
     return cut;
   }
 
-  /// Ends the input. Call this after its last bytes. If the input ends with a record that needs no delimiter at its
-  /// end, returns this record. Bytes that belong to no record are then in trailer().
+  /// Ends the input. Call this after its last bytes. If the last record has no delimiter at its end and needs none,
+  /// returns this record. Bytes that belong to no record are then in trailer().
   Cut End() {
     Cut cut;
     std::uint64_t whole = 0;
@@ -174,8 +175,8 @@ class PieceCutter {
   const std::uint64_t max_record_;
   std::uint32_t input_ = 0;
   std::vector<std::byte> open_;   ///< the beginning of a record that has not ended
-  ScanState state_, open_state_;  ///< the states after all bytes, and at the beginning of `open_`
-  std::uint64_t at_ = 0;          ///< the offset after all bytes
+  ScanState state_, open_state_;  ///< the parser's states after all bytes, and at the beginning of `open_`
+  std::uint64_t at_ = 0;          ///< the offset in the input after all bytes so far
   std::vector<std::byte> trailer_;
 };
 
@@ -183,24 +184,24 @@ class PieceCutter {
 /// them.
 struct KeyedPiece {
   std::vector<std::byte> keyed;
-  RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` leaves out the first record
+  RecordSum sum, rest;          ///< checksums of the records without their keys; `rest` does not count the first record
   std::uint64_t first_end = 0;  ///< the offset in `keyed` of the end of the first record
-  std::uint64_t longest = 0;    ///< the size in bytes of the longest record with its key, leaving out the first record
-  KeyTally tally;               ///< counts of unusual values; records that the job leaves out count, too
+  std::uint64_t longest = 0;    ///< the size in bytes of the longest record with its key, except the first record
+  KeyTally tally;               ///< counts of unusual values, also in records that the job leaves out
   std::uint64_t newlines = 0;
-  // The places of two records, for the check that an input is in order. The counts in them begin at the first record of
-  // the piece (the records of one read of the input).
+  // The places of two records, for the check that an input is in order. The counts in them start at the beginning of
+  // this piece of the input.
   RecordPlace first;  ///< the first record in `keyed`
   /// The first record that is out of order. No value: all records are in order.
   std::optional<RecordPlace> disorder;
 };
 
-/// Makes sort keys and puts them before the records. Any thread may call any function at any time, but each thread
-/// needs its own KeyEncoder.
+/// Makes sort keys and puts each key before its record. Any thread may call any function at any time, but each thread
+/// needs a separate KeyEncoder.
 class PieceKeys {
  public:
-  /// Records have at most `max_record` bytes, without their keys. `order` is the order that every input must have
-  /// already.
+  /// `max_record` is the maximum size of a record without its key, in bytes. `order` is the order that every input must
+  /// have before it is read.
   PieceKeys(const Inputs& inputs, const KeyScheme& scheme, std::uint64_t max_record, NeededOrder order)
       : inputs_(inputs),
         layout_(scheme.layout()),
@@ -212,10 +213,10 @@ class PieceKeys {
   /// Returns the largest size of a record with its sort key, in bytes.
   std::uint64_t most_keyed() const { return most_keyed_; }
 
-  /// Reads the records of `piece`, and stores each record in `made`, after its sort key. `made` must be new, but
-  /// `made.keyed` may be an empty vector that has memory already. Throws BadRecord if a record is wrong;
-  /// made.tally.record and made.tally.offset then tell where it is. Throws LineTooLong if a record is longer than the
-  /// constructor allows.
+  /// Reads the records of `piece`, and appends each record, after its sort key, to `made.keyed`. `made` must be new,
+  /// but `made.keyed` may be an empty vector that has memory already. Throws LineTooLong if a record is longer than the
+  /// constructor allows. Throws BadRecord if a record is wrong; made.tally.record and made.tally.offset then tell its
+  /// place.
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
@@ -250,13 +251,13 @@ class PieceKeys {
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
   }
 
-  /// Returns the place in `made` of the first record that is out of order, if there is one. `last` is the record before
-  /// the piece in the same input, with its key, or is empty.
+  /// Returns the place of the first record in `made` that is out of order, if there is such a record. `last` is the
+  /// record before the piece in the same input, with its key, or empty.
   std::optional<RecordPlace> FindDisorder(const KeyedPiece& made, RecordSpan last) const {
     const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
     return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;
   }
-  /// Throws the error that the input is not sorted. `place` is the first record that is out of order.
+  /// Throws the error that an input is not sorted. `place` is the place of the first record that is out of order.
   [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
     const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
     throw Error(
@@ -266,7 +267,7 @@ class PieceKeys {
 
  private:
   /// Returns the checksum of a record that is written as `prefix` (the text of --prefix-name) and `record`. `parts` is
-  /// an object for the computation, which the caller makes once for all records.
+  /// an object for the computation; the caller uses the same object for all records.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -286,14 +287,14 @@ class PieceKeys {
     }
   }
 
-  /// Returns the place of the first record of `piece` that is out of order. `in_order` are the records before it, with
+  /// Returns the place of the first record of `piece` that is out of order. `in_order` has the records before it, with
   /// their keys. `state` is the state of the format's parser at the beginning of the piece.
   RecordPlace FindPlace(const RawPiece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) const {
     RecordPlace place{0, 0, piece.offset};
     std::vector<std::byte> again;
     KeyTally tally;
     tally.input = piece.input;
-    // The number of records before the wrong record. Records that the job leaves out do not count.
+    // The number of records before the wrong record, without records that the job leaves out.
     std::uint64_t left = CountRecords(in_order, layout_);
     for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
       while (!part.empty()) {

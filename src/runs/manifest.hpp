@@ -28,7 +28,7 @@ inline constexpr const char* kManifestName = "gpusort.manifest";
 /// continues only if all pairs are the same. Error messages show the names.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// The facts about a job that never change. They are the first line of the manifest, the log file of the job.
+/// The facts about a job that never change. They are in the first line of the manifest, the log file of the job.
 struct KeptJob {
   std::uint64_t id = 0;           ///< the id of the job in the headers of blocks in temp files
   std::uint64_t block_bytes = 0;  ///< the size of blocks in temp files, in bytes
@@ -39,12 +39,13 @@ struct KeptJob {
   Fingerprint fingerprint;
 };
 
-/// Facts about one attempt, which is the work of one process at a job.
+/// Facts about one attempt: the work of one process at a job.
 struct KeptAttempt : AttemptStats {
   bool compresses = false;  ///< true: blocks in temp files may be compressed
-  /// The directories of the temp files. Other data refers to them by their position here. "." is the folder of the job.
+  /// The directories of the temp files. Other data in the manifest refers to a directory by its index in this list. "."
+  /// is the folder of the job.
   std::vector<std::string> directories;
-  std::vector<std::uint64_t> ctimes;  ///< for each input: when its inode was last changed, in ns since 1970-01-01
+  std::vector<std::uint64_t> ctimes;  ///< the ctime of each input (last change of its inode), in ns since 1970-01-01
 };
 
 /// The facts about a run, which is a sorted part of the data in temp files. The list of its blocks is not here but in
@@ -62,7 +63,8 @@ struct KeptRun {
 struct KeptMerge {
   std::uint64_t output_bytes = 0;  ///< the size of the output on the disk, in bytes
   OutputProof::Front front;
-  std::map<std::uint64_t, std::uint64_t> taken;  ///< for each run, by id: how many of its bytes are in the output
+  /// How much of each run the output contains. The key is the id of the run, and the value is a number of bytes.
+  std::map<std::uint64_t, std::uint64_t> taken;
 };
 
 /// Facts that identify the complete output file. They stay the same when the file gets its final name.
@@ -81,7 +83,7 @@ struct Manifest {
   std::optional<KeptOutput> publishing;  ///< the output file; set just before the file is renamed to its final name
   bool done = false;
   std::uint64_t bytes = 0;  ///< the size of all complete lines of the manifest, in bytes
-  std::uint64_t hash = 0;   ///< the hash over all complete lines, which the last of them contains
+  std::uint64_t hash = 0;   ///< the hash over all complete lines, which the last line contains
 
   /// Returns how many bytes of the input are in sorted runs.
   std::uint64_t bytes_formed() const;
@@ -91,7 +93,7 @@ struct Manifest {
 /// if another version of gpusort wrote the file.
 Manifest ReadManifest(std::string_view text, const std::string& name);
 
-/// Returns how far the job is, as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
+/// Returns how far the job has come, as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
 std::string DescribeProgress(const Manifest& manifest);
 
 // Each of the following functions returns the JSON value of a new line of the manifest, the log file of the job.
@@ -103,9 +105,9 @@ nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns a new line of the manifest (the file that records how far a job is) with its newline. The line contains
-/// `{"kind":value}` and a hash over all lines up to and including the new one. `before` must be the hash that the line
-/// before contains, and is replaced by the hash that the new line contains.
+/// Returns a new line of the manifest, the log file of the job, with a newline at its end. The line contains
+/// `{"kind":value}` and a hash over all lines up to and including the new one. `before` is the hash in the line before.
+/// Sets `before` to the hash in the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
 /// Updates `manifest` with the content of one line of the file, {"kind":value}. Throws Error(kIntegrity) if the value

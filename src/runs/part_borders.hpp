@@ -1,6 +1,6 @@
-// Finds where --split=N begins a new part of the output. Each part should get an Nth of all bytes, but records with
-// equal keys stay in one part. A new part therefore begins at the first change of the key after the current part has
-// got its share. Start at PartBorders::Take.
+// Finds the places in the output where --split=N begins a new part. Each part should get an Nth of all bytes, but
+// records with equal keys stay in one part. A part that has its share of the bytes therefore ends at the next change of
+// the key. Start at PartBorders::Take.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace gpusort {
 
 class PartBorders {
  public:
-  /// `bytes` is the total size of all records that will be passed to Take(). Records that -u or --top drop later count,
-  /// too.
+  /// `bytes` is the total size of all records that will be passed to Take(), including records that -u or --top drop
+  /// later.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
-  /// Takes the next records of the output, at least one. Returns how many bytes at the beginning of `records` belong to
-  /// a single part of the output. The caller passes the remaining records to the next call.
+  /// Takes the next records of the output, at least one record. Returns how many bytes at the beginning of `records`
+  /// belong to a single part of the output. The caller passes the remaining records to the next call.
   std::uint64_t Take(RecordSpan records) {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
@@ -47,8 +47,8 @@ class PartBorders {
   unsigned part() const { return part_; }
 
  private:
-  /// Returns true if the current part of the output has its share of all bytes (an Nth with --split=N) when byte `at`
-  /// of the output is reached.
+  /// Returns true if the current part of the output has its share of all bytes (an Nth with --split=N) at byte `at` of
+  /// the output.
   bool Due(std::uint64_t at) const {
     const unsigned next = part_ + 1;
     return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;
@@ -62,7 +62,7 @@ class PartBorders {
     return CompareRecords(a, b, job_.groups) == 0;
   }
 
-  /// Estimates how many bytes --top keeps of all records. `first` are the first records of the output.
+  /// Estimates the size of the records that --top keeps, in bytes. `first` are the first records of the output.
   double BytesOfTop(RecordSpan first) const {
     std::uint64_t kept = 0;
     RecordSpan before;
@@ -74,7 +74,7 @@ class PartBorders {
   }
 
   const Job& job_;
-  double bytes_;  ///< the size of all records in bytes, which is divided equally among the parts
+  double bytes_;  ///< the total size of all records in bytes, of which each part gets an equal share
   unsigned part_ = 0;
   std::uint64_t at_ = 0;         ///< the size in bytes of the records that were passed so far
   std::vector<std::byte> last_;  ///< the last record that was passed

@@ -1,6 +1,7 @@
-// Compresses blocks of temp files with a program that the user names (--compress-program). Each block is compressed by
-// one process `PROGRAM`, and expanded by one process `PROGRAM -d`. A hash that is stored after the block shows whether
-// the expanded bytes are right. No process lives longer than the function call that started it. Start at ProgramCodec.
+// Compresses blocks of temp files with a program that the user names (--compress-program). A process `PROGRAM`
+// compresses one block, and a process `PROGRAM -d` expands one block. A hash that is stored after the block shows
+// whether the expanded bytes are right. Each process ends before the function returns that has started it. Start at
+// ProgramCodec.
 #pragma once
 
 #include <atomic>
@@ -21,9 +22,9 @@ namespace gpusort {
 /// Error(kCancelled) if `cancel` is set.
 class ProgramCodec {
  public:
-  /// `program` is searched for on the PATH. Its processes start with default signal handling and no blocked signals,
-  /// but SIGPIPE stays ignored if `ignore_sigpipe` is true. If the program cannot be started, `warn` is called once
-  /// with the reason.
+  /// Makes a codec that runs `program`, which is searched for on the PATH. Its processes start with default signal
+  /// handling and no blocked signals, but SIGPIPE stays ignored if `ignore_sigpipe` is true. If the program cannot be
+  /// started, calls `warn` once with the reason.
   ProgramCodec(std::string program, bool ignore_sigpipe, const CancelFlag& cancel,
                std::function<void(const std::string&)> warn);
 
@@ -34,7 +35,7 @@ class ProgramCodec {
   /// Expands `in`, a result of Compress(), to exactly out.size() bytes. Throws Error(kIo) if the program fails or
   /// cannot be started, and Error(kIntegrity) if the result differs from the bytes that were compressed.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Returns true until Compress() has once failed to start the program. After that, Compress() does not try again.
+  /// Returns false after Compress() has failed to start the program. Compress() does not try it again then.
   bool usable() const { return usable_; }
 
  private:
@@ -49,7 +50,7 @@ class ProgramCodec {
   std::mutex spawning_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t running_ = 0, ended_ = 0;  ///< the number of processes that run now, and of processes that have ended
+  std::uint64_t running_ = 0, ended_ = 0;  ///< the numbers of processes that run now, and that have ended
 };
 
 }  // namespace gpusort

@@ -31,13 +31,13 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// Tells whether a merge frees the space of a block in a temp file after the block was read. kKept: the space is not
-/// freed, so that the block can be read again if the merge fails.
+/// Tells whether a merge frees the space of a block in a temp file after it has read the block. kKept: it does not free
+/// the space, so the block can be read again if the merge fails.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many sorted runs in advance. The next block is read from the run whose newest block ends with
-/// the smallest key, because the merge will need this run first. A run without bytes in memory comes before all others,
-/// so that the merge can always continue.
+/// Reads the blocks of many sorted runs in advance. The last key in the newest block of a run tells how soon the merge
+/// needs the next block of this run: the smallest key comes first. A run without bytes in memory comes before all other
+/// runs, so that the merge can always continue.
 class ReadAhead {
  public:
   /// Starts to read the blocks of `cursors`, the positions of the merge in its runs, on threads of `pipeline`.
@@ -74,7 +74,7 @@ class ReadAhead {
   /// Returns the mutex that protects the cursors, which are the positions of the merge in its runs.
   std::mutex& mutex() { return mutex_; }
 
-  /// Returns how many buffers contain records that are not merged yet.
+  /// Returns the number of buffers with records that are not merged yet.
   std::uint64_t full_blocks() const { return pool_.blocks() - pool_.free_blocks(); }
 
   /// Stops reading, even if there are more blocks. Call this when the merge needs no more records.
@@ -95,9 +95,8 @@ class ReadAhead {
     }
   }
 
-  /// Waits until enough is in memory for the next step of the merge. Every run must have records in memory. Half of the
-  /// buffers must be full, so that the step merges many bytes; if no more buffers can be filled now, fewer are enough.
-  /// `lock` must hold mutex().
+  /// Waits until the next step of the merge can begin: every run has records in memory, and half of the buffers are
+  /// full. If no more buffers can be filled now, fewer full buffers are enough. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -111,8 +110,8 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer in bytes: enough for any block of the runs. If lines may be longer than planned
-  /// (plan.ring.grows), returns plan.block_bytes, because a longer block gets separate memory.
+  /// Returns the size of a buffer in bytes, which is enough for any block of the runs. If lines may be longer than
+  /// planned (plan.ring.grows), returns plan.block_bytes, because a longer block gets separate memory.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -167,8 +166,8 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // If no line begins in this block, the block has no records, and so no last key. The next block of the run then
-        // sets the key.
+        // A block in which no line begins has no records, and so no last key. The next block of the run then sets the
+        // key.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -250,9 +249,9 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads block number `index` of an input (-m) and puts a sort key before each of its records. The blocks of such an
-  /// input are loaded one after the other, because KeyedInput reads it from its beginning to its end: Choose() begins
-  /// the next block of it only when the block before is loaded.
+  /// Loads block number `index` of an input of -m, and puts a sort key before each of its records. KeyedInput reads the
+  /// input from its beginning to its end. Therefore Choose() begins a block of this run only after the block before is
+  /// loaded.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);
@@ -267,9 +266,9 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads the lines that begin in the bytes `range` of an input. The read begins one byte earlier: if this byte is a
-  /// delimiter, a line begins at the beginning of the range. The read goes on to the end of the last line, in a larger
-  /// buffer if necessary.
+  /// Loads the lines that begin in the bytes `range` of an input. Reads the byte before the range, too: if it is a
+  /// delimiter, a line begins at the beginning of the range. Reads on to the end of the last line, in a larger buffer
+  /// if necessary.
   void LoadLines(const InputRange& range, LoadedBlock& block) {
     const std::uint64_t size = job_.inputs.size(range.input);
     const std::uint64_t front = range.offset > 0 ? 1 : 0;
@@ -295,7 +294,7 @@ class ReadAhead {
     }
   }
 
-  /// Adds the records of `block` to the checksum of the run. Used only with -m, where the input is read for the first
+  /// Adds the records of `block` to the checksum of the run. Used only with -m, because the input is read for the first
   /// time here.
   void AddInputSum(Run& run, const LoadedBlock& block) {
     std::uint64_t longest = 0;

@@ -1,5 +1,5 @@
 // A run is a sorted part of the records, and does not change. Its records are in GPU memory, in host memory, in blocks
-// of temp files, or in the input if they were in order there. Destroying a Run frees its memory, but only RunStore
+// of temp files, or in the input if the input was in order there. Destroying a Run frees its memory, but only RunStore
 // frees its blocks in temp files. The runs of a job are kept in the order of the input. Start at Run.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 namespace gpusort {
 
-/// The first bytes of a record's sort key: 16 bytes for a record of fixed size. For a line, 72 bytes, because lines
-/// often begin with the same text. They only help to guess which block a merge needs next. They never decide the order
-/// of records.
+/// The first bytes of a record's sort key, from which ReadAhead guesses which block a merge needs next. They never
+/// decide the order of records. Records of fixed size use 16 bytes. Lines use 72 bytes, because lines often begin with
+/// the same text.
 struct ForecastKey {
   std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;
@@ -35,22 +35,22 @@ struct RunBlock {
   std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
   std::uint64_t bytes = 0;
   std::variant<SpillExtent, InputRange> place;
-  std::vector<SpillExtent> more;  ///< the places of the rest of a line that is too long for one block of a temp file
-  ForecastKey last;               ///< the beginning of the last record's sort key; set if `forecast` is true
+  std::vector<SpillExtent> more;  ///< the places of the other pieces of a line that is longer than one block
+  ForecastKey last;               ///< the first bytes of the last record's sort key; set if `forecast` is true
   bool forecast = false;
 };
 
-/// Returns the size in bytes of a buffer into which `block` can be read. A temp file consists of pieces of `block_bytes`
-/// bytes. A block of a run takes one piece, or several pieces if it is a single long line.
+/// Returns the size in bytes of a buffer into which `block` can be read. In a temp file, a block takes `block_bytes`
+/// bytes, or a multiple of this size if the block is a single long line.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
-/// The list of the blocks of a sorted run. There may be millions of blocks. Therefore a block takes only kBytes of
-/// memory, and the first bytes of the last record's sort key (ForecastKey). If a sorted input is the run, its blocks
-/// take no memory, because their places are computed from their numbers.
+/// The list of the blocks of a sorted run. There may be millions of blocks, so the list stores each block in few bytes:
+/// kBytes, and the first bytes of the last record's sort key (ForecastKey). If a run is a sorted input, its blocks take
+/// no memory, because their places are computed from their indices.
 class RunBlocks {
  public:
-  /// How much memory the description of a block takes, in bytes: kBytes without its ForecastKey (the beginning of the
-  /// last record's sort key), and kSlotBytes for its place in a temp file.
+  /// The memory for the description of a block, in bytes. kBytes is for the list of blocks, without the ForecastKey
+  /// (the first bytes of the last record's sort key). kSlotBytes is for the place of the block in a temp file.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns how many words of a ForecastKey (the first bytes of a sort key) are used for records of this layout.
   static std::size_t ForecastWords(const RecordLayout& layout) {
@@ -64,8 +64,8 @@ class RunBlocks {
   RunBlocks() = default;
   explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
   /// Makes the list of the blocks of a sorted input. The first block is the first `block_bytes` bytes of `range`, the
-  /// second block is the next `block_bytes` bytes, and so on. For lines, a block has the lines that begin in these
-  /// bytes, and ReadAhead finds out where they begin and end.
+  /// second block is the next `block_bytes` bytes, and so on. A block of lines has the lines that begin in its bytes.
+  /// ReadAhead finds out where these lines begin and end.
   RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
 
   std::size_t size() const {
@@ -74,10 +74,10 @@ class RunBlocks {
   bool empty() const { return size() == 0; }
   RunBlock operator[](std::size_t number) const;
   void reserve(std::size_t count);
-  /// Stores the description of block `number`. The numbers may come in any order.
+  /// Stores the description of block `number`. Blocks may be stored in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns the size in bytes of a buffer into which any block of this run can be read. Each block of a temp file has
-  /// `block_bytes` bytes, and a long line takes several of them.
+  /// Returns the size in bytes of a buffer into which any block of this run can be read. In a temp file, a block has
+  /// `block_bytes` bytes, but a single long line takes several times as much.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
@@ -86,7 +86,7 @@ class RunBlocks {
     std::uint64_t offset = 0;
     std::uint32_t bytes = 0;   // blocks are smaller than 4 GiB
     std::uint32_t stored = 0;  // the size of the block in the temp file
-    std::uint32_t owner = 0;   // the number of the input or of the temp file
+    std::uint32_t owner = 0;   // the index of the input or of the temp file
     std::uint8_t codec = 0;
     bool in_input = false;
     bool forecast = false;
@@ -98,54 +98,56 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// For each block, the first bytes of the sort key of its last record (ForecastKey), as words_ elements. From them,
-  /// ReadAhead guesses which block a merge needs next.
+  /// The first bytes of the sort key of the last record of each block (ForecastKey), as `words_` elements for each
+  /// block. From them, ReadAhead guesses which block a merge needs next.
   std::vector<std::uint32_t> forecasts_;
-  /// The places of the rest of each line that is too long for one block. The keys are the numbers of the blocks in
-  /// which these lines begin. Null: there is no such line.
+  /// The places of the other pieces of each line that is longer than one block. The key is the index of the block in
+  /// which the line begins. Null: there is no such line.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// Maxima over all blocks. `most_parts_` is the number of places in temp files, which is more than one for a line
-  /// that is too long for one place. `most_input_bytes_` is the number of bytes of a block in the input.
+  /// Maxima over all blocks. `most_parts_` is the number of pieces of a block in temp files, which is more than one
+  /// only for a long line. `most_input_bytes_` is the size of a block in the input, in bytes.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
 class KeyedInput;
 
 struct Run {
-  std::uint64_t id = 0;     ///< the id of the run in the headers of its blocks in temp files
-  std::uint64_t bytes = 0;  ///< the size of the records with their sort keys, in bytes; if `keyed` is set, an estimate
-  std::uint32_t level = 0;  ///< how often the records were merged: 0 for records that were only sorted
-  RecordSum sum;            ///< the checksum of the records, computed when they were read
+  std::uint64_t id = 0;  ///< the id of the run in the headers of its blocks in temp files
+  /// The size of the records with their sort keys, in bytes. An estimate if `keyed` is set.
+  std::uint64_t bytes = 0;
+  std::uint32_t level = 0;                 ///< how often the records were merged; 0: they were only sorted
+  RecordSum sum;                           ///< the checksum of the records, computed when they were read
   std::vector<InputRange> origin;          ///< the parts of the input that contain the records
-  std::uint64_t stored = 0;                ///< the number of bytes of the input files that were read to get the records
+  std::uint64_t stored = 0;                ///< the number of bytes that were read from input files to get the records
   std::shared_ptr<SortedRecords> records;  ///< the records in GPU or host memory; null: they are in `blocks`
   RunBlocks blocks;
-  /// Used by -m if sort keys must be made: reads the sorted input and puts a key before each record. Otherwise null.
+  /// The object that reads a sorted input of -m and puts a sort key before each record. Null if no keys are needed.
   std::shared_ptr<KeyedInput> keyed;
 
   bool on_device() const { return records != nullptr && records->on_device(); }
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
-/// Tells what is known about the order of the runs that are merged. kTrusted: they are known to be sorted. kVerified:
-/// inputs of -m are among them. The merge checks the order of these inputs while it reads them, throws Error(kBadInput)
-/// if an input is not sorted, and computes a checksum of the records.
+/// Tells whether a merge must check the order of its runs.
+/// - kTrusted: the runs are known to be sorted.
+/// - kVerified: some runs are inputs of -m. The merge checks the order of these inputs while it reads them, and throws
+///   Error(kBadInput) if an input is not sorted. It also computes the checksum of their records.
 enum class RunOrder { kTrusted, kVerified };
 
-/// The order that every input must have already: any (kNone), sorted (kMerge, kCheck), or sorted without equal keys
-/// (kCheckUnique). If an input has another order, the error is kBadInput with kMerge, and kNotSorted with kCheck and
-/// kCheckUnique.
+/// The order that every input must have before it is read: any order (kNone), sorted (kMerge, kCheck), or sorted
+/// without equal keys (kCheckUnique). If an input has another order, the error is kBadInput with kMerge, and kNotSorted
+/// with kCheck and kCheckUnique.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
-/// The number of bytes of memory that the description of a sorted run takes without its blocks: the object Run, the
-/// list of its places in the input, and a node in the map of runs that are being made.
+/// The memory for the description of a sorted run without its blocks, in bytes: the object Run, the list of its places
+/// in the input, and a node in the map of runs that are being made.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
-/// Copies sorted records from GPU memory to host memory. Used if they cannot stay in GPU memory.
+/// Copies sorted records from GPU memory to host memory. Call this if the records cannot stay in GPU memory.
 std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source);
 
 /// The first records of a sorted sequence. This object owns the memory of the whole sequence, including the records
-/// that are left out.
+/// after the first ones.
 class FrontRecords : public SortedRecords {
  public:
   FrontRecords(std::unique_ptr<SortedRecords> all, std::uint64_t bytes, std::uint64_t records)
@@ -154,8 +156,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false, even if the input was in order. If this were true, the run could stay in the input, and would
-  /// contain the whole sequence there instead of only its first records.
+  /// Returns false, even if the input was in order. If this returned true, the run could stay in the input, where it
+  /// would contain the whole sequence instead of only its first records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -164,18 +166,18 @@ class FrontRecords : public SortedRecords {
   std::uint64_t bytes_, records_;
 };
 
-/// Finds the first `count` records of a sorted sequence. If `unique` is true, finds all records that have one of the
-/// first `count` different keys.
+/// Finds the first `count` records of a sorted sequence. If `unique` is true, finds all records with one of the first
+/// `count` different keys instead.
 class FrontCounter {
  public:
   FrontCounter(std::uint64_t count, bool unique, const RecordLayout& layout)
       : left_(count), unique_(unique), layout_(layout) {}
   /// Takes the next records of the sorted sequence. Returns how many bytes at the beginning of `bytes` belong to the
-  /// wanted records, which are the first ones of the sequence.
+  /// wanted records (the first records of the sequence).
   std::uint64_t Take(RecordSpan bytes);
-  /// Returns true if all wanted records (the first ones of the sequence) were found.
+  /// Returns true if all wanted records (the first records of the sequence) were found.
   bool done() const { return done_; }
-  /// Returns how many of the wanted records (the first ones of the sequence) were found so far.
+  /// Returns the number of wanted records (the first records of the sequence) that were found so far.
   std::uint64_t records() const { return records_; }
 
  private:
@@ -191,8 +193,8 @@ class FrontCounter {
 std::unique_ptr<SortedRecords> TakeFront(std::unique_ptr<SortedRecords> sorted, std::uint64_t count, bool unique,
                                          const RecordLayout& layout);
 
-/// Reads single records of a sorted run in GPU or host memory. From GPU memory, only the bytes near the ends of these
-/// records are copied.
+/// Reads single records of a sorted run that is in GPU or host memory. From GPU memory, copies only the bytes near a
+/// record.
 class RunView {
  public:
   RunView(const SortedRecords& records, const RecordLayout& layout) : records_(records), layout_(layout) {}
@@ -200,8 +202,8 @@ class RunView {
   /// begin at offset `begin`.
   std::uint64_t WholeEnd(std::uint64_t begin, std::uint64_t end) const;
   std::uint64_t RecordEnd(std::uint64_t begin) const;
-  /// Returns the end of a block that begins at offset `begin`: the block has as many whole records as fit into `room`
-  /// bytes. If already the first record is longer than `room` bytes, returns its end.
+  /// Returns the end of the block that begins at offset `begin`. The block has as many whole records as fit into `room`
+  /// bytes, but always at least one record.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
   /// Returns the record that begins at offset `begin`. The result points into the memory of the run or into `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
@@ -212,26 +214,26 @@ class RunView {
     std::uint64_t end;
   };
   /// Returns the last whole record in the bytes [begin, end). A record must begin at `begin`. The result points into
-  /// the memory of the run or into `copy`. If `seen` is true, the caller has already read the bytes that FirstLook()
-  /// describes into `copy`.
+  /// the memory of the run or into `copy`. If `seen` is true, `copy` must already contain the bytes that FirstLook()
+  /// describes.
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
-  /// LastBefore() first reads some bytes near the end of its range. Returns a description of these bytes, so that a
-  /// caller can read such bytes of many runs by one call. Resizes `copy`, into which the caller must read them.
+  /// Describes the bytes near the end of [begin, end) that LastBefore() reads first. A caller can read such bytes of
+  /// many runs by one call, which is faster. Resizes `copy`, the memory into which the caller must read the bytes.
   SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Returns the bytes [begin, end) of the run. The result points into the memory of the run or into `copy`.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the first byte that LastBefore() reads in its first attempt, and sets `end` to the offset
-  /// after the last one.
+  /// Returns the offset of the first byte that LastBefore() reads at its first try, and sets `end` to the offset after
+  /// the last byte that it reads.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;
   const RecordLayout& layout_;
 };
 
-/// Divides sorted records into blocks. A block has at most `payload` bytes of whole records, or a single longer record.
-/// Does not set RunBlock::place, the place where a block is stored.
+/// Divides sorted records into blocks. A block has at most `payload` bytes of whole records, or is a single longer
+/// record. Does not set RunBlock::place, the place where a block is stored.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
 /// Returns the list of the blocks of a sorted run that stays in the input. `ranges` are the places of the run in the

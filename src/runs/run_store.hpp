@@ -1,5 +1,5 @@
-// RunStore owns the temp files that contain sorted runs, and compresses the blocks in them. If the job can be resumed,
-// complete runs are kept for a later process. Start at RunStore.
+// Owns the temp files that contain sorted runs, and compresses the blocks in them. If the job can be resumed, complete
+// runs are kept for a later process. Start at RunStore.
 #pragma once
 
 #include <cstdint>
@@ -25,31 +25,33 @@ class TempCodec;
 /// Stores the blocks of sorted runs in temp files. Any thread may write, read and free blocks.
 class RunStore {
  public:
-  /// Makes no files yet. `directories` are the directories for temp files, from the options or by default. `warn`
-  /// receives warnings. `journal`, the log of the finished work, is null unless the job can be resumed. With a journal,
-  /// the temp files are in its directories, and Journal::Begin() must be called before Open().
+  /// Makes a store without temp files; Open() makes the files. `directories` are the directories for temp files, from
+  /// the options or by default. `warn` receives warnings. `journal`, the log of the finished work, is null unless the
+  /// job can be resumed. With a journal, the temp files are in its directories, and Journal::Begin() must be called
+  /// before Open().
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
   ~RunStore();
 
-  /// Checks that the temp directories that the options name can be used, even if the plan needs no temp files. Throws
-  /// an error if not. Under the name `sort` this does nothing: as with GNU sort, only the first write to a directory
-  /// then fails.
+  /// Throws an error if a temp directory that the options name cannot be used, even if the plan needs no temp files.
+  /// Does nothing if the program runs under the name `sort`: as with GNU sort, the first write to the directory then
+  /// fails.
   void CheckDirectories(const Plan& plan) const;
   /// Makes the temp files, if `plan` needs them and they do not exist yet. Checks the directories and their free space.
   void Open(const Plan& plan, unsigned threads);
   bool open() const { return spill_ != nullptr; }
-  /// Removes the temp files, and with them all blocks.
+  /// Removes the temp files and all blocks in them.
   void Close();
 
-  /// Writes block `number` of the run with the id `run` to a temp file. Sets in `block` the place in the file and the
-  /// forecast, the first bytes of the last record's sort key. The forecast tells ReadAhead when the next block is
-  /// needed. The function read(at, out) must fill `out` with the bytes of the block from offset `at` on. `buffer` is
-  /// memory for the call, of the plan's block size.
+  /// Writes block `number` of the run with the id `run` to a temp file.
+  /// - The function read(at, out) must fill `out` with the bytes of the block from offset `at` on.
+  /// - `buffer` is memory for the call. It must have plan.block_bytes bytes.
+  /// - Stores in `block` its place in the file and its forecast, the first bytes of the last record's sort key. The
+  ///   forecast tells ReadAhead when the merge needs the next block.
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-  /// Reads a block of a run into `buffer` and returns its records. `buffer` must have LoadBytes() bytes.
+  /// Reads a block of a run into `buffer`, which must have LoadBytes() bytes. Returns the records of the block.
   std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
                                   const RunBlock& block);
   /// Frees the space of a block in a temp file. Does nothing for a block that is in the input.
@@ -57,18 +59,18 @@ class RunStore {
   /// Frees the space of all blocks of `run` in temp files.
   void Free(const Run& run);
 
-  /// Returns true if complete sorted runs stay on the disk for a later process. The blocks of a run may then be freed
-  /// only after Keep() has recorded the merged run that replaces this run.
+  /// Returns true if complete sorted runs stay on the disk for a later process. If true, a merge must not free the
+  /// blocks of a run before Keep() has recorded the merged run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Makes a complete run permanent for a later process: syncs its temp files, and records the run in the journal (the
-  /// log of the finished work). `replaces` has the runs from which `run` was merged, if there are any; the journal
-  /// forgets these runs. `buffer` must have the plan's block size. After an error, it is unknown whether `run` was
-  /// recorded. Call this only if keeps() is true.
+  /// Stores a complete run for a later process: syncs its temp files, and records the run in the journal (the log of
+  /// the finished work). Call this only if keeps() is true. `buffer` must have plan.block_bytes bytes. `replaces` has
+  /// the runs from which `run` was merged, if there are any; the journal forgets these runs. After an error, it is
+  /// unknown whether `run` was recorded.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
-  /// Reads the lists of the blocks of `runs` from the temp files. `runs` must come from KeptRuns(), which returns the
-  /// runs of an earlier process. Call this once, after Open() and before other functions. Throws Error(kIntegrity) if
-  /// the blocks on the disk do not match.
+  /// Reads the lists of the blocks of `runs` from the temp files, and stores them in `runs`. `runs` must be the result
+  /// of KeptRuns(), the runs of an earlier process. Call this once, after Open() and before other functions. Throws
+  /// Error(kIntegrity) if the blocks on the disk do not match.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
   void Drop(std::vector<Run>& runs);
 
@@ -90,13 +92,13 @@ class RunStore {
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> codec_;
   std::mutex mutex_;
-  /// For each sorted run that is kept for a later process, by run id: the places in temp files of the list of its
-  /// blocks.
+  /// The places where the list of blocks of each run is stored in temp files. Only for runs that are kept for a later
+  /// process. The key is the id of the run.
   std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;
 };
 
-/// Returns the sorted runs that a manifest (the log file of a resumable job) lists, in the order of the input. The
-/// lists of their blocks are empty; RunStore::FindBlocks() fills them.
+/// Returns the sorted runs that a manifest (the log file of a resumable job) lists, in the order of the input. Their
+/// lists of blocks are empty until RunStore::FindBlocks() sets them.
 std::vector<Run> KeptRuns(const Manifest& manifest);
 
 }  // namespace gpusort

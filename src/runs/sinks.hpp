@@ -16,14 +16,15 @@
 
 namespace gpusort {
 
-/// A piece of merged records: the bytes [offset, offset + bytes) of all bytes that a sink gets to write.
+/// A piece of merged records: the bytes [offset, offset + bytes) of the result of a merge.
 struct Window {
-  std::uint64_t number = 0;  ///< the number of the window: 0, 1, ... in the order of the output
+  std::uint64_t number = 0;  ///< the index of the window in the output, from 0
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   BlockPool::Block buffer;
-  HostBuffer own;             ///< the memory of the window if it is a single line that is too long for `buffer`
-  std::byte* data = nullptr;  ///< the records, in `buffer` or `own`; aligned for a direct write (O_DIRECT) to `offset`
+  HostBuffer own;  ///< the memory of the window if the window is one line that is too long for `buffer`
+  /// The records, in `buffer` or `own`. The address is aligned for a direct write (O_DIRECT) to `offset`.
+  std::byte* data = nullptr;
   std::shared_ptr<void> written;  ///< released when the window is written; used by Checkpoints
 };
 
@@ -34,33 +35,33 @@ class WindowSink {
   /// Takes a window (a piece of merged records) to write it. Any thread may call this, with windows in any order. May
   /// return before the window is written.
   virtual void Accept(Window window) = 0;
-  /// Tells the sink that there are no more windows (pieces of merged records). `windows` is the number of all windows.
-  /// The threads of the sink end when all of them are written.
+  /// Tells the sink that no more windows (pieces of merged records) come. `windows` is the number of all windows. The
+  /// threads of the sink end when all windows are written.
   virtual void Finish(std::uint64_t windows) = 0;
   /// Writes the bytes that the sink keeps in memory because they do not fill a block of the disk. Before the call, all
-  /// other bytes of the accepted windows (pieces of merged records) must be written, and no thread may call Accept()
-  /// meanwhile. Call this also at the end, after the pipeline's threads have ended.
+  /// other bytes of the accepted windows (pieces of merged records) must be written. During the call, no thread may
+  /// call Accept(). Call this also at the end, after the threads of the pipeline have ended.
   virtual void Settle() {}
-  /// Returns true if the sink needs no more records, because the output has as many as --top=N asks for. Any thread may
+  /// Returns true if the output has as many records as --top=N asks for, so that the sink needs no more. Any thread may
   /// call this.
   virtual bool enough() const { return false; }
-  /// Returns the offset in the output, in bytes, at which the first window (piece of merged records) begins. It is not
-  /// 0 if an earlier process has written the bytes before it.
+  /// Returns the offset in the output, in bytes, at which the first window (piece of merged records) begins. The offset
+  /// is greater than 0 if an earlier process has written the bytes before it.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the offset of the end of all bytes that were written. It can be less than the size of all windows (pieces
-  /// of merged records), because -u and --top drop records. Before the call, all windows must be written, as for
-  /// Settle().
+  /// Returns the offset in the output, in bytes, after the last byte that was written. It can be less than the size of
+  /// all windows (pieces of merged records), because -u and --top drop records. Before the call, all windows must be
+  /// written, as for Settle().
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// Returns the sink that writes the output of the job. All windows (pieces of merged records) together have `bytes`
-/// bytes. An earlier process may have written the first `written` bytes of the output; `proof` must then already count
-/// the records in these bytes. `proof` and `output` must outlive the sink.
+/// Returns the sink that writes the output of the job. `bytes` is the total size of all windows (pieces of merged
+/// records). `written` is the number of bytes at the beginning of the output that an earlier process has written;
+/// `proof` must already count the records in them. `proof` and `output` must outlive the sink.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 
-/// Returns a sink that writes each window (a piece of merged records) to its place in the output file as soon as the
-/// window arrives. The parameters are as for MakeOutputSink().
+/// Returns a sink that writes each window (a piece of merged records) to its place in the output file as soon as it
+/// gets the window. The parameters are as for MakeOutputSink().
 std::unique_ptr<WindowSink> MakeFileSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                          std::uint64_t written);
 
@@ -79,7 +80,7 @@ inline void RequireWholeRecords(RecordSpan rest, const RecordLayout& layout) {
 /// that one thread checks, changes and writes. `rest` is the part of the window that is not divided yet, and must not
 /// be empty.
 inline std::uint64_t ChunkBytes(RecordSpan rest, const RecordLayout& layout) {
-  // This is large enough for a fast disk, and small enough that every thread gets a part of a window (a piece of merged
+  // Large enough for a fast disk, and small enough that every thread gets a part of a window (a piece of merged
   // records).
   constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
   RequireWholeRecords(rest, layout);

@@ -1,6 +1,6 @@
-// Compresses and expands the blocks of temp files, on the threads that write and read them. Unless the user names a
-// codec, one is chosen by the speed of the disk. Temp files that stay in spare RAM are not compressed. Start at
-// TempCodec.
+// Compresses the blocks of temp files on the threads that write them, and expands them on the threads that read them.
+// Unless the user names a codec, the speed of the disk decides which codec is used. Temp files that stay in spare RAM
+// are not compressed. Start at TempCodec.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@
 
 namespace gpusort {
 
-/// Returns the codec that the options name for temp files, or std::nullopt if they name none. The speed of the disk
-/// decides then.
+/// Returns the codec that the options name for temp files. Returns std::nullopt if they name none: the speed of the
+/// disk then decides.
 inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
   return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
@@ -38,10 +38,10 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 /// Compresses and expands blocks of temp files. Any thread may call any member at any time.
 class TempCodec {
  public:
-  /// Blocks have `block_bytes` bytes. At most `workspaces` blocks are compressed or expanded at the same time; with 0,
-  /// no block is compressed. `asked` is the codec that the user wants. If it is std::nullopt, a codec is chosen from
-  /// time to time, by the speed of earlier writes. If it is kProgram, `program` must not be null; if the program cannot
-  /// be started, blocks are stored uncompressed.
+  /// Makes a codec for blocks of `block_bytes` bytes. At most `workspaces` blocks are compressed or expanded at the
+  /// same time; 0: no block is compressed. `asked` is the codec that the user wants:
+  /// - std::nullopt: a codec is chosen from time to time, by the speed of earlier writes.
+  /// - kProgram: `program` must not be null. If the program cannot be started, blocks are stored uncompressed.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned workspaces, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
@@ -56,8 +56,8 @@ class TempCodec {
     free_.reserve(workspaces);
   }
 
-  /// Compresses a block and writes it to the temp files `store`, as SpillStore::Write does. A block that does not
-  /// become shorter is stored uncompressed.
+  /// Compresses a block and writes it to the temp files `store`. The parameters and the result are those of
+  /// SpillStore::Write. A block that does not become shorter is stored uncompressed.
   SpillExtent Write(SpillStore& store, std::uint64_t run, std::uint64_t number, std::span<std::byte> block,
                     std::uint64_t payload_bytes) {
     const std::span<const std::byte> payload = block.subspan(kSpillHeaderBytes, payload_bytes);
@@ -78,8 +78,8 @@ class TempCodec {
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block at `extent` from the temp files `store` and expands it. Puts the expanded bytes, which must be
-  /// `payload_bytes` bytes, into `block` after the header of the block.
+  /// Reads the block at `extent` from the temp files `store` and expands it into `block`, after the place for the
+  /// header. The expanded size must be `payload_bytes` bytes.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -111,12 +111,12 @@ class TempCodec {
   }
 
  private:
-  /// How many bytes are written to temp files before a codec is chosen for the first time, and between two later
+  /// The number of bytes that are written to temp files before the first choice of a codec, and between two later
   /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
-  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs,
-  /// which counts as `beside` bytes.
+  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs.
+  /// `beside` is the size of the codecs' memory that is counted against the memory limit, in bytes.
   struct Workspace {
     Workspace(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
         : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {
@@ -139,8 +139,8 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// Gives a Workspace (memory for compressing one block) back to the TempCodec that has lent it, instead of deleting
-  /// it.
+  /// The deleter of a borrowed Workspace, the memory for compressing one block. Gives the Workspace back to the
+  /// TempCodec instead of deleting it.
   struct Return {
     TempCodec* owner;
     void operator()(Workspace* workspace) const {
@@ -150,8 +150,8 @@ class TempCodec {
     }
   };
 
-  /// Returns memory in which one block can be compressed. Waits until some is free. The wait always ends, because
-  /// threads that have such memory wait only for the disk.
+  /// Borrows memory in which one block can be compressed. Waits until such memory is free. The wait always ends,
+  /// because threads that have borrowed memory wait only for the disk.
   std::unique_ptr<Workspace, Return> Borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !free_.empty() || made_ < most_workspaces_; });

@@ -78,7 +78,7 @@ enum class Multiline : std::uint8_t {
   kNone,    ///< every line is a record
 };
 
-/// The options of records with columns whose values are stored as the user typed them.
+/// Options for records with columns. Their values are stored as the user typed them.
 struct TableWishes {
   /// The texts of fields that mean null if they are not in quotes. An empty text always means null, except in the
   /// formats pgcopy and mysql.
@@ -90,12 +90,13 @@ struct TableWishes {
   std::vector<std::string> time_patterns{};
   std::string zone{};  ///< the time zone of times in a log that have no zone; empty: the zone of TZ or of the machine
   unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
-  std::optional<std::int64_t> date{};  ///< the day of the first time of each log, days since 1970
+  std::optional<std::int64_t> date{};  ///< the day of the first time of each log, in days since 1970-01-01
   Multiline multiline = Multiline::kAuto;
   /// The output keeps only records of a log with times from `since` up to, but without, `until`. Empty: no bound.
   std::string since{}, until{};
-  bool strip_volatile = false;  ///< true: lines of a dump with a random word or the time of the dump are left out
-  bool prefix_name = false;     ///< true: the output has the name of the input before each record
+  /// True: leaves out the lines of a dump that have a random word or the time of the dump.
+  bool strip_volatile = false;
+  bool prefix_name = false;  ///< true: the output has the name of the input before each record
 };
 
 struct TableOptions : TableWishes {
@@ -107,11 +108,11 @@ struct TableOptions : TableWishes {
   /// The number of records at the beginning of an input that are not sorted. The last of them has the column names.
   std::uint64_t header = 1;
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
-  /// Only if several processes share the sort of a log: the parser's state with which any process can compute the key
-  /// of a single record, as RecordFormat::SaveState returns it. If a record would have another key in that state, the
-  /// job ends with an error. Empty: no record is checked.
+  /// Used only if several processes share the sort of a log. A state of the parser, as RecordFormat::SaveState returns
+  /// it, from which any process can compute the key of a single record. If the parser computes another key for a record
+  /// in its place in the log, the job ends with an error. Empty: no record is checked.
   std::string alone{};
-  bool reverse = false;  ///< true: without keys, the order is descending
+  bool reverse = false;  ///< true: the order is descending if there are no keys
   int separator = -1;    ///< the byte between the fields of a line; -1: runs of blanks
 
   /// Returns true if records are left out because of their times (--since, --until).

@@ -45,7 +45,8 @@ class JobFolder {
   RunLabel LabelOf(std::uint64_t run);
 
   // Each Read function returns the content of one file, and throws Error(kUsage) if the task that writes this file has
-  // not finished. Each Find function returns std::nullopt instead. Both throw Error(kIntegrity) if the file is damaged.
+  // not finished. Each Find function returns std::nullopt in this case. All these functions throw Error(kIntegrity) if
+  // the file is damaged.
   TaskJob ReadJob();
   TaskRun ReadRun(std::uint64_t number);
   TaskCut ReadCut(std::uint64_t parts);
@@ -61,8 +62,8 @@ class JobFolder {
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
   /// Writes the files that say where each part of the output begins in each sorted run (the cut). Does nothing if
-  /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts, to
-  /// get the ends of the runs.
+  /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts as
+  /// argument, to get the ends of the runs.
   void Write(const TaskCut& cut, const std::function<RunOffsets(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -75,9 +76,9 @@ class JobFolder {
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
-  /// Reads a JSON file and returns the result of the function `read`. The content tells the name of the file and the
-  /// number of its job. Throws Error(kIntegrity) if either is another one, because somebody has renamed or copied the
-  /// file. Returns std::nullopt if there is no such file.
+  /// Reads a JSON file and returns the result of the function `read`. Returns std::nullopt if the file does not exist.
+  /// Throws Error(kIntegrity) if the content names another file or another job, because the file was then renamed or
+  /// copied.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>
@@ -89,7 +90,7 @@ class JobFolder {
   std::optional<std::uint64_t> id_;
 };
 
-/// Returns the name of the file of one part of the output, such as "part-00007-of-00064".
+/// Returns the file name of a part of the output, such as "part-00007-of-00064".
 std::string PartFileName(std::uint64_t number, std::uint64_t parts);
 
 /// Creates a file that only its owner can read. `old` tells what happens to a file that already has this name. Throws

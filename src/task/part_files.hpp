@@ -12,12 +12,15 @@
 
 namespace gpusort {
 
-/// Names and opens the files into which tasks write the parts of the output. There are three cases. An output in a
-/// folder has a file for each part. In a single plain file, every part is written at its offset. A single compressed
-/// file is joined from files of the parts at the end, because the sizes of compressed parts are not known earlier.
+/// Names and opens the files into which tasks write the parts of the output. There are three cases:
+/// - The output is a folder: each part has a file in it.
+/// - The output is a single plain file: every part is written at its offset in this file.
+/// - The output is a single compressed file: each part has a file, and these files are joined at the end. The sizes of
+///   compressed parts are not known earlier.
 class PartFiles {
  public:
-  /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if it is a single file that cannot be replaced.
+  /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if the output is a single file that cannot be
+  /// replaced.
   PartFiles(FileSystem& files, const JobSpec& spec, const std::string& output, const TaskCut& cut);
 
   /// Returns true if the output is a folder with a file for each part.
@@ -32,20 +35,20 @@ class PartFiles {
   std::string PathOf(std::uint64_t part) const;
   /// Returns the single output file, or null if the output is a folder.
   OutputFile* whole() const { return whole_.get(); }
-  /// Returns the name of the file or folder that holds the unfinished output. It is hidden, and lies in the folder of
-  /// the output.
+  /// Returns the name of the hidden file or folder that holds the unfinished output, next to the final output. Empty if
+  /// the output is a folder, because its parts are not hidden.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
   /// Creates the file of a part of the output, and the folder of this file. If the folder is hidden, only this user can
   /// open it.
   std::unique_ptr<OutputFile> Create(std::uint64_t part) const;
-  /// Opens the hidden file into which all tasks write their parts, and moves to offset `at` in bytes. Creates the file
-  /// if it does not exist.
+  /// Opens the hidden file into which all tasks write their parts, for writing from byte `at` on. Creates the file if
+  /// it does not exist.
   detail::Fd OpenShared(std::uint64_t at) const;
   /// Returns true if the separate files of the parts have already been joined to one file. The stored description of
   /// the first part (TaskPart) then describes the whole output.
   bool IsJoined(JobFolder& folder) const;
-  /// Returns true if the file at `path` is the file that `part` describes, and contains all bytes of the part.
+  /// Returns true if the file at `path` is the one that `part` describes and contains all bytes of the part.
   bool IsThere(const TaskPart& part, const std::string& path) const;
 
  private:
@@ -61,7 +64,8 @@ class PartFiles {
 /// Returns the time when the file was created, in ns since 1970-01-01, or 0 if the file system does not know it.
 std::uint64_t BirthOf(const std::string& path);
 
-/// Throws an Error "`path`: cannot `verb`" about the file of a part of the output. The reason comes from errno.
+/// Throws an Error with the text "`path`: cannot `verb`" and the reason from errno. `path` is the file of a part of the
+/// output.
 [[noreturn]] void PartFailed(const std::string& path, const char* verb);
 
 }  // namespace gpusort

@@ -1,5 +1,5 @@
-// The file with the sorted records of one slice (range) of the input, called a run, and its fences. Fences are some
-// records of the run with their offsets. They allow a search in the run with few reads. Start at RunFile.
+// The file with a run: the sorted records of one slice (range) of the input. Fences are some records of the run with
+// their offsets. They allow a search in the run with few reads. Start at RunFile.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +39,11 @@ class TaskOrder {
   const RecordLayout& layout() const { return layout_; }
   /// Compares two records in the form that Comparable() returns.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
-  /// Save() turns a state of the format's parser into text, and Load() turns the text into the state again.
+  /// Save() turns a state of the format's parser into text, and Load() turns such a text into the state again.
   std::string Save(const ScanState& state) const { return ordered_.format().SaveState(state); }
   ScanState Load(const std::string& state) const { return ordered_.format().LoadState(state); }
-  /// Returns true if the sort key of a record can depend on bytes before the record. Reading a record then needs the
-  /// state of the format's parser before it.
+  /// Returns true if the sort key of a record can depend on bytes before the record. To read a record, a caller then
+  /// needs the state of the format's parser before this record.
   bool depends() const { return !Save({}).empty(); }
   /// Returns the first record of `records` in the form that Compare() takes, or std::nullopt if the record is not
   /// complete. `state` is the state of the format's parser before the record, and is replaced by the state after it.
@@ -86,14 +86,15 @@ struct Fence {
 /// record.
 class RunFile {
  public:
-  /// The largest number of fences of a run, so that the fences of all runs fit into memory, and the smallest distance
-  /// between two fences in bytes. Fences are records whose offsets are stored for a fast search.
+  /// Fences are records of a run whose offsets are stored for a fast search. kMostFences is the maximum number of
+  /// fences of a run, so that the fences of all runs fit into memory. kFenceBytes is the smallest distance between two
+  /// fences in bytes.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
   /// Opens the file of run number `run`, which must have `bytes` bytes. `fences` are records of this run with their
-  /// offsets, and must outlive this object. If TaskOrder::depends() is true, the caller must not use offsets before the
-  /// first fence: only a fence tells the state of the format's parser. Throws Error(kIntegrity) if the file has another
-  /// size, or belongs to another run.
+  /// offsets, and must outlive this object. Throws Error(kIntegrity) if the file has another size or belongs to another
+  /// run. If TaskOrder::depends() is true, the caller must not use offsets before the first fence, because the state of
+  /// the format's parser is not known there.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
@@ -107,9 +108,9 @@ class RunFile {
   /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
   /// as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// Returns the offset in this run of the first record that is not before `position` in the order of the records
-  /// of all runs. Searches only the offsets [low, high]; the caller must know that the result is one of them. `own` is
-  /// the number of this run. If `unique` is true, records with equal keys stay together.
+  /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
+  /// all runs. Searches only the offsets [low, high], which must contain the result. `own` is the number of this run.
+  /// If `unique` is true, records with equal keys stay together.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                      std::uint64_t high);
   /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
@@ -122,7 +123,8 @@ class RunFile {
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
   /// Returns the state of the format's parser before the record at `offset`.
   ScanState StateAt(std::uint64_t offset);
-  /// Returns the offset of a record near the middle of the bytes [low, high), or `low` if no other record is found.
+  /// Returns the offset of a record near the middle of the bytes [low, high). A record must begin at `low`. Returns
+  /// `low` if no other record is found near the middle.
   std::uint64_t Middle(std::uint64_t low, std::uint64_t high);
 
  private:
@@ -137,15 +139,14 @@ class RunFile {
   const std::unique_ptr<KeyEncoder> encoder_;
 };
 
-/// A search in a run first looks at the fences: some records of the run, and their offsets. PackFences() returns the
-/// content of the file that stores them. ReadFences() reads such a file, and throws Error(kIntegrity) if the file was
-/// changed.
+/// PackFences() returns the content of a file that stores fences: some records of a run and their offsets, for a fast
+/// search. ReadFences() reads such a file, and throws Error(kIntegrity) if the file was changed.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
-/// Returns true if the record `comparable`, which is at `offset` of run number `own`, comes before `position` in the
-/// order of the records of all runs. If `unique` is true, records with equal keys have the same position.
+/// Returns true if a record comes before `position` in the order of the records of all runs. The record is
+/// `comparable`, at `offset` of run number `own`. If `unique` is true, records with equal keys have the same position.
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
               bool unique, const TaskOrder& order);
 

@@ -24,9 +24,9 @@ struct TaskJob {
     std::uint64_t bytes = 0, mtime_ns = 0;
     FileFacts facts{};  ///< inode and times of the file, as the first task saw them
 
-    /// Returns true if two tasks see the same input. The numbers of the inodes may differ, because machines may have
-    /// copies of the input. If the number is the same but the ctime has changed, a process may have written to the file
-    /// and set back its mtime, so the inputs count as different.
+    /// Returns true if two tasks see the same input. Inode numbers may differ, because each machine may have a copy of
+    /// the input. If the inode number is the same but the ctime has changed, returns false: a process may have written
+    /// to the file and set back its mtime.
     bool operator==(const Input& other) const {
       return path == other.path && bytes == other.bytes && mtime_ns == other.mtime_ns &&
              (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
@@ -39,13 +39,15 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning the bytes [begin, end) of an input. Tasks for later parts of the input need it, because the
-/// ends of records there depend on these bytes.
+/// The result of scanning the bytes [begin, end) of an input. Tasks for later parts of the input need this result to
+/// find out where records end there.
 ///
-/// In some formats, such as CSV, a scan is always in one of a few modes, for example inside or outside of quotes. For
-/// these, after[mode] is the mode after the bytes if `mode` is the mode before them, or the number of modes if `mode`
-/// is impossible there. In all other formats, `end` is the end of the first record that ends at or after `begin`, and
-/// `state` is the state of the format there (RecordFormat::SaveState).
+/// In some formats, such as CSV, the parser is always in one of a few modes, such as inside or outside of quotes. For
+/// these formats, after[m] is the mode after the bytes if m is the mode before the bytes. If mode m is impossible
+/// before the bytes, after[m] is the number of modes.
+///
+/// In all other formats, `end` is the end of the first record that ends at or after `begin`. `state` is the state of
+/// the parser there (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -53,18 +55,19 @@ struct TaskScan {
   std::string state{};
 };
 
-/// The last bytes of the file of a sorted run. They name the run and its job.
+/// The last bytes of the file of a sorted run. They identify the run and its job.
 struct RunLabel {
-  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the text "GpusRunl", by which a label is recognised
+  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the text "GpusRunl", which marks a label
   std::uint64_t job = 0, run = 0;
   std::uint64_t check = 0;  ///< the checksum of the members before this one
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
 };
 
-/// Returns the checksum that RunLabel::check of `label` must contain. A label is the last bytes of the file of a run.
+/// Returns the value that RunLabel::check must have: the checksum of the other members of `label`. A label is the last
+/// bytes of the file of a run.
 std::uint64_t CheckOfLabel(const RunLabel& label);
-/// Returns true if the checksum in `label`, the last bytes of the file of a run, is right. Does not check to which run
-/// and to which job the label belongs.
+/// Returns true if the checksum in `label` is right. Does not check to which run and job the label belongs. A label is
+/// the last bytes of the file of a run.
 bool IsWhole(const RunLabel& label);
 
 /// The description of a run, which is the sorted records of one slice (range) of the input.
@@ -77,7 +80,7 @@ struct TaskRun {
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
-  KeyTally tally{};  ///< counts of unusual values in key columns; only the counts that RefuseNoValues reads
+  KeyTally tally{};  ///< counts of unusual values in key columns, as far as RefuseNoValues() needs them
 };
 
 /// A position in the order of all records of all sorted runs: directly before the record at `offset` of run number
@@ -96,8 +99,8 @@ struct PartStart : RecordPosition {
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
 };
 
-/// The beginnings of all parts of the output, and the facts about all inputs that each task (a process that merges one
-/// part) needs, such as the header of the output.
+/// The beginnings of all parts of the output, and other data that every merge task (a process that merges one part)
+/// needs, such as the header of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
   std::vector<std::byte> header;   ///< the header of the first run that has one
@@ -118,7 +121,7 @@ struct TaskPart {
   std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;               ///< the checksum of the records of the part
-  RecordSum read;  ///< the checksum of the merged records; with -u there are more of them than the part contains
+  RecordSum read;              ///< the checksum of the records that were merged; with -u, some are not in the part
   /// The first and the last record of this part of the output, in the form that TaskOrder::Compare takes. Empty if the
   /// part has no record.
   std::vector<std::byte> first, last;
@@ -140,7 +143,8 @@ void from_json(const nlohmann::json& json, TaskCut& cut);
 void to_json(nlohmann::json& json, const TaskPart& part);
 void from_json(const nlohmann::json& json, TaskPart& part);
 
-/// Returns the inodes and times of the inputs as JSON. They differ between machines that have copies of the inputs.
+/// Returns the inode numbers and times of the inputs as JSON. They differ between machines that have copies of the
+/// inputs.
 nlohmann::json InodesJson(const TaskJob& job);
 
 }  // namespace gpusort

@@ -16,8 +16,8 @@
 
 namespace gpusort {
 
-/// The number of the slice (a range of the input) or of the part of the output that a task works on, counted from 0.
-/// `count` is the number of all slices or parts.
+/// The index of the slice (a range of the input) or of the part of the output that a task works on, from 0. `count` is
+/// the number of all slices or parts.
 struct TaskNumber {
   std::uint64_t number = 0, count = 1;
 };
@@ -26,15 +26,15 @@ struct TaskNumber {
 void CheckTaskOptions(const JobSpec& spec);
 
 /// Scans a slice (a range) of the input, so that the tasks for later slices know where their first record begins. Only
-/// formats such as CSV need this, where the ends of records depend on all bytes before them. Does nothing for other
-/// formats, or if the scan exists. Call this before SortSlice(). `arguments` are the options that decide the bytes of
-/// the output, as words for ParseOptions().
+/// formats such as CSV need a scan, because the ends of records depend there on all bytes before them. Does nothing for
+/// other formats, or if the scan exists already. Call this before SortSlice(). `arguments` are the options that decide
+/// the bytes of the output, as words for ParseOptions().
 void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 
-/// Sorts one slice of the input to a run (a file of sorted records) in `folder`. The input is divided into
-/// `slice.count` ranges of equal size, and a slice has the records that begin in its range. Returns std::nullopt if the
-/// run already exists. `record` gets the data for reports and for the summary.
+/// Sorts one slice of the input and writes the result, a run, to `folder`. The input is divided into `slice.count`
+/// ranges of equal size, and a slice has the records that begin in its range. Returns std::nullopt if the run exists
+/// already. `record` gets the data for reports and for the summary.
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record);
 
@@ -47,7 +47,8 @@ void CheckTaskVersion(const std::string& folder);
 
 /// Divides the output into `parts` parts of about equal size, and finds where each part begins in every sorted run.
 /// Does nothing if this was done before. If `fences_only` is true, reads only the fences of the runs (records whose
-/// offsets are stored). The sizes of the parts then differ by up to the bytes between two fences of every run.
+/// offsets are stored). The sizes of the parts then differ more: by up to the distance between two fences, summed over
+/// all runs.
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
 /// Returns the offsets at which the parts of the output begin in the file of run number `run`. The last element is the
@@ -55,9 +56,9 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
 std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                        const std::string& folder);
 
-/// Copies of the records of one part of the output, for a machine that does not have the sorted runs. `folder` contains
-/// a file for each run, with the run's name and header, but only with records of the part. `offset` is the offset of
-/// the part in the output, if the output is a single file.
+/// Copies of the records of one part of the output, for a machine that does not have the sorted runs. For each run,
+/// `folder` contains a file with the name and the header of the run, but only the records of this part. `offset` is the
+/// offset of the part in the output; set only if the output is a single file.
 struct PartPieces {
   std::string folder;
   std::optional<std::uint64_t> offset;
@@ -65,7 +66,7 @@ struct PartPieces {
 
 /// Merges one part of the output from the sorted runs. If `output` ends with '/', the part becomes a file in that
 /// folder. Otherwise the part is written at its offset in a single hidden file, which ProveParts() renames to `output`.
-/// Returns std::nullopt if the part already exists. `record` gets the data for reports and for the summary.
+/// Returns std::nullopt if the part exists already. `record` gets the data for reports and for the summary.
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record);

@@ -43,7 +43,7 @@ struct ProgressFacts {
   std::uint64_t done = 0;                ///< number of bytes of the phase that are done
   std::uint64_t total = 0;               ///< number of all bytes of the phase; 0 if unknown
   double bytes_per_second = 0;           ///< 0 if not known yet
-  std::optional<int> percent{};          ///< how much of the whole job is done
+  std::optional<int> percent{};          ///< how much of the whole job is done, in percent
   std::optional<double> seconds_left{};  ///< estimated time to the end of the whole job
   /// The resource that limits the speed, such as "disk read"; empty: no resource is busy enough.
   std::string waits_for{};
@@ -79,7 +79,7 @@ class Progress {
   /// Advance(). Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Counts bytes as done that an earlier process of the job has done.
+  /// Counts `bytes` bytes as done that this process skips, because an earlier process of the job has done them.
   void Skip(std::uint64_t bytes) noexcept {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);

@@ -17,7 +17,7 @@
 
 namespace gpusort {
 
-/// How much a job has used each resource up to one point in time, and how much memory and temp space it has then.
+/// The use of resources by a job up to one point in time, and the memory and temp space in use at that time.
 struct RecordedSample {
   Nanoseconds time{0};  ///< the time since the job began
   PerResource<Nanoseconds> busy{};

@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Returns a resource, such as "disk read", in the words of a person: "reading from disk".
+/// Returns the name of a resource in words for people, such as "reading from disk" for "disk read".
 std::string ResourceText(const std::string& resource);
 
 /// Returns one line for a person: bytes and records, time and rate, memory, temp files, and the resource that limited

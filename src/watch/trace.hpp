@@ -21,7 +21,7 @@ namespace gpusort {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The role of the calling thread, such as "reader", which a trace shows. Must be a string literal. Pipeline sets it
+/// The role of the calling thread as a trace shows it, such as "reader". Must be a string literal. Pipeline sets it
 /// when a thread starts.
 inline thread_local const char* thread_role = "helper";
 

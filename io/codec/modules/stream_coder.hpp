@@ -26,8 +26,8 @@ struct OwnStream : Stream {
   ~OwnStream() { kEnd(this); }
 };
 
-/// Calls a compression library once. Points `stream` to the two spans, calls `call`, and removes the bytes that the
-/// library has read or written from the beginning of each span. Returns the result of `call`.
+/// Calls a compression library once. Points `stream` to the two spans, calls `call`, and advances each span past the
+/// bytes that the library has read or written. Returns the result of `call`.
 template <class Stream, class Call>
 auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& out, Call call) {
   const std::size_t in_bytes = std::min<std::size_t>(in.size(), kMaxStepBytes);
@@ -43,8 +43,8 @@ auto Step(Stream& stream, std::span<const std::byte>& in, std::span<std::byte>& 
   return result;
 }
 
-/// Adapts a compressor to the interface of Boost's SymmetricFilter. Compressor::Compress(in, out, finish) must remove
-/// the bytes that it has read or written from both spans, and must return false once the compressed data is complete.
+/// Adapts a compressor to the interface of Boost's SymmetricFilter. Compressor::Compress(in, out, finish) must advance
+/// both spans past the bytes that it has read or written, and must return false once the compressed data is complete.
 /// The ready-made filters of Boost 1.74 are not used, because their library depends on the libraries of all codecs.
 template <class Compressor>
 class CompressorFilter {
