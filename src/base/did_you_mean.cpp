@@ -32,12 +32,14 @@ struct OtherWords {
   std::string_view ours, others;
 };
 constexpr OtherWords kOtherWords[] = {
+    {"--count", " --counts --frequencies --frequency "},
     {"--device", " --gpu "},
     {"--explain", " --dry-run "},
     {"--field-separator", " --separator --sep "},
     {"--force", " --overwrite "},
-    {"--key", " --ascending --by --column --columns --order-by "},
+    {"--key", " --ascending --column --columns --order-by "},
     {"--memory", " --max-memory --memory-limit --ram "},
+    {"--only-duplicates", " --duplicates --repeated "},
     {"--quiet", " --silent "},
     {"--reverse", " --desc --descending "},
     {"--threads", " --cores --cpus --jobs --workers "},

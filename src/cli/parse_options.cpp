@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -289,6 +290,44 @@ void ResolveSurvival(const Typed& typed, JobSpec& spec) {
   }
 }
 
+/// Decides which groups of equal records are kept and how they are counted.
+void ResolveGroups(const Typed& typed, JobSpec& spec) {
+  Order& order = spec.order;
+  if (typed.only_single && typed.only_repeated) {
+    FailUsage("--only-unique and --only-duplicates exclude each other: together they keep no record");
+  }
+  if (typed.only_single) order.groups = KeptGroups::kSingle;
+  if (typed.only_repeated) order.groups = KeptGroups::kRepeated;
+  if (order.by_count && (!order.count || order.top == 0)) {
+    FailUsage("--by count needs --count and --top N: it writes the N most frequent records");
+  }
+  if (!order.needs_groups()) return;
+  const std::string name = order.count ? "--count" : typed.only_single ? "--only-unique" : "--only-duplicates";
+  if (spec.target.split > 0) {
+    FailUsage(name + " cannot be combined with --split yet: give one file as the output");
+  }
+  const std::optional<TableOptions>& table = spec.source.table;
+  if (table && (RowOf(*table).takes & kTakesSplit) == 0 && RowOf(*table).names == ColumnNames::kTables) {
+    FailUsage(name + " has no meaning with --format " + table->name + ": a dump is put in order as a whole");
+  }
+  if (!order.count) return;
+  if (spec.source.format == Format::kBinary) {
+    FailUsage(
+        "--count has no form for binary records, which all have one size; --only-unique and --only-duplicates do");
+  }
+  if (order.debug) FailUsage("--count and --debug exclude each other: both write something else than the lines");
+  if (spec.target.verify) {
+    FailUsage("--verify-output has no meaning with --count: the output is more than the records");
+  }
+  if (!table || (RowOf(*table).takes & kCountsColumn) == 0) return;
+  if (table->comment >= 0) FailUsage("--count cannot be combined with --comment: a comment is part of its record");
+  if (table->header > 1) {
+    FailUsage("--count cannot be combined with --header " + std::to_string(table->header) +
+              ": the new column has one name");
+  }
+  if (std::isdigit(table->delimiter) != 0) FailUsage("--count cannot be combined with a digit as --delimiter");
+}
+
 /// Throws an error if standard input would be read for two purposes.
 void CheckRandomSource(const JobSpec& spec) {
   if (spec.order.random_source != "-") return;
@@ -325,6 +364,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
     FailUsage("--split has no meaning with " + spec.source.table->name +
               ": the rows of a dump stand between its other statements");
   }
+  ResolveGroups(typed, spec);
   CheckRandomSource(spec);
   CheckReports(spec);
   CheckVerbosity(typed);

@@ -37,6 +37,7 @@ struct Typed {
   bool zero_terminated = false;
   bool force = false;
   bool checkpoint_given = false;
+  bool only_single = false, only_repeated = false;
   TypedTable table;
 };
 

@@ -312,6 +312,18 @@ void OutputProof::AddDropped(const RecordSum& sum) {
   dropped_ += sum;
 }
 
+void OutputProof::AddCounted(std::uint64_t records) {
+  const std::lock_guard lock(mutex_);
+  counted_ = counted_.value_or(0) + records;
+}
+
+void OutputProof::KeepOnly(const RecordSum& kept) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += sum_;
+  dropped_ -= kept;
+  sum_ = kept;
+}
+
 RecordSum OutputProof::sum() const {
   const std::lock_guard lock(mutex_);
   return sum_;
@@ -367,6 +379,10 @@ void OutputProof::Check(const RecordSum& input) const {
   }
   if (!(total == input)) {
     throw WrongResult("records were changed: the multiset of what was read differs from what would be written");
+  }
+  if (counted_ && *counted_ != input.records) {
+    throw WrongResult("records were counted wrongly: " + std::to_string(input.records) +
+                      " were read, and the counts add up to " + std::to_string(*counted_));
   }
 }
 

@@ -122,6 +122,11 @@ class OutputProof {
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
+  /// Adds to the number of records that the counts of --count stand for, in the output and in groups of equal records
+  /// that were left out. Check() then requires that the counts add up to the number of records that were read.
+  void AddCounted(std::uint64_t records);
+  /// Says that of the records added so far, only those with the checksum `kept` are written.
+  void KeepOnly(const RecordSum& kept);
   /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
   /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum
   /// of the output and the dropped records.
@@ -162,6 +167,7 @@ class OutputProof {
   mutable std::mutex mutex_;
   RecordSum sum_;
   RecordSum dropped_;
+  std::optional<std::uint64_t> counted_;
   std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Chunk> chunks_;  ///< the chunks of the output, by offset; neighbouring chunks are joined
 };

@@ -33,6 +33,12 @@ enum FormatOption : unsigned {
   kTakesFields = 512,  ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
   kTakesLines = 1024,  ///< the options -s and -z
   kTakesDump = 2048,   ///< the option --strip-volatile
+  /// The option --count: counts stand in front of a record as in the output of uniq -c, are the first column, or are
+  /// the first member of an object.
+  kCountsBefore = 4096,
+  kCountsColumn = 8192,
+  kCountsMember = 16384,
+  kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
 };
 
 /// How a sort key names a column: by its name in the header, by a number, by a JSON path, by the names of a table and a
@@ -95,15 +101,15 @@ std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
 }
 
 inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit,
-                          kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader,
+                          kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader | kCountsColumn,
                           kTakesInserts = kTakesDecimal | kTakesDump, kTakesCopies = kTakesInserts | kTakesNull,
                           kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader;
 
 inline constexpr FormatRow kFormatRows[] = {
     {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeCsvFormat},
     {"tsv", ".tsv", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, '\t', -1, -1, 1, "\\N", MakeCsvFormat},
-    {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths, kTakesDecimal | kTakesSplit, 0, -1, '\\', 0, "",
-     MakeJsonFormat, PathHint},
+    {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths, kTakesDecimal | kTakesSplit | kCountsMember, 0,
+     -1, '\\', 0, "", MakeJsonFormat, PathHint},
     {"pgcopy", "", kReadsRows, ColumnNames::kNumbers, kTakesRows, '\t', -1, '\\', 0, "", MakeFormat<CopyFormat>},
     {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeCsvFormat},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
@@ -119,8 +125,8 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeParagraphsFormat,
      FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
-    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields, 0, -1, '\\', 0, "",
-     MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
+    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore, 0, -1,
+     '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
 /// The format of lines that are sorted by keys with a type, such as -k 2:int. There is no FormatRow for lines that are
@@ -129,7 +135,8 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .extensions = "",
                                           .reads = kReadsLines,
                                           .names = ColumnNames::kFields,
-                                          .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines,
+                                          .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines |
+                                                   kCountsBefore,
                                           .delimiter = 0,
                                           .quote = -1,
                                           .escape = -1,

@@ -26,7 +26,7 @@ std::vector<JobPart> ExpectedParts(const Job& job, bool merging) {
     parts.push_back({"form runs", inputs.stored_bytes(), in, in, spills ? in : 0, expands});
   }
   // With --top and with a window of time, it is not known how little is merged.
-  const bool part = spec.order.top > 0 || HasWindow(spec);
+  const bool part = spec.order.front() > 0 || HasWindow(spec);
   const double merged = part ? 0 : in + static_cast<double>(job.plan.level_bytes);
   // Merging takes less time of the cores than sorting: 0.6 to 0.8 of it if runs are in temp files, otherwise half of
   // it. With a GPU, making keys is nearly all of the work of the cores.
@@ -269,9 +269,11 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
     stats.levels = std::max(stats.levels, run.level + 1);
   }
   if (sorting_.merging() || stats.input_runs > 0) job_.inputs.VerifyUnchanged();
-  // If fewer records than --top allows were written, none was left out, and all can be proved.
+  // If fewer records than --top allows were written, none was left out, and all can be proved. With --by count, all
+  // records are proved before the largest groups are chosen.
   const std::uint64_t top = job_.spec.order.top;
-  const bool left_out = top > 0 && total.records > top && !(job_.spec.order.unique && proof_->sum().records < top);
+  const bool left_out = top > 0 && !job_.spec.order.by_count && total.records > top &&
+                        !(job_.spec.order.unique && proof_->sum().records < top);
   if (left_out) {
     proof_->CheckCount(top);
   } else {

@@ -80,7 +80,7 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
   asked.grows = spec.dialect.grows;
   asked.keeps = !spec.survival.dir.empty();
   asked.unique = spec.order.unique;
-  asked.top = spec.order.top;
+  asked.top = spec.order.front();
   asked.in_place = !IsStreamTarget(spec.target.output) && spec.target.codec == Codec::kNone && !spec.order.debug &&
                    spec.target.split == 0 && !MakesKeys(facts.input, limit);
   asked.header = MayHaveHeader(spec);

@@ -246,7 +246,7 @@ void CountBytes(const SortContext& context, ExpectFacts& expected) {
   const double records = static_cast<double>(context.facts.input.bytes);
   const double spilled = !plan.spills ? 0 : 1 - std::min(runs, static_cast<double>(plan.resident_runs)) / runs;
   expected.input = static_cast<double>(context.open.inputs.bytes());
-  expected.spilled = spec.order.top > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
+  expected.spilled = spec.order.front() > 0 ? 0 : plan.merges_only ? expected.input : records * spilled;
   expected.between = static_cast<double>(plan.level_bytes);
   expected.output = spec.order.top > 0 || IsStreamTarget(spec.target.output) ? 0 : expected.input;
 }

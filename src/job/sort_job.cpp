@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/out_of_memory.hpp"
+#include "formats/count_form.hpp"
 #include "formats/table_format.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
@@ -168,12 +169,18 @@ void StartOver(SortContext& context, const Error& error) {
   if (!ranges.empty()) context.attempt->StartReading(ranges, MakeRing(facts, sorting.shares));
 }
 
+std::vector<std::byte> HeaderOfOutput(const SortContext& context) {
+  const RecordSpan header = context.open.inputs.header();
+  if (context.open.spec.order.count) return CountForm(context.open.spec).HeaderOf(header);
+  return {header.begin(), header.end()};
+}
+
 /// Sets the header and the trailer of the output, which are known when all of the input is read.
 void BeginOutput(SortContext& context) {
   context.output.AllIsKnown();
   const Target& target = context.open.spec.target;
   context.output.ReleaseForParts();
-  if (!target.headless) context.output.SetHeader(context.open.inputs.header());
+  if (!target.headless) context.output.SetHeader(HeaderOfOutput(context));
   context.output.SetTrailer(target.trailer.empty() ? context.sorting.trailer : target.trailer);
 }
 

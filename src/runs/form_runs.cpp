@@ -160,7 +160,7 @@ void FormRuns(Job& job, std::vector<std::unique_ptr<BatchFeeder>>& feeders, std:
             sorted = lane->Sort(*batch);
             busy.set_bytes(batch->bytes());
             busy.Add(lane->TakeTimes());
-            if (const std::uint64_t top = job.spec.order.top; top > 0) {
+            if (const std::uint64_t top = job.spec.order.front(); top > 0) {
               sorted = TakeFront(std::move(sorted), top, job.spec.order.unique, job.layout);
             }
           }

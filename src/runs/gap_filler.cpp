@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/varint.hpp"
 #include "formats/gap_key.hpp"
 #include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"
@@ -13,20 +14,6 @@ namespace gpusort {
 namespace {
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
-
-void PutNumber(std::uint64_t number, std::string& out) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(0x80 | (number & 0x7F));
-  out += static_cast<char>(number);
-}
-
-std::uint64_t TakeNumber(const std::string& from, std::size_t& at) {
-  std::uint64_t number = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(from.at(at++));
-    number |= std::uint64_t{byte & 0x7Fu} << shift;
-    if (byte < 0x80) return number;
-  }
-}
 
 }  // namespace
 

@@ -29,6 +29,8 @@ enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
 enum class When { kAuto, kAlways, kNever };
+/// Which groups of records with equal keys -u keeps: all, those of one record, or those of several records.
+enum class KeptGroups { kAll, kSingle, kRepeated };
 
 /// The part of an input that a process sorts: the bytes [begin, end).
 struct ByteRange {
@@ -94,14 +96,23 @@ struct Order {
   bool random = false;        ///< true: a key of `lines` orders by a random hash (-R); ReadNamedFiles() sets its salt
   std::string random_source;  ///< the file from which the salt is read; empty: /dev/urandom
   bool unique = false;        ///< true: the output keeps only the first of records with equal keys
-  std::uint64_t top = 0;      ///< the maximum number of records in the output; 0: no maximum
-  bool merge = false;         ///< true: the inputs are sorted already
+  KeptGroups groups = KeptGroups::kAll;  ///< with `unique`: which groups of equal records are kept
+  bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
+  bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
+  std::uint64_t top = 0;  ///< the maximum number of records in the output; 0: no maximum
+  bool merge = false;     ///< true: the inputs are sorted already
 
   bool debug = false;        ///< true: the output shows which part of each line is compared
   std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
   KeyOptions ordering;       ///< the letters such as -n and -r without a key, for the warnings of `debug`
   bool stable = false;       ///< -s was given; for the warnings of `debug`
   bool reverse = false;      ///< -r was given; `layout` is reversed already
+
+  /// Returns true if the last record of a group of equal records must be known before its first record is written.
+  bool needs_groups() const { return count || groups != KeptGroups::kAll; }
+  /// Returns how many records at the front of a run can be part of the output (with `unique`: how many different keys).
+  /// Returns 0 if all can be.
+  std::uint64_t front() const { return by_count || groups != KeptGroups::kAll ? 0 : top; }
 };
 
 /// The memory, the temp space, the threads and the GPUs that a job may use.

@@ -374,6 +374,11 @@ void CheckTaskOptions(const JobSpec& spec) {
   if (spec.target.split > 0)
     RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
   if (spec.order.debug) RefuseTask("--debug has no meaning here");
+  if (spec.order.needs_groups()) {
+    RefuseTask(
+        "tasks take --unique, but not --count, --only-unique and --only-duplicates: give these to gpusort -m of "
+        "the sorted output");
+  }
   if (!spec.survival.dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
   if (spec.order.random && spec.order.random_source.empty()) {
     RefuseTask("-R needs --random-source: else every task has another order");

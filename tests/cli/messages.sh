@@ -65,6 +65,24 @@ row 'a format misspelt' "$g" --format cvs fruit.txt out
 row 'options of two formats' "$g" --format csv -t, fruit.txt out
 row 'options that exclude each other' "$g" --type u64 --record-size 8 in.u64 out
 row 'an option without meaning for --check' "$g" --check --top 3 fruit.txt
+row 'records whose key occurs once, and more than once' "$g" --only-unique --only-duplicates fruit.txt out
+row 'the largest groups without a count' "$g" --by count --top 3 fruit.txt out
+row 'counts of binary records' "$g" --count in.u64 out
+row 'counts in parts' "$g" --count --split 2 fruit.txt out
+row 'counts that are read back' "$g" --count --verify-output fruit.txt out
+row 'counts and the marks of keys' "$g" --count --debug fruit.txt out
+row 'counts before comments' "$g" --count --comment '#' shop.csv out
+row 'counts below two header rows' "$g" --count --header 2 shop.csv out
+row 'counts between digits' "$g" --count --delimiter 1 shop.csv out
+row 'counts of paragraphs' "$g" --count --format paragraphs fruit.txt out
+row 'duplicates of a dump' "$g" --only-duplicates --format pgdump fruit.txt out
+row 'counts in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --count fruit.txt
+printf '[1]\n' >list.jsonl
+row 'a count for JSON that is no object' "$g" --count -k '[0]:int' list.jsonl out
+printf '{"count":1}\n' >counted.jsonl
+row 'a count for JSON that has one' "$g" --count -k count:int counted.jsonl out
+printf 'count\n1\n' >counted.csv
+row 'a count for rows that have one' "$g" --count -k count:int counted.csv out
 row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
 row 'field zero' "$g" -k 0 fruit.txt out

@@ -20,7 +20,7 @@ class SpillSink : public WindowSink {
         pipeline_(pipeline),
         run_(run),
         windows_(pipeline),
-        front_(job.spec.order.top > 0 ? job.spec.order.top : kMaxSize, job.spec.order.unique, job.layout),
+        front_(job.spec.order.front() > 0 ? job.spec.order.front() : kMaxSize, job.spec.order.unique, job.layout),
         buffers_(job.memory, job.plan.block_bytes, job.plan.spill_blocks),
         workers_(pipeline, job.plan.io_threads) {
     pipeline.Start([this] {
@@ -43,7 +43,7 @@ class SpillSink : public WindowSink {
   void Take(const Window& window) {
     std::uint64_t kept = window.bytes;
     RequireWholeRecords({window.data, kept}, job_.layout);
-    if (job_.spec.order.top > 0) {
+    if (job_.spec.order.front() > 0) {
       kept = front_.Take({window.data, kept});
       enough_ = front_.done();
     }

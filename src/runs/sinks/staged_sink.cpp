@@ -15,97 +15,11 @@
 #include "runs/gap_filler.hpp"
 #include "runs/part_borders.hpp"
 #include "runs/sinks.hpp"
+#include "runs/sinks/chunk.hpp"
+#include "runs/sinks/groups.hpp"
 
 namespace gpusort {
 namespace {
-
-/// A part of a window: whole records.
-struct Chunk {
-  std::span<std::byte> records;  ///< the records, without those that earlier stages removed
-  bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
-  OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
-  unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
-  StrippedRecords stripped;      ///< for formats with gaps: the rows in `records`, and the gaps that were in it
-  std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
-
-  /// Returns the size of the chunk in the output.
-  std::uint64_t bytes() const {
-    std::uint64_t bytes = records.size();
-    for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
-    return bytes;
-  }
-  /// Calls put(bytes) with the parts of the chunk in the output.
-  template <typename Put>
-  void ForEachPart(Put put) const {
-    std::uint64_t at = 0;
-    for (const GapEdit& edit : edits) {
-      put(std::span<const std::byte>(records.subspan(at, edit.offset - edit.removed - at)));
-      if (edit.text != nullptr) put(std::as_bytes(std::span(*edit.text)));
-      at = edit.offset;
-    }
-    put(std::span<const std::byte>(records.subspan(at)));
-  }
-};
-
-/// The chunks into which one window is divided. The window stays in memory as long as a chunk is in use.
-struct Chunks {
-  Window window;
-  std::vector<Chunk> list;
-  std::mutex mutex;
-  std::condition_variable ready;
-  std::size_t unready = 0;  ///< the number of chunks that workers still change; protected by `mutex`
-};
-
-/// Implements -u: keeps the first record of each group of equal keys. Chunks can be changed on any thread.
-class DropEquals {
- public:
-  /// `last` is the record before the first chunk; empty if there is none.
-  DropEquals(const RecordLayout& layout, OutputProof& proof, std::vector<std::byte> last)
-      : layout_(layout), proof_(proof), last_(std::move(last)) {}
-
-  /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
-  /// Chunks must come in output order.
-  void LookInOrder(Chunk& chunk) {
-    chunk.goes_on = !last_.empty() && CompareRecords(last_, FirstRecord(chunk.records, layout_), layout_) == 0;
-    const RecordSpan last = LastRecord(chunk.records, layout_);
-    last_.assign(last.begin(), last.end());
-  }
-
-  void Change(Chunk& chunk) {
-    // The records before `to` are kept and in their final place. The records from `from` on have not been moved yet.
-    std::byte *to = chunk.records.data(), *from = to, *at = to;
-    const auto move_up_to = [&](std::byte* end) {
-      if (to != from) std::memmove(to, from, static_cast<std::size_t>(end - from));
-      to += end - from;
-    };
-    RecordSum dropped;
-    // The bytes of `before` are not overwritten, because moved records end before the record that was dropped last.
-    RecordSpan before;
-    std::optional<NeighbourLines> lines;
-    if (!layout_.fixed()) lines.emplace(*layout_.lines);
-    ForEachRecord(chunk.records, layout_, [&](RecordSpan record) {
-      const int compared = lines            ? lines->Next(AsBytes(record.data()), record.size() - 1)
-                           : before.empty() ? -1
-                                            : CompareRecords(before, record, layout_);
-      const bool drop = before.empty() ? chunk.goes_on : compared == 0;
-      before = record;
-      if (drop) {
-        dropped += SumRecords(record, layout_);
-        move_up_to(at);
-        from = at + record.size();
-      }
-      at += record.size();
-    });
-    move_up_to(at);
-    chunk.records = chunk.records.first(static_cast<std::size_t>(to - chunk.records.data()));
-    proof_.AddDropped(dropped);
-  }
-
- private:
-  const RecordLayout& layout_;
-  OutputProof& proof_;
-  std::vector<std::byte> last_;  ///< the last record of the previous chunk
-};
 
 /// The last stage, which writes windows to the output. The caller passes windows in output order. Put() may return
 /// before the records are written.
@@ -146,12 +60,12 @@ class PartsWriter : public OutputWriter {
   WorkerPool& workers_;
 };
 
-/// Calls write(bytes) with the bytes of the chunk in the output. If the chunk has edits, all parts are copied to a
-/// buffer, because a write to a tmpfs makes all threads of the process wait for the memory map: a copy takes less time
-/// than a write of its own for each part.
+/// Calls write(bytes) with the bytes of the chunk in the output. If the chunk has edits or counts, all parts are copied
+/// to a buffer, because a write to a tmpfs makes all threads of the process wait for the memory map: a copy takes less
+/// time than a write of its own for each part.
 template <typename Write>
 void JoinParts(const Chunk& chunk, Write write) {
-  if (chunk.edits.empty()) return write(std::span<const std::byte>(chunk.records));
+  if (chunk.edits.empty() && chunk.form == nullptr) return write(std::span<const std::byte>(chunk.records));
   constexpr std::size_t kJoined = std::size_t{512} << 10;
   std::vector<std::byte> joined;
   joined.reserve(std::min<std::uint64_t>(kJoined, chunk.bytes()));
@@ -272,10 +186,15 @@ class StagedSink : public WindowSink {
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
-    if (order.unique) equals_.emplace(job.layout, proof, std::move(front.last));
+    if (order.count) form_.emplace(job.spec);
+    if (order.unique) groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
     // A part of a dump with statements of few rows needs some memory for the places of the statements.
     if (job.inputs.format().has_gaps()) gaps_.emplace(std::max(kLeastGaps, job.memory.limit() / 16));
-    if (order.top > 0) top_.emplace(order.top, false, job.layout);
+    if (order.by_count) {
+      largest_.emplace(order.top, std::max(kLeastRows, job.memory.limit() / 16));
+    } else if (order.top > 0) {
+      top_.emplace(order.top, false, job.layout);
+    }
     pipeline.Start([this] { CutWindows(); });
     pipeline.Start([this] { PutWindows(); });
   }
@@ -305,6 +224,8 @@ class StagedSink : public WindowSink {
     while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) {
       pipeline_.Try([&] { Put(*window); });
     }
+    if (groups_) pipeline_.Try([&] { PutLastGroup(); });
+    if (largest_) pipeline_.Try([&] { PutLargest(); });
     if (gaps_) pipeline_.Try([&] { gaps_->Finish(); });
     writer_->End(output_.trailer());
     workers_.Finish();
@@ -324,11 +245,11 @@ class StagedSink : public WindowSink {
     }
     chunks->unready = chunks->list.size();
     for (Chunk& chunk : chunks->list) {
-      if (equals_) equals_->LookInOrder(chunk);
+      if (groups_) groups_->LookInOrder(chunk);
     }
     for (Chunk& chunk : chunks->list) {
       workers_.Submit([this, chunks, &chunk] {
-        if (equals_) equals_->Change(chunk);
+        if (groups_) groups_->Change(chunk);
         chunk.seen = proof_.Look(chunk.records);
         if (!top_) StripKeys(chunk);
         const std::lock_guard lock(chunks->mutex);
@@ -343,13 +264,53 @@ class StagedSink : public WindowSink {
       std::unique_lock lock(chunks->mutex);
       pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
+    if (job_.spec.order.needs_groups()) JoinGroups(chunks->list);
     for (Chunk& chunk : chunks->list) {
       if (top_) TakeTop(chunk);
       if (gaps_) chunk.edits = gaps_->Take(std::exchange(chunk.stripped, {}));
       proof_.Add(std::exchange(proved_, proved_ + chunk.seen.bytes), chunk.seen);
+      if (largest_) largest_->Take(chunk);
     }
     writer_->Put(chunks);
     job_.progress.Advance(chunks->window.bytes);
+  }
+
+  /// Inserts the groups of equal records that were open and end in one of these chunks.
+  void JoinGroups(std::vector<Chunk>& chunks) {
+    std::vector<Chunk> joined;
+    joined.reserve(2 * chunks.size());
+    for (Chunk& chunk : chunks) {
+      if (std::optional<Chunk> ended = groups_->Join(chunk)) joined.push_back(Ended(std::move(*ended)));
+      joined.push_back(std::move(chunk));
+    }
+    chunks = std::move(joined);
+  }
+
+  /// Returns a group of equal records that has ended, in the state of a chunk that a worker has changed.
+  Chunk Ended(Chunk group) const {
+    if (!top_) StripKeys(group);
+    return group;
+  }
+
+  void PutLastGroup() {
+    std::optional<Chunk> last = groups_->End();
+    if (!last) return;
+    const auto chunks = std::make_shared<Chunks>();
+    chunks->list.push_back(Ended(std::move(*last)));
+    Put(chunks);
+  }
+
+  void PutLargest() {
+    const auto chunks = std::make_shared<Chunks>();
+    chunks->list.push_back(largest_->End(*form_, proof_));
+    CountInserted(chunks->list[0]);
+    writer_->Put(chunks);
+  }
+
+  static void CountInserted(Chunk& chunk) {
+    chunk.inserted = 0;
+    chunk.ForEachCounted(
+        [&](std::uint64_t count, RecordSpan record) { chunk.inserted += chunk.form->For(count, record).size; });
   }
 
   /// Keeps the first records (--top). The counter needs the keys of records, so the keys are removed here.
@@ -369,9 +330,10 @@ class StagedSink : public WindowSink {
     } else if (job_.layout.keyed()) {
       chunk.records = DropKeys(chunk.records, job_.layout);
     }
+    if (chunk.form != nullptr) CountInserted(chunk);
   }
 
-  static constexpr std::uint64_t kLeastGaps = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kLeastGaps = std::uint64_t{1} << 20, kLeastRows = kLeastGaps;
 
   Job& job_;
   Pipeline& pipeline_;
@@ -382,9 +344,11 @@ class StagedSink : public WindowSink {
   std::atomic<bool> enough_{false};
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
-  std::optional<DropEquals> equals_;  ///< with -u
-  std::optional<FrontCounter> top_;   ///< with --top
-  std::optional<GapFiller> gaps_;     ///< for formats with gaps
+  std::optional<CountForm> form_;         ///< with --count
+  std::optional<Groups> groups_;          ///< with -u
+  std::optional<FrontCounter> top_;       ///< with --top
+  std::optional<LargestGroups> largest_;  ///< with --top and --by count
+  std::optional<GapFiller> gaps_;         ///< for formats with gaps
   std::unique_ptr<OutputWriter> writer_;
   const bool begins_;                       ///< true: the output has no header yet
   std::uint64_t proved_ = 0;                ///< the size in bytes of the records in the output, with their keys

@@ -5,10 +5,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/output_file.hpp"
@@ -157,6 +160,76 @@ TEST(OutputSink, KeepsTheFirstOfEqualRecordsAcrossWindows) {
   ASSERT_LT(first.size(), lines.size());
   for (const std::uint64_t most : {1, 300, 30000}) {
     EXPECT_EQ(Written(SinkLineLayout(), View(lines), most, To::kFile, {}, true), first);
+  }
+}
+
+/// Writes sorted lines through a sink with the order `order`, in windows of up to `most` bytes, and proves them. To a
+/// stream, earlier attempts may have written a part.
+std::string WrittenGroups(const Order& order, RecordSpan sorted, std::uint64_t most, To to) {
+  TestJob on(SinkLineLayout());
+  on.spec.order = order;
+  on.spec.order.layout = SinkLineLayout();
+  on.spec.order.unique = true;
+  OutFile output(on, to);
+  for (const std::uint64_t stop_after : {2, 9}) {  // attempts that end early
+    OutputProof proof(SinkLineLayout(), true);
+    if (to == To::kStream) PassThrough(on, sorted, 1 + most / 2, 3, output.Sink(proof), stop_after);
+  }
+  OutputProof proof(SinkLineLayout(), true);
+  const std::uint64_t bytes = PassThrough(on, sorted, most, static_cast<std::uint32_t>(most), output.Sink(proof));
+  if (order.top == 0 || order.by_count || proof.sum().records < order.top) {
+    proof.Check(SumRecords(sorted, SinkLineLayout()));
+  } else {
+    proof.CheckCount(order.top);
+  }
+  const Bytes written = output.Published(bytes);
+  return {reinterpret_cast<const char*>(written.data()), written.size()};
+}
+
+TEST(OutputSink, CountsEqualLinesAcrossWindows) {
+  std::mt19937 random(7);
+  for (const std::uint32_t longest : {3, 100}) {
+    std::vector<std::pair<std::string, std::uint64_t>> groups;  // a line, and how often it occurs
+    std::string text;
+    for (unsigned i = 0; i < 60; ++i) {
+      groups.emplace_back(std::to_string(1000 + i) + std::string(random() % 30, 'x') + "\n", 1 + random() % longest);
+      for (std::uint64_t j = 0; j < groups.back().second; ++j) text += groups.back().first;
+    }
+    const Bytes sorted(text.begin(), text.end());
+    for (const KeptGroups kept : {KeptGroups::kAll, KeptGroups::kSingle, KeptGroups::kRepeated}) {
+      for (const bool count : {false, true}) {
+        for (const std::uint64_t top : {0, 10, 1000}) {
+          for (const bool by_count : {false, true}) {
+            if (by_count && (!count || top == 0)) continue;
+            Order order;
+            order.groups = kept;
+            order.count = count;
+            order.top = top;
+            order.by_count = by_count;
+            auto want = groups;
+            std::erase_if(want, [&](const auto& group) {
+              return kept != KeptGroups::kAll && (group.second > 1) != (kept == KeptGroups::kRepeated);
+            });
+            if (by_count) {
+              std::ranges::stable_sort(want, [](const auto& a, const auto& b) { return a.second > b.second; });
+            }
+            if (top > 0) want.resize(std::min<std::size_t>(want.size(), top));
+            std::string lines;
+            for (const auto& [line, number] : want) {
+              const std::string digits = std::to_string(number);
+              lines += (count ? std::string(7 - digits.size(), ' ') + digits + " " : "") + line;
+            }
+            for (const To to : kOneByOne) {
+              for (const std::uint64_t most : {40, 3000}) {
+                ASSERT_EQ(WrittenGroups(order, View(sorted), most, to), lines)
+                    << "groups " << static_cast<int>(kept) << ", count " << count << ", top " << top << ", by count "
+                    << by_count << ", up to " << longest << " equal lines, windows of " << most;
+              }
+            }
+          }
+        }
+      }
+    }
   }
 }
 

@@ -1,0 +1,92 @@
+// A part of a window of merged records on its way through the stages of a StagedSink. Start at Chunk.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/varint.hpp"
+#include "data/proof.hpp"
+#include "formats/count_form.hpp"
+#include "runs/gap_filler.hpp"
+#include "runs/sinks.hpp"
+
+namespace gpusort {
+
+/// A part of a window: whole records.
+struct Chunk {
+  std::span<std::byte> records;  ///< the records, without those that earlier stages removed
+  bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
+  OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
+  unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
+  StrippedRecords stripped;      ///< for formats with gaps: the rows in `records`, and the gaps that were in it
+  std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
+
+  // The following members are used only if the end of a group of equal records decides what is written of the group.
+  std::uint64_t led = 0;         ///< the number of records at the front that belong to the last group before the chunk
+  std::vector<std::byte> open;   ///< the first record of the last group, which may go on after the chunk
+  std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
+  std::vector<std::byte> own;    ///< the memory of `records` if they are not in the window
+  const CountForm* form = nullptr;  ///< with --count: how counts are written
+  /// With --count: for each of `records`, the number of equal records and the size of the record without its sort key.
+  /// May have more pairs at its end, for records that --top has removed.
+  std::string counts;
+  std::uint64_t inserted = 0;  ///< the size of all counts in the output
+
+  void AddCount(std::uint64_t count, std::uint64_t size) {
+    PutNumber(count, counts);
+    PutNumber(size, counts);
+  }
+  /// Calls each(count, record) for each of the records, which have no sort keys any more. Only with --count.
+  template <typename Each>
+  void ForEachCounted(Each each) const {
+    std::size_t read = 0;
+    for (std::uint64_t at = 0; at < records.size();) {
+      const std::uint64_t count = TakeNumber(counts, read), size = TakeNumber(counts, read);
+      each(count, RecordSpan(records.subspan(at, size)));
+      at += size;
+    }
+  }
+
+  /// Returns the size of the chunk in the output.
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = records.size() + inserted;
+    for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
+    return bytes;
+  }
+  /// Calls put(bytes) with the parts of the chunk in the output.
+  template <typename Put>
+  void ForEachPart(Put put) const {
+    if (form != nullptr) {
+      ForEachCounted([&](std::uint64_t count, RecordSpan record) {
+        const CountForm::Insertion insertion = form->For(count, record);
+        if (insertion.at > 0) put(record.first(insertion.at));
+        put(insertion.bytes());
+        put(record.subspan(insertion.at));
+      });
+      return;
+    }
+    std::uint64_t at = 0;
+    for (const GapEdit& edit : edits) {
+      put(std::span<const std::byte>(records.subspan(at, edit.offset - edit.removed - at)));
+      if (edit.text != nullptr) put(std::as_bytes(std::span(*edit.text)));
+      at = edit.offset;
+    }
+    put(std::span<const std::byte>(records.subspan(at)));
+  }
+};
+
+/// The chunks into which one window is divided. The window stays in memory as long as a chunk is in use.
+struct Chunks {
+  Window window;
+  std::vector<Chunk> list;
+  std::mutex mutex;
+  std::condition_variable ready;
+  std::size_t unready = 0;  ///< the number of chunks that workers still change; protected by `mutex`
+};
+
+}  // namespace gpusort

@@ -1,0 +1,165 @@
+#include "runs/sinks/groups.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "kernels/error.hpp"
+#include "kernels/records/records.hpp"
+
+namespace gpusort {
+namespace {
+
+/// Moves the records that are kept to the front of a span. Neighbours that are kept are moved together.
+class Compaction {
+ public:
+  explicit Compaction(std::span<std::byte> records)
+      : begin_(records.data()), to_(begin_), from_(begin_), end_(begin_) {}
+  /// Keeps a record, which comes after those that were kept before. The bytes of later records are not overwritten.
+  void Keep(RecordSpan record) {
+    std::byte* const at = begin_ + (record.data() - begin_);
+    if (at != end_) {
+      Move();
+      from_ = at;
+    }
+    end_ = at + record.size();
+  }
+  /// Returns the records that were kept. Call this once, at the end.
+  std::span<std::byte> Kept() {
+    Move();
+    return {begin_, to_};
+  }
+
+ private:
+  void Move() {
+    if (to_ != from_) std::memmove(to_, from_, static_cast<std::size_t>(end_ - from_));
+    to_ += end_ - from_;
+  }
+
+  std::byte* const begin_;
+  std::byte *to_, *from_, *end_;  ///< the end of the moved records, and the records that are still to be moved
+};
+
+}  // namespace
+
+void Groups::LookInOrder(Chunk& chunk) {
+  chunk.goes_on = !last_.empty() && CompareRecords(last_, FirstRecord(chunk.records, layout_), layout_) == 0;
+  const RecordSpan last = LastRecord(chunk.records, layout_);
+  last_.assign(last.begin(), last.end());
+}
+
+void Groups::Change(Chunk& chunk) const {
+  Compaction kept(chunk.records);
+  RecordSum dropped;
+  std::uint64_t counted = 0;
+  // The first record of the current group (empty: it is in an earlier chunk), and how many of its records are in this
+  // chunk.
+  RecordSpan first;
+  std::uint64_t count = 0;
+  const auto end_group = [&] {
+    if (first.empty()) {
+      chunk.led = count;
+    } else if (Keeps(count)) {
+      kept.Keep(first);
+      if (form_ == nullptr) return;
+      chunk.AddCount(count, Body(first, layout_).size());
+      counted += count;
+    } else {
+      dropped += SumRecords(first, layout_);
+      counted += count;
+    }
+  };
+  // The bytes of `before` are not overwritten, because moved records end before the record that was dropped last.
+  RecordSpan before;
+  std::optional<NeighbourLines> lines;
+  if (!layout_.fixed()) lines.emplace(*layout_.lines);
+  ForEachRecord(chunk.records, layout_, [&](RecordSpan record) {
+    const int compared = lines            ? lines->Next(AsBytes(record.data()), record.size() - 1)
+                         : before.empty() ? -1
+                                          : CompareRecords(before, record, layout_);
+    const bool equal = before.empty() ? chunk.goes_on : compared == 0;
+    before = record;
+    if (equal) {
+      dropped += SumRecords(record, layout_);
+    } else {
+      if (count > 0) end_group();
+      first = record;
+      count = 0;
+    }
+    ++count;
+  });
+  if (order_.needs_groups() && !first.empty()) {
+    chunk.open.assign(first.begin(), first.end());
+    chunk.open_count = count;
+  } else if (count > 0) {
+    end_group();
+  }
+  chunk.records = kept.Kept();
+  chunk.form = form_;
+  proof_.AddDropped(dropped);
+  if (form_ != nullptr) proof_.AddCounted(counted);
+}
+
+std::optional<Chunk> Groups::Join(Chunk& chunk) {
+  open_count_ += chunk.led;
+  if (chunk.open.empty()) return std::nullopt;
+  std::optional<Chunk> ended = End();
+  open_ = std::exchange(chunk.open, {});
+  open_count_ = chunk.open_count;
+  return ended;
+}
+
+std::optional<Chunk> Groups::End() {
+  if (open_.empty()) return std::nullopt;
+  if (form_ != nullptr) proof_.AddCounted(open_count_);
+  Chunk chunk;
+  chunk.own = std::exchange(open_, {});
+  chunk.records = chunk.own;
+  if (!Keeps(open_count_)) {
+    proof_.AddDropped(SumRecords(chunk.records, layout_));
+    return std::nullopt;
+  }
+  chunk.seen = proof_.Look(chunk.records);
+  chunk.form = form_;
+  if (form_ != nullptr) chunk.AddCount(open_count_, Body(chunk.records, layout_).size());
+  return chunk;
+}
+
+void LargestGroups::Take(Chunk& chunk) {
+  chunk.ForEachCounted([&](std::uint64_t count, RecordSpan record) {
+    // A row of the same count as the last of the heap comes after it.
+    const bool full = rows_.size() == top_;
+    if (full && count <= rows_.front().count) return;
+    if (full) {
+      std::pop_heap(rows_.begin(), rows_.end(), IsBefore);
+      bytes_ -= sizeof(Row) + rows_.back().record.size();
+      rows_.pop_back();
+    }
+    rows_.push_back({count, taken_++, {record.begin(), record.end()}});
+    std::push_heap(rows_.begin(), rows_.end(), IsBefore);
+    bytes_ += sizeof(Row) + record.size();
+    if (bytes_ <= most_bytes_) return;
+    throw Error(ErrorCode::kUsage, "the " + std::to_string(top_) + " most frequent records do not fit into " +
+                                       std::to_string(most_bytes_ >> 20) + " MiB: --memory gives more");
+  });
+  chunk.records = {};
+  chunk.inserted = 0;
+}
+
+Chunk LargestGroups::End(const CountForm& form, OutputProof& proof) {
+  std::sort(rows_.begin(), rows_.end(), IsBefore);
+  Chunk chunk;
+  chunk.form = &form;
+  RecordSum kept;
+  for (const Row& row : std::exchange(rows_, {})) {
+    chunk.own.insert(chunk.own.end(), row.record.begin(), row.record.end());
+    chunk.AddCount(row.count, row.record.size());
+    kept += SumRecord(row.record);
+  }
+  chunk.records = chunk.own;
+  proof.KeepOnly(kept);
+  return chunk;
+}
+
+}  // namespace gpusort

@@ -1,0 +1,78 @@
+// The stage for groups of records with equal keys: -u, --count, --only-unique and --only-duplicates. A group may begin
+// and end in different chunks. Start at Groups.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "data/proof.hpp"
+#include "runs/sinks/chunk.hpp"
+#include "spec/job_spec.hpp"
+
+namespace gpusort {
+
+/// Keeps the first record of each group of equal records that the output gets, and counts the records of the group.
+/// Chunks are changed on any thread, and joined in the order of the output. Records are dropped only here, in the last
+/// merge: runs in temp files have all equal records. Counts in the runs would make these files smaller.
+class Groups {
+ public:
+  /// `last` is the record before the first chunk; empty if there is none. `form` says how counts are written; null: no
+  /// counts are written. All other arguments must outlive this object.
+  Groups(const RecordLayout& layout, const Order& order, OutputProof& proof, const CountForm* form,
+         std::vector<std::byte> last)
+      : layout_(layout), order_(order), proof_(proof), form_(form), last_(std::move(last)) {}
+
+  /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
+  /// Chunks must come in output order.
+  void LookInOrder(Chunk& chunk);
+  /// Removes the records that the output does not get. Any thread may call this.
+  void Change(Chunk& chunk) const;
+  /// Returns the group that was open before `chunk`, as a chunk of its own, if the group ends in `chunk` and the output
+  /// gets it. Call this in output order, after Change().
+  std::optional<Chunk> Join(Chunk& chunk);
+  /// Returns the last group as Join() does. Call this after the last chunk.
+  std::optional<Chunk> End();
+
+ private:
+  bool Keeps(std::uint64_t count) const {
+    return order_.groups == KeptGroups::kAll || (count > 1) == (order_.groups == KeptGroups::kRepeated);
+  }
+
+  const RecordLayout& layout_;
+  const Order& order_;
+  OutputProof& proof_;
+  const CountForm* const form_;
+  std::vector<std::byte> last_;  ///< the last record of the chunk that LookInOrder() saw last
+  std::vector<std::byte> open_;  ///< the first record of the last group of all joined chunks; empty: there is none
+  std::uint64_t open_count_ = 0;
+};
+
+/// Keeps the records with the largest counts (--top with --by count). Of equal counts, the record that comes first in
+/// the order wins.
+class LargestGroups {
+ public:
+  /// `most_bytes` is the limit on the memory of the records.
+  LargestGroups(std::uint64_t top, std::uint64_t most_bytes) : top_(top), most_bytes_(most_bytes) {}
+
+  /// Takes all records out of `chunk`. Chunks must come in output order. Throws Error(kUsage) if the records take too
+  /// much memory.
+  void Take(Chunk& chunk);
+  /// Returns the records, the largest count first, and tells `proof` that all other records are left out.
+  Chunk End(const CountForm& form, OutputProof& proof);
+
+ private:
+  struct Row {
+    std::uint64_t count, number;  ///< the size of the group, and its number in the order of keys
+    std::vector<std::byte> record;
+  };
+  static bool IsBefore(const Row& a, const Row& b) {
+    return a.count != b.count ? a.count > b.count : a.number < b.number;
+  }
+
+  const std::uint64_t top_, most_bytes_;
+  std::vector<Row> rows_;  ///< a heap: the first row is the one that comes last
+  std::uint64_t bytes_ = 0, taken_ = 0;
+};
+
+}  // namespace gpusort
