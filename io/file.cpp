@@ -23,6 +23,15 @@ constexpr std::uint64_t kDefaultDirectAlignment = 4096;
 // the call fails.
 constexpr int kMaxStalls = 1000;
 
+/// Returns advice on the name of an input that is missing, or "". The name may be a URL, or have characters that a
+/// shell replaces only outside of quotes.
+std::string AdviceOnMissing(const std::string& path) {
+  if (path.find("://") != path.npos) return "; gpusort reads files and pipes: curl URL | gpusort - OUTPUT";
+  if (path.starts_with("~")) return "; in quotes the shell does not replace ~ by a home folder";
+  if (path.find_first_of("*?") != path.npos) return "; the shell found no file for this pattern, or it is in quotes";
+  return "";
+}
+
 }  // namespace
 
 bool detail::IsOnTmpfs(int fd) {
@@ -241,7 +250,12 @@ FileFacts File::Facts() const {
 
 std::unique_ptr<File> FileSystem::OpenInput(const std::string& path, bool direct) {
   struct stat st;
-  if (::stat(path.c_str(), &st) != 0) detail::FailOpen("input ", path, errno);
+  if (::stat(path.c_str(), &st) != 0) {
+    const std::string advice = errno == ENOENT ? AdviceOnMissing(path) : "";
+    if (advice.empty()) detail::FailOpen("input ", path, errno);
+    throw SystemError(ErrorCode::kUsage, "input " + path + ": " + detail::ErrnoText(ENOENT) + advice, ENOENT,
+                      SystemError::Verb::kOpen, path);
+  }
   // Finds the kind of the file by stat before open, because the open of a FIFO would wait for a writer.
   if (S_ISDIR(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is a directory");
   if (!S_ISREG(st.st_mode)) throw Error(ErrorCode::kUsage, "input " + path + " is not a regular file");

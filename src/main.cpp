@@ -89,7 +89,9 @@ int RunJob(Process& process, const std::vector<std::string>& words) {
   BeginJob(process, "gpusort");
   RefuseClosedStreams(process.spec, process.closed_streams);
   ConfirmOutput(process.spec, process.cancel);
-  if (const std::string doubt = TakenForLines(process.spec); !doubt.empty()) LogWarn(doubt);
+  for (const std::string& doubt : {TakenForLines(process.spec), MisnamedOutput(process.spec)}) {
+    if (!doubt.empty()) LogWarn(doubt);
+  }
   process.record.emplace(process.spec);
   EndJob(process, Act(process));
   return 0;

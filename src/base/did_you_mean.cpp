@@ -33,15 +33,17 @@ struct OtherWords {
 };
 constexpr OtherWords kOtherWords[] = {
     {"--count", " --counts --frequencies --frequency "},
-    {"--device", " --gpu "},
+    {"--device", " --cpu --gpu "},
     {"--explain", " --dry-run "},
     {"--field-separator", " --separator --sep "},
     {"--force", " --overwrite "},
     {"--key", " --ascending --column --columns --order-by "},
     {"--memory", " --max-memory --memory-limit --ram "},
     {"--only-duplicates", " --duplicates --repeated "},
+    {"--output", " --in-place --inplace --out "},
     {"--quiet", " --silent "},
     {"--reverse", " --desc --descending "},
+    {"--temp-dir", " --temp --temporary --tmp --tmp-dir --tmpdir "},
     {"--threads", " --cores --cpus --jobs --workers "},
     {"--top", " --head --limit "},
     {"--unique", " --dedup --deduplicate --distinct --uniq "},

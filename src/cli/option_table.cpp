@@ -159,7 +159,8 @@ constexpr OptionRow kRows[] = {
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .traits = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text text) { to.separator = text; },
      .takes = kTakesFields,
-     .help = "CHAR separates fields ('\\0' is NUL); without the option a field begins with the blanks before it",
+     .help = "CHAR separates fields ('\\t' is a tab, '\\0' is NUL); without the option a field begins with the blanks "
+             "before it",
      .brief = "CHAR between the fields of lines (default: blanks)"},
     {.section = kLines, .name = "ignore-leading-blanks", .letter = 'b', .traits = kWithCheck | kLinesOnly,
      .set = AddLetter<'b'>, .help = "ignore blanks at the beginning of keys"},

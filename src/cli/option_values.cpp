@@ -1,8 +1,11 @@
 #include "cli/option_values.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "base/ascii.hpp"
 #include "base/did_you_mean.hpp"
 
 namespace gpusort {
@@ -38,17 +41,24 @@ std::uint64_t ParseBytes(std::string_view text) {
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit) {
   const Size size = ParseSize(text, bare_unit);
   if (size.value == 0) FailUsage("must be more than 0");
+  // No job is so small: the unit is missing.
+  constexpr std::uint64_t kLeastBytes = 4096;
+  if (bare_unit == 1 && size.value < kLeastBytes && text.find_first_not_of("0123456789") == text.npos) {
+    FailUsage(fmt::format("{} is too small for any job; did you mean {}M or {}G?", InQuotes(text), text, text));
+  }
   return size;
 }
 
 unsigned char ParseSeparator(const std::string& text) {
   if (text == "\\0") return 0;
+  if (text == "\\t") return '\t';
+  if (LowerText(text) == "tab") FailUsage(InQuotes(text) + " is not one character; did you mean '\\t'?");
   if (text.size() != 1) FailUsage(InQuotes(text) + " is not one character");
   return static_cast<unsigned char>(text[0]);
 }
 
 unsigned char ParseTableByte(const std::string& text) {
-  const unsigned char byte = text == "\\t" ? '\t' : ParseSeparator(text);
+  const unsigned char byte = ParseSeparator(text);
   if (byte == '\n' || byte == '\r') FailUsage("the end of a line cannot be that");
   return byte;
 }

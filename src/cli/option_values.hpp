@@ -54,9 +54,9 @@ std::uint64_t ParseBytes(std::string_view text);
 /// Parses an amount of memory: a size above 0 such as 2G, or a percentage. `bare_unit` is the unit in bytes of a size
 /// without a letter.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
-/// Parses one character, or the text \0, which means a NUL byte.
+/// Parses one character, or the text \t for a tab or \0 for a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
-/// Parses one character, or the text \0 or \t. Refuses a newline and a carriage return.
+/// Does what ParseSeparator() does. Refuses a newline and a carriage return.
 unsigned char ParseTableByte(const std::string& text);
 /// Parses the name of a compression method, such as zstd. Returns std::nullopt for "auto".
 std::optional<Codec> ParseCodec(const std::string& text);

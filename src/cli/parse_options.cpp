@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/did_you_mean.hpp"
 #include "cli/command_line.hpp"
 #include "cli/names_of_inputs.hpp"
@@ -209,6 +210,11 @@ void ResolveCodecs(const Typed& typed, JobSpec& spec) {
   spec.target.codec = typed.compress.value_or(named);
 }
 
+/// Returns true if the records are lines, with keys of GNU sort or keys with a type.
+bool SortsLines(const Source& source) {
+  return source.format == Format::kLines || (source.table && source.table->name == "lines");
+}
+
 /// Throws an error if a report has the name of an input or of the output.
 void CheckReports(const JobSpec& spec) {
   const Reports& reports = spec.reports;
@@ -396,8 +402,7 @@ std::string NoOutput(const JobSpec& spec) {
 }
 
 std::string TakenForLines(const JobSpec& spec) {
-  const bool lines = spec.source.format == Format::kLines || (spec.source.table && spec.source.table->name == "lines");
-  if (!lines || spec.source.lines_because.empty()) return "";
+  if (!SortsLines(spec.source) || spec.source.lines_because.empty()) return "";
   for (const std::string& input : spec.source.inputs) {
     const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, spec.source));
     if (row == nullptr) continue;
@@ -407,6 +412,35 @@ std::string TakenForLines(const JobSpec& spec) {
                  : ": a header is sorted like any line, and a newline in quotes ends a record; by columns: " +
                        spec.source.column_form) +
            "; for lines, and without this warning: --format lines";
+  }
+  return "";
+}
+
+std::string MisnamedOutput(const JobSpec& spec) {
+  const std::string& output = spec.target.output;
+  if (spec.action != Action::kSort || !spec.source.format_assumed || spec.target.split > 0 || IsStreamTarget(output)) {
+    return "";
+  }
+  const std::string name(CodecOfPath(output) != Codec::kNone ? WithoutCodecExtension(output) : output);
+  const std::string get = InQuotes(output) + " gets ";
+  if (const FormatRow* const row = FormatOfFile(name)) {
+    if (spec.source.table && spec.source.table->name == row->name) return "";
+    if (!SortsLines(spec.source)) {
+      const std::string has = spec.source.table ? spec.source.table->name + " records" : "binary records";
+      return get + has + ", as the input has them: gpusort converts nothing";
+    }
+    if (!spec.source.lines_because.empty()) return "";
+    return get + "lines" + (row->header > 0 ? ", and a header is sorted like any line" : "") + ": give --format " +
+           row->name + ", or --format lines for lines without this warning";
+  }
+  static constexpr const char* kOthers[] = {".7z",  ".arrow",   ".avro",   ".db",  ".ods", ".orc",  ".parquet",
+                                            ".rar", ".sqlite3", ".sqlite", ".tar", ".xls", ".xlsx", ".zip"};
+  const auto has = [](const std::string& path, const char* extension) { return LowerText(path).ends_with(extension); };
+  for (const char* const extension : kOthers) {
+    if (!has(name, extension)) continue;
+    // An input of the same kind is refused, unless its name says something wrong, too.
+    if (std::ranges::any_of(spec.source.inputs, [&](const std::string& input) { return has(input, extension); })) break;
+    return get + "the records as they are, and is no " + extension + " file";
   }
   return "";
 }

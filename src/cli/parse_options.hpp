@@ -28,6 +28,9 @@ std::string NoOutput(const JobSpec& spec);
 /// Returns a warning if an input is sorted as lines although its extension, such as .csv, means a format with columns.
 /// Otherwise returns "".
 std::string TakenForLines(const JobSpec& spec);
+/// Returns a warning if the extension of the output means another format than the records have. Returns "" otherwise,
+/// and if an option names the format.
+std::string MisnamedOutput(const JobSpec& spec);
 
 /// Returns the text that --version prints. `backends` has a line for each backend (the code for the CPU and for a kind
 /// of GPU), as ListBackends() returns them.

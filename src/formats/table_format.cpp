@@ -42,6 +42,25 @@ std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
          (spec.source.inputs.size() > 1 ? " of " + EscapeName(spec.source.inputs[seen.input]) : "");
 }
 
+/// Returns advice for a key whose column is missing from the header: its number is meant, it is several columns at
+/// once, or its name is misspelt.
+std::string OtherKeys(const std::string& column, const std::vector<std::string>& names) {
+  const std::optional<std::uint64_t> number = ParseDigits(column);
+  if (number && *number > 0 && *number <= names.size()) {
+    return "; did you mean '#" + column + "', which is " + InQuotes(names[*number - 1]) + "?";
+  }
+  std::string keys;
+  for (std::size_t at = 0; column.find(',') != column.npos && at <= column.size();) {
+    const std::size_t end = std::min(column.find(',', at), column.size());
+    const std::string part = column.substr(at, end - at);
+    if (std::find(names.begin(), names.end(), part) == names.end()) break;
+    keys += (keys.empty() ? "-k " : " -k ") + QuoteName(part);
+    if (end == column.size()) return "; did you mean " + keys + "?";
+    at = end + 1;
+  }
+  return DidYouMean(column, names);
+}
+
 /// Returns an operand of -k for messages, in quotes if a shell needs them.
 std::string KeyWord(const ColumnKey& key, const std::string& type) {
   const std::string word = key.text + ":" + type;
@@ -342,7 +361,7 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
     const auto fail = [&](const std::string& column) {
       const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " column: " : " columns: ");
       const std::string hint = delimiter_ != 0   ? "; " + IsItDelimiter(delimiter_)
-                               : key.number == 0 ? DidYouMean(key.column, names)
+                               : key.number == 0 ? OtherKeys(key.column, names)
                                                  : "";
       FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) +
                        ")" + hint);

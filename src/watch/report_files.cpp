@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <string_view>
 
 #include "base/report_file.hpp"
 #include "io/system_calls.hpp"
@@ -20,6 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
+
+/// How a report begins, without its spaces and newlines.
+struct ReportMark {
+  std::string_view begin, title;
+};
+constexpr ReportMark kStats{R"({"backend":)", ""};
+constexpr ReportMark kTrace{R"([{"ph":)", ""};
+constexpr ReportMark kPage{"<!doctypehtml>", "<title>gpusort:"};
 
 /// Returns the path at which a missing file of this name would be made. Follows links. Returns an empty path and sets
 /// `failure` if the path cannot be found.
@@ -38,6 +47,7 @@ struct NamedFile {
   Role role;
   std::string what;
   std::string path;
+  std::optional<ReportMark> mark = std::nullopt;    ///< if the file is overwritten by a report
   std::optional<struct stat> facts = std::nullopt;  ///< if the file exists
   fs::path place = {};                              ///< where it would be created if it does not exist
 
@@ -66,6 +76,21 @@ struct NamedFile {
   }
 };
 
+/// Returns true if a report may overwrite the file at `path`: the file is empty, or an earlier job wrote a report of
+/// the same kind to it. In a command such as "gpusort --report data.csv sorted.csv", which lacks the name of the page,
+/// the file is data.
+bool HoldsReport(const std::string& path, const ReportMark& mark) {
+  const detail::Fd file(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.open()) return true;  // it may be written and not read
+  std::string text(2048, '\0');
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  // A full disk may have cut a report short.
+  if (text.size() <= mark.begin.size()) return mark.begin.starts_with(text);
+  return text.starts_with(mark.begin) && text.find(mark.title) != text.npos;
+}
+
 void RequireWritable(const NamedFile& report) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::kUsage, fmt::format("{}: {}", report.Name(), why));
@@ -77,6 +102,9 @@ void RequireWritable(const NamedFile& report) {
   if (report.facts) {
     if (S_ISDIR(report.facts->st_mode)) refuse("it is a directory");
     if (::faccessat(AT_FDCWD, report.path.c_str(), W_OK, AT_EACCESS) != 0) refuse(detail::ErrnoText(errno));
+    if (report.mark && S_ISREG(report.facts->st_mode) && !HoldsReport(report.path, *report.mark)) {
+      refuse("it exists, and no report of this kind is in it: choose another name, or remove it first");
+    }
     return;
   }
   const std::string directory = report.place.parent_path().string();
@@ -94,13 +122,16 @@ void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts
   const auto add = [&](Role role, const char* what, const std::string& path) {
     if (!path.empty()) files.push_back({role, what, path});
   };
+  const auto report = [&](const char* what, const std::string& path, std::optional<ReportMark> mark) {
+    if (!path.empty()) files.push_back({Role::kReport, what, path, mark});
+  };
   if (spec.target.split == 0) add(Role::kOutput, "the output", spec.target.output);
   add(Role::kNames, "--files0-from", spec.source.names_file);
   add(Role::kRandomSource, "--random-source", spec.order.random_source);
-  add(Role::kReport, "--stats", spec.reports.stats);
-  add(Role::kReport, "--trace", spec.reports.trace);
-  add(Role::kReport, "--report", spec.reports.page);
-  add(Role::kReport, "--log-file", spec.reports.log_file);
+  report("--stats", spec.reports.stats, kStats);
+  report("--trace", spec.reports.trace, kTrace);
+  report("--report", spec.reports.page, kPage);
+  report("--log-file", spec.reports.log_file, std::nullopt);  // it is appended to
   for (NamedFile& file : files) file.Look();
   for (std::size_t b = 0; b < files.size(); ++b) {
     if (!files[b].written() && files[b].role != Role::kNames && files[b].role != Role::kRandomSource) continue;

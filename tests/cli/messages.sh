@@ -59,6 +59,7 @@ row 'an empty value' "$g" --memory= fruit.txt out
 row 'an option where a file is meant' "$g" -o --unique fruit.txt
 row 'an option given twice, differently' "$g" --memory 1G --memory 2G fruit.txt out
 row 'a size that is none' "$g" --memory lots fruit.txt out
+row 'memory without a unit' "$g" --memory 10 fruit.txt out
 row 'a choice misspelt' "$g" --device gup fruit.txt out
 row 'a type misspelt' "$g" --type i23 in.u64 out
 row 'a format misspelt' "$g" --format cvs fruit.txt out
@@ -91,6 +92,10 @@ row 'a column by name, and -t' "$g" -t, -k id:int shop.csv out
 row 'a column by name, and one by number' "$g" -k id -k 2 shop.csv out
 row 'a key of sort beside a typed key' "$g" -k2,2n -k 1:text fruit.txt out
 row 'an ordering of sort beside a typed key' "$g" -n -k 1:text fruit.txt out
+row 'two columns in one key' "$g" -k id,name shop.csv out
+row 'a column by number without #' "$g" --format csv -k 2:int shop.csv out
+row 'a delimiter by its name' "$g" --delimiter tab shop.csv out
+row 'a tab by its name' "$g" -t tab fruit.txt out
 row 'a regular expression that is none' "$g" -k '~(a:int' fruit.txt out
 row 'a type misspelt after a regular expression' "$g" -k '~a([0-9]+):itn:desc' fruit.txt out
 row 'a regular expression for columns' "$g" --format csv -k '~a' shop.csv out
@@ -110,6 +115,9 @@ row 'a name that looks compressed' "$g" fruit.tgz out
 
 # ---- Inputs
 row 'a missing input' "$g" missing.txt out
+row 'a URL as input' "$g" https://example.com/fruit.txt out
+row 'a home folder in quotes as input' "$g" '~/fruit.txt' out
+row 'a pattern that no file has as input' "$g" '*.none' out
 row 'a folder as input' "$g" said out
 mkdir dump.d
 : >dump.d/toc.dat
@@ -195,6 +203,10 @@ row 'an input that expands too far' "$g" --max-expanded 10 fruit.gz out
 row 'a codec against the name' "$g" --compress gz fruit.txt out.zst
 
 # ---- Outputs
+row 'lines, and an output named for columns' "$g" fruit.txt out.csv
+row 'lines with a typed key, and an output named for columns' "$g" -k 1:text fruit.txt out.csv
+row 'columns, and an output named for another format' "$g" -k id:int shop.csv out.json
+row 'an output named as an archive' "$g" fruit.txt out.zip
 row 'an output in a missing folder' "$g" fruit.txt no/such/out
 row 'an output that is a folder' "$g" fruit.txt said
 echo old >old.txt
@@ -206,6 +218,7 @@ row 'standard output closed' bash -c 'exec "$@" >&-' _ "$g" fruit.txt -
 row 'standard output full' bash -c 'exec "$@" >/dev/full' _ "$g" fruit.txt -
 row 'a limit on the size of files' bash -c 'ulimit -f 1; exec "$@"' _ "$g" in.u64 out
 row 'a statistics file that cannot be made' "$g" --stats no/such/stats fruit.txt out
+row 'a report in the place of data' "$g" --report shop.csv sorted.txt
 row 'statistics in the place of the output' "$g" --stats out fruit.txt out
 row 'a log file that cannot be made' "$g" --log-file closed/no/log fruit.txt out
 

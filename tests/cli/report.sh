@@ -130,6 +130,25 @@ holds 'exit code 143'
 holds 'ended by SIGTERM'
 nothing_left
 
+# Data in the place of a report, because the name of the report was forgotten. A report may replace a report of its kind.
+printf 'id,name\n2,b\n1,a\n' >data.csv
+printf '{"id":2}\n' >data.jsonl
+printf '[{"id":2}]\n' >data.json
+printf '<!doctype html>\n<title>mine</title>\n' >data.html
+for option in --report --stats --trace; do
+  for data in data.csv data.jsonl data.json data.html; do
+    cp $data before
+    expect 2 "$g" $option $data sorted.txt
+    says "$option $data: it exists, and no report of this kind is in it"
+    cmp $data before || fail "$option has changed $data"
+  done
+  : >empty
+  for try in 1 2; do expect 0 "$g" $option empty sorted.txt out.txt; done
+  cp empty cut
+  truncate -s 5 cut
+  expect 0 "$g" $option cut sorted.txt out.txt
+done
+
 expect 2 "$g" --report page.html --explain --type u64 in.bin out.bin
 expect 2 "$g" --report in.bin --type u64 in.bin out.bin
 expect 2 "$g" --report none/page.html --type u64 in.bin out.bin

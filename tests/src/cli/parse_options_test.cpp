@@ -123,9 +123,9 @@ TEST(ParseOptions, TurnsEveryOptionIntoItsField) {
        [](const JobSpec& o) {
          return o.limits.gpu_memory == Size{4ull << 30, false};
        }},
-      {{"--gpu-memory", "100"},
+      {{"--gpu-memory", "5000"},
        [](const JobSpec& o) {
-         return o.limits.gpu_memory == Size{100, false};
+         return o.limits.gpu_memory == Size{5000, false};
        }},
       {{"--temp-dir", "/x"}, [](const JobSpec& o) { return o.limits.temp_dirs == Words{"/x"}; }},
       {{"-T/x", "-T", "/y", "--temp-dir=/z"},
@@ -297,6 +297,7 @@ TEST(ParseOptions, ExplainsEveryMistake) {
       {{"-nM", "a", "b"}, {"'-Mn' are incompatible"}},
       {{"-k1n", "-k2gM", "a", "b"}, {"'-gM' are incompatible"}},
       {{"-txy", "a", "b"}, {"--field-separator", "'xy' is not one character"}},
+      {{"-ttab", "a", "b"}, {"--field-separator", "did you mean '\\t'?"}},
       {{"--sort=size", "a", "b"}, {"--sort", "'size' is none of", "version"}},
       {{"--max-record", "0", "a", "b"}, {"--max-record", "more than 0"}},
       {{"--max-record", "4G", "a", "b"}, {"--max-record", "4294967295 bytes"}},
@@ -915,6 +916,7 @@ TEST(ParseOptions, ReadsTheOrderOfLines) {
   EXPECT_FALSE(order({"-k1", "-s"}).last_resort);
   EXPECT_FALSE(order({"-k1", "-u"}).last_resort);
   EXPECT_EQ(order({"-t", "x"}).separator, 'x');
+  EXPECT_EQ(order({"-t", "\\t"}).separator, '\t');
   EXPECT_EQ(order({"-t\\0"}).separator, 0);
   EXPECT_EQ(order({}).separator, -1);
   const LineOrder two = order({"-nr", "-k2,2", "-k3.2,4.5bM"});
