@@ -33,6 +33,15 @@ bool HasClockInFront(std::string_view line) {
   return false;
 }
 
+/// Returns true if the two times are the same, apart from the time zone. In the slow log of MySQL, the statement SET
+/// timestamp=... repeats the time of the record.
+bool IsSameTime(const Instant& time, const LogTime& record) {
+  constexpr std::int64_t kZones = 15 * 3600, kZone = 900, kNear = 5;
+  if (!record.instant) return false;
+  const std::int64_t apart = std::abs(time.seconds - record.instant->seconds);
+  return apart <= kZones && (apart + kNear) % kZone <= 2 * kNear;
+}
+
 }  // namespace
 
 bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
@@ -43,17 +52,20 @@ bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime
   if (spans && IsEndLabel(line)) return false;
   const bool indented = !line.empty() && IsBlankChar(line[0]);
   bool holds = false, dated = false;
-  finder_.Walk(line, [&](std::size_t form, const char*, const TimeParts& parts, const TimeFinder::Where& where) {
+  const unsigned words = indented || only_front ? few_words : kMostWords;
+  finder_.Walk(line, words, [&](std::size_t form, const char*, const TimeParts& parts, const TimeFinder::Where& where) {
     if (holds || IsClock(forms_[form]) || (forms_[form].refusal != nullptr && forms_[form].group == 0)) return;
     const std::string_view lead(where.word_begin, static_cast<std::size_t>(where.time - where.word_begin));
     const bool letters = std::ranges::any_of(lead, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); });
-    const bool front = where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos;
+    const bool common = lead == "[" && IsCommonLog(forms_[form]);  // of a web server, after the name of the user
+    const bool front = common || (where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos);
     if (!front && (indented || only_front)) return;
     if (parts.count && (indented || (only_front && where.word > 0))) return;
     const std::optional<Instant> instant = InstantOf(parts, log.latest);
-    if (!instant) return;
+    if (!instant || (line.starts_with("SET timestamp=") && IsSameTime(*instant, record))) return;
     dated = dated || (front && !parts.count);
-    if (record.instant && (!front || parts.count || indented || (only_front && where.word > 0))) {
+    const bool id = parts.count && (where.word > 0 || parts.fraction.empty());  // perhaps not a time
+    if (record.instant && (!front || id || indented || (only_front && where.word > 0))) {
       constexpr std::int64_t kMeanYear = 31556952;
       std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
       if (record.lacks_year || parts.lacks_year()) apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);

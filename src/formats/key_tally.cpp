@@ -63,6 +63,8 @@ void KeyTally::Add(const KeyTally& later) {
   timed_lines += later.timed_lines;
   if (untimed_lines == 0) untimed_line = later.untimed_line;
   untimed_lines += later.untimed_lines;
+  if (second_line.empty()) second_line = later.second_line;
+  if (second_line == later.second_line) alike_lines += later.alike_lines;
   impossible_lines.Add(later.impossible_lines);
   left_inserts.Add(later.left_inserts);
   parted_rows.Add(later.parted_rows);

@@ -68,6 +68,10 @@ struct KeyTally {
   /// larger than `timed_lines`.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
+  /// How the second line of the first record with several lines begins, and in how many records it begins so. If nearly
+  /// all records are alike, they have several lines each, so that many lines without a time are no surprise.
+  std::string second_line;
+  std::uint64_t alike_lines = 0;
   /// Counts the lines of one kind in a log, or the statements or tables of one kind in a dump. Stores the beginning of
   /// the first one, for a message.
   struct Lines {

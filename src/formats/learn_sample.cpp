@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,6 +53,8 @@ class Learner {
     if (groups_) candidates_.KeepFront();
     if (!given_) candidates_.Weed(!w3c_);
     TakeBest();
+    AnnounceJumps();
+    AnnounceLocalTimes();
     Count();
     const TimeCandidate* const refused = Best(true);
     if (log_->shapes.empty() || !Enough()) {
@@ -77,6 +81,61 @@ class Learner {
 
   bool half() const { return 2 * log_->matched >= log_->looked; }
 
+  static TimeShape ShapeOf(const MemberFinder::Member& member) {
+    TimeShape shape;
+    shape.kind = TimeShape::kJson;
+    shape.member = member.path;
+    shape.name = "JSON Lines, member " + member.path.substr(1);
+    if (member.form != nullptr) {
+      shape.format = member.form->format;
+      shape.name += ", " + std::string(member.form->name);
+    }
+    return shape;
+  }
+
+  /// Returns true if the member `a` is more likely to have the times of records than `b`; equally many lines must have
+  /// them.
+  static bool IsBetter(const MemberFinder::Member& a, const MemberFinder::Member& b) {
+    if (a.rank != b.rank) return a.rank < b.rank;
+    if (a.varies != b.varies) return a.varies;
+    return std::ranges::count(a.path, '/') < std::ranges::count(b.path, '/');
+  }
+
+  /// Announces that the times of the member `best` are used, if `other` is an equally good choice, and the sample has
+  /// two lines that the two members put in different orders.
+  void AnnounceMember(const MemberFinder::Member& best, const MemberFinder::Member& other) {
+    const bool usual = best.rank < std::size(MemberFinder::kNames) && other.rank == std::size(MemberFinder::kNames);
+    const LineSet both = best.lines & other.lines;
+    if (usual || 10 * both.count() < 9 * best.lines.count() || best.path == other.path) return;
+    LogTimes logs[2];
+    LogTimeReader readers[2];
+    std::optional<std::int64_t> before[2];
+    logs[0].shapes = {ShapeOf(best)};
+    logs[1].shapes = {ShapeOf(other)};
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!both[i]) continue;
+      std::int64_t steps[2] = {0, 0};
+      for (int of : {0, 1}) {
+        const LogTime time = readers[of].Read(logs[of], sample_.lines[i]);
+        if (!time.instant) return;
+        steps[of] = before[of] ? time.instant->seconds - *before[of] : 0;
+        before[of] = time.instant->seconds;
+      }
+      if ((steps[0] < 0 && steps[1] > 0) || (steps[0] > 0 && steps[1] < 0)) {
+        Announce("the times are those of the member " + best.path.substr(1) + ", and those of the member " +
+                 other.path.substr(1) +
+                 " would give another order: --format jsonl -k NAME:timestamp sorts by any member");
+        return;
+      }
+    }
+  }
+
+  /// Adds a text to LogTimes::note.
+  void Announce(const std::string& text) {
+    if (!log_->note.empty()) log_->note += "; ";
+    log_->note += text;
+  }
+
   void TakeMembers() {
     MemberFinder finder(forms_);
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
@@ -91,21 +150,14 @@ class Learner {
         // Objects in the text of other records rarely use the usual names.
         const bool usual = member.rank < std::size(MemberFinder::kNames) || sample_.lines[0].starts_with('{');
         if (!usual && 4 * count < 3 * sample_.lines.size()) continue;
-        if (count > most || (count == most && best != nullptr && member.rank < best->rank)) {
+        if (count > most || (count == most && best != nullptr && IsBetter(member, *best))) {
           best = &member;
           most = count;
         }
       }
       if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
-      TimeShape shape;
-      shape.kind = TimeShape::kJson;
-      shape.member = best->path;
-      shape.name = "JSON Lines, member " + best->path.substr(1);
-      if (best->form != nullptr) {
-        shape.format = best->form->format;
-        shape.name += ", " + std::string(best->form->name);
-      }
-      log_->shapes.push_back(shape);
+      for (const MemberFinder::Member& other : finder.members()) AnnounceMember(*best, other);
+      log_->shapes.push_back(ShapeOf(*best));
       found_ |= best->lines;
     }
   }
@@ -124,7 +176,8 @@ class Learner {
     if (IsQuoted(candidate)) return count * 20;
     if (candidate.shape.place == TimeShape::kColumn) return count * 97;
     if (candidate.shape.place == TimeShape::kAnywhere && !candidate.named()) {
-      return IsCommonLog(candidate) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
+      return IsCommonLog(candidates_.FormOf(candidate)) ? count * 101
+                                                        : count * 75 - std::min<std::size_t>(count, 1) * 50;
     }
     // Such a record has one line with the time of its start and one line with the time of its end, so it counts twice.
     if (candidate.shape.place == TimeShape::kLabel) return count * 210;
@@ -150,7 +203,8 @@ class Learner {
     // If the best candidate is a web server's time inside the line, a time at the front of the lines is better. A
     // program that collects logs has put it there.
     for (const TimeCandidate& candidate : candidates_) {
-      if (candidate.refused || !IsCommonLog(*best) || !candidate.at_front() || IsCount(forms_[candidate.form]))
+      if (candidate.refused || !IsCommonLog(candidates_.FormOf(*best)) || !candidate.at_front() ||
+          IsCount(forms_[candidate.form]))
         continue;
       if ((best->lines & lines & ~candidate.lines).none() && candidates_.Varies(candidate)) return &candidate;
     }
@@ -158,7 +212,9 @@ class Learner {
     // as the columns of a table.
     for (const TimeCandidate& candidate : candidates_) {
       if (best->at_front() && best->shape.lead.size() <= 1) break;
-      if (IsCommonLog(*best) || candidate.refused || !candidate.lines[0] || IsCount(forms_[candidate.form])) continue;
+      if (IsCommonLog(candidates_.FormOf(*best)) || candidate.refused || !candidate.lines[0] ||
+          IsCount(forms_[candidate.form]))
+        continue;
       if (!candidate.at_front() || candidate.shape.lead.size() > 1) continue;
       if (best->lines[0] && candidate.form != best->form) continue;
       if (kQuarter * candidate.lines.count() >= best->lines.count() && candidates_.Varies(candidate)) return &candidate;
@@ -179,7 +235,7 @@ class Learner {
     if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
     if (a.size * b_count != b.size * a_count) return a.size * b_count > b.size * a_count;
     // A user name before the time of a web log can have blanks.
-    if (IsCommonLog(a) && IsCommonLog(b)) return a.shape.place > b.shape.place;
+    if (IsCommonLog(candidates_.FormOf(a)) && IsCommonLog(candidates_.FormOf(b))) return a.shape.place > b.shape.place;
     return a.shape.place < b.shape.place;
   }
 
@@ -263,10 +319,7 @@ class Learner {
     if (word.size() >= kRights.size() && word.find_first_not_of("+.@", word.find_first_not_of(kRights)) == word.npos) {
       return word.find('r') != word.npos;
     }
-    const std::string_view name = line.substr(0, line.find(": "));
-    if (name.size() == line.size() || name.size() < 3 || IsLevelWord(name)) return false;
-    const auto of_name = [](char c) { return c == '-' || c == ' ' || (IsLetterOrDigit(c) && !IsDigit(c)); };
-    return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
+    return IsHeaderField(line);
   }
   /// Returns the lines that were copied into the text of records, and those whose only times have other names than
   /// that of a time, as in <created>. At least a third of the lines with times must be other lines, and the first line
@@ -333,7 +386,7 @@ class Learner {
     if (alike() || IsFormOfAll(candidate)) return true;
     if (candidate.of_audit() && same_days()) return true;
     if (IsCount(forms_[candidate.form])) return false;
-    if (IsCommonLog(candidate) || (AllHaveTimes() && same_days())) return true;
+    if (IsCommonLog(candidates_.FormOf(candidate)) || (AllHaveTimes() && same_days())) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
     // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
     // days.
@@ -355,18 +408,110 @@ class Learner {
     const TimeShape& shape = candidate.shape;
     const LineSet lines = rest_ & ~found_;
     if (given_ || groups_ || candidate.names_time()) return;
-    const bool certain = IsCommonLog(candidate) || IsAlikeBefore(candidate, lines) || IsAfterUuid(candidate, lines) ||
-                         IsFormOfAll(candidate);
+    const bool certain = IsCommonLog(candidates_.FormOf(candidate)) || IsAlikeBefore(candidate, lines) ||
+                         IsAfterUuid(candidate, lines) || IsFormOfAll(candidate);
     if (certain && candidate.name().empty() && !AreCopied(candidate.lines & lines)) return;
     constexpr std::string_view kUsualLeads = "[\"*";
     const bool usual =
         shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
     if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
     if (std::exchange(announced_, true)) return;
-    if (!log_->note.empty()) log_->note += "; ";
-    log_->note += "lines such as " + ShownLine(sample_.lines[(candidate.lines & ~found_)._Find_first()]) +
-                  " have times at another place than most lines and were taken for records";
+    Announce("lines such as " + ShownLine(sample_.lines[(candidate.lines & ~found_)._Find_first()]) +
+             " have times at another place than most lines and were taken for records");
   }
+
+  /// Announces lines that were taken for records, but whose times are far from those of the lines before and after
+  /// them. They may be parts of records: a payload in JSON, or quoted lines of another log. A block of such lines must
+  /// stand between lines of one other form, so that files which were joined one after another are not announced. Merged
+  /// logs have no such lines, because the times before, in and after a block grow, perhaps after a change of the zone.
+  void AnnounceJumps() {
+    constexpr std::int64_t kDay = 86400, kHours = 7200, kJitter = 300;
+    if (given_ || groups_ || announced_ || log_->shapes.size() < 2) return;
+    struct Jump {
+      std::int64_t in = std::numeric_limits<std::int64_t>::max(), out = in;
+      std::size_t line = 0;
+    };
+    std::map<std::size_t, Jump> jumps;
+    LogTimes log = *log_;
+    log.id = NewLogId();
+    LogTimeReader reader;
+    struct Block {
+      std::size_t shape = 0, line = 0;
+      std::int64_t least = 0, most = 0, last = 0;
+    };
+    std::optional<Block> before, block;
+    const std::size_t count = std::min(sample_.lines.size(), in_order());
+    std::optional<std::size_t> host;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view line = sample_.lines[i];
+      if (!found_[i]) continue;
+      const LogTime time = reader.Read(log, line);
+      if (!time.instant || time.lacks_date) continue;
+      const std::size_t shape = ShapeIn(line);
+      if (!host) host = shape;
+      const std::int64_t seconds = time.instant->seconds;
+      if (block && block->shape == shape) {
+        block->least = std::min(block->least, seconds);
+        block->most = std::max(block->most, seconds);
+        block->last = seconds;
+        continue;
+      }
+      if (before && block && before->shape == shape && block->shape != *host) {
+        Jump& jump = jumps[block->shape];
+        if (jump.line == 0) jump.line = block->line;  // the first line of the sample with a time is in no such block
+        jump.in = std::min(jump.in, block->least - before->last);
+        jump.out = std::min(jump.out, seconds - block->most);
+      }
+      before = std::exchange(block, Block{shape, i, seconds, seconds, seconds});
+    }
+    for (const auto& [shape, jump] : jumps) {
+      if (jump.in + jump.out >= -kJitter && jump.in >= -kDay - kHours) continue;
+      Announce("lines such as " + ShownLine(sample_.lines[jump.line]) +
+               " have other times than the lines around them and were taken for records: --time FORMAT gives the form "
+               "of those that begin records");
+      return;
+    }
+  }
+
+  /// Returns the index of the shape that finds the time in a line which has one.
+  std::size_t ShapeIn(std::string_view line) const {
+    const bool object = JsonObjectOf(line).starts_with('{');
+    for (std::size_t i = 0; i < log_->shapes.size(); ++i) {
+      TimeParts parts;
+      const TimeShape& shape = log_->shapes[i];
+      if (shape.kind == TimeShape::kJson ? object : TakeShape(shape, line, parts) != nullptr) return i;
+    }
+    return log_->shapes.size();
+  }
+
+  /// Announces lines whose times were taken as UTC because of a line with the names of fields, but which have other
+  /// fields than that line names.
+  void AnnounceLocalTimes() {
+    if (std::ranges::none_of(log_->shapes, &TimeShape::utc)) return;
+    std::size_t fields = 0;
+    for (const std::string_view line : sample_.lines) {
+      constexpr std::string_view kFields = "#Fields:";
+      const std::size_t words = CountWords(line);
+      if (line.starts_with(kFields)) fields = words - 1;
+      TimeParts parts;
+      const auto reads = [&](const TimeShape& shape) { return shape.utc && TakeShape(shape, line, parts) != nullptr; };
+      if (line[0] == '#' || words == fields || std::ranges::none_of(log_->shapes, reads) || parts.offset) continue;
+      Announce(
+          "the times were taken as UTC because of the line #Fields, also those of lines with other fields, such as " +
+          ShownLine(line) + ": sort the lines of each program apart if one writes local times");
+      return;
+    }
+  }
+
+  static std::size_t CountWords(std::string_view line) {
+    std::size_t words = 0;
+    for (std::size_t at = 0; at < line.size(); ++at)
+      words += !IsBlankChar(line[at]) && (at == 0 || IsBlankChar(line[at - 1]));
+    return words;
+  }
+
+  /// Returns the number of lines at the front of the sample that follow one another in the input.
+  std::size_t in_order() const { return sample_.all.size() == sample_.lines.size() ? kSampleLines : kSampleLines / 2; }
 
   void TakeBest() {
     while (const TimeCandidate* best = Best(false)) {
@@ -502,9 +647,8 @@ class Learner {
       const auto end = std::ranges::find_if(text, [&](char c) { return IsDigit(c) || IsLetterOrDigit(c) != letter; });
       return std::string_view(text.begin(), end);
     };
-    const std::size_t in_order = sample_.all.size() == sample_.lines.size() ? kSampleLines : kSampleLines / 2;
     std::size_t others = 0, alike = 0;
-    for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order); ++i) {
+    for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order()); ++i) {
       if (!found_[i]) continue;
       ++others;
       const std::size_t begin = i - ahead;

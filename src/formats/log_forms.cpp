@@ -711,6 +711,8 @@ bool IsCount(const TimeForm& form) {
   return std::string_view(form.format).starts_with("%N") || std::string_view(form.format) == "%E";
 }
 
+bool IsCommonLog(const TimeForm& form) { return std::string_view(form.format).starts_with("%d/%b/%Y"); }
+
 bool MayBeMonth(std::string_view text) {
   constexpr std::size_t kLongest = 18;  // the size of the longest name in bytes
   std::size_t size = 0;

@@ -28,9 +28,11 @@ struct TimeForm {
 std::span<const TimeForm> KnownForms();
 
 /// IsClock() returns true if the times of `form` have a time of day, but no date. IsCount() returns true if the times
-/// are digits only, such as seconds since 1970. `form` must be one of KnownForms().
+/// are digits only, such as seconds since 1970. IsCommonLog() returns true if the times are those of web servers, such
+/// as 23/Nov/2026:22:10:01 +0100. `form` must be one of KnownForms().
 bool IsClock(const TimeForm& form);
 bool IsCount(const TimeForm& form);
+bool IsCommonLog(const TimeForm& form);
 
 /// The bytes with which times of one form can begin. A text that begins differently is no such time, so it need not be
 /// parsed.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/gnu_quote.hpp"
+#include "formats/log_fields.hpp"
 #include "formats/record_format.hpp"
 #include "formats/text_reader.hpp"
 
@@ -60,6 +61,13 @@ std::string_view FirstWords(std::string_view line, unsigned words) {
     at = std::min(line.find_first_not_of(kBlanks, at), line.size());
   }
   return line.substr(0, at);
+}
+
+bool IsHeaderField(std::string_view line) {
+  const std::string_view name = line.substr(0, line.find(": "));
+  if (name.size() == line.size() || name.size() < 3 || IsLevelWord(name)) return false;
+  const auto of_name = [](char c) { return c == '-' || c == ' ' || (IsLetterOrDigit(c) && !IsDigit(c)); };
+  return name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && std::ranges::all_of(name, of_name);
 }
 
 }  // namespace gpusort

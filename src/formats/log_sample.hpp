@@ -33,4 +33,7 @@ std::string ShownLine(std::string_view line);
 /// Returns the first `words` words of a line, with the blanks before and after them.
 std::string_view FirstWords(std::string_view line, unsigned words);
 
+/// Returns true if the line looks like a field of a mail or of HTTP, such as "Return-Path: <joe@example.org>".
+bool IsHeaderField(std::string_view line);
+
 }  // namespace gpusort

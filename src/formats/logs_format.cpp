@@ -11,6 +11,7 @@
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/log_sample.hpp"
 #include "formats/time_pattern.hpp"
 
 namespace gpusort {
@@ -78,10 +79,18 @@ bool HasClock(std::string_view line) {
   return false;
 }
 
-/// Counts a line that continues a record. `time` is the time of the record. If records begin with LogTimes::start, the
-/// line must not have the time of a record.
-void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& time, InnerTimes& inner,
-                 KeyTally& tally) {
+/// Counts the second line of a record if it begins as the second line of the first record does.
+void NoteSecond(std::string_view line, KeyTally& tally) {
+  constexpr std::size_t kFront = 4;
+  line = line.substr(0, kFront);
+  if (tally.second_line.empty()) tally.second_line = line;
+  tally.alike_lines += !line.empty() && line == tally.second_line;
+}
+
+/// Counts a line that continues a record. `before` is the line before it, and `time` is the time of the record. If
+/// records begin with LogTimes::start, the line must not have the time of a record.
+void NoteUntimed(std::string_view line, std::string_view before, const LogTimes& times, const LogTime& time,
+                 InnerTimes& inner, KeyTally& tally) {
   constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
   if (line.empty()) return;
   if (!times.start.empty()) {
@@ -112,7 +121,23 @@ void NoteUntimed(std::string_view line, const LogTimes& times, const LogTime& ti
     return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDateAndTime;
   };
   if (!HasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
+  // Fields of a mail or of HTTP that follow one another belong together.
+  if (IsHeaderField(line) && IsHeaderField(before)) return;
   if (inner.Holds(times, line, time, false)) tally.inner_times.Note(line);
+}
+
+/// Counts the lines before the first record of an input that have times. A single line can say when a program was
+/// built, so that times a month away from that of the record count only if there are several.
+void NoteHead(std::string_view head, const LogTimes& times, const LogTime& time, InnerTimes& inner, KeyTally& tally) {
+  KeyTally::Lines near, all;
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(std::min(head.size(), line.size() + 1));
+    if (!HasClock(line)) continue;
+    if (inner.Holds(times, LineOf(line), time, true)) near.Note(LineOf(line));
+    if (inner.Holds(times, LineOf(line), {}, true)) all.Note(LineOf(line));
+  }
+  tally.inner_times.Add(all.count > 1 ? all : near);
 }
 
 }  // namespace
@@ -184,6 +209,7 @@ ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
 std::unique_ptr<TableFormat::Scratch> LogsFormat::MakeScratch() const {
   auto made = std::make_unique<LogScratch>();
   made->keys.emplace(table_);
+  made->inner.emplace();
   return made;
 }
 
@@ -443,8 +469,9 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     const Byte* q = p;
     std::string_view next = line;
     LogTime inside;  // the time of a record whose first line has none
+    bool second = true;
     while (q != end && (q = AfterLine(next, end)) != end) {
-      next = LineAt(q, end);
+      const std::string_view before = std::exchange(next, LineAt(q, end));
       if (Begins(state.log, scratch.times, next, scratch.pair[scratch.now ^ 1])) {
         scratch.next = next;
         scratch.next_end = end;
@@ -455,7 +482,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
         if (LogTime found; late && scratch.times.Take(*state.log.times, next, found)) {
           inside = found;
         } else {
-          NoteUntimed(next, *state.log.times, late ? inside : time, scratch.inner, tally);
+          if (std::exchange(second, false)) NoteSecond(next, tally);
+          NoteUntimed(next, before, *state.log.times, late ? inside : time, *scratch.inner, tally);
         }
       }
     }
@@ -472,10 +500,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     CompleteTime(time, state.log, scratch);
   }
   if (head && !late && p != end) {
-    for (const Byte* q = begin; q != p; q = AfterLine(q, end)) {
-      const std::string_view before = LineAt(q, end);
-      if (HasClock(before) && scratch.inner.Holds(*state.log.times, before, time, true)) tally.inner_times.Note(before);
-    }
+    NoteHead(Text(begin, p), *state.log.times, time, *scratch.inner, tally);
   }
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;

@@ -42,7 +42,7 @@ class LogsFormat : public TableFormat {
   /// The buffers that one thread uses to read the records of a log.
   struct LogScratch : Scratch {
     LogTimeReader times;
-    InnerTimes inner;
+    std::optional<InnerTimes> inner;  ///< finds times in lines that begin no record; used only by PutKeys()
     /// The times of the current record and of the next record. `now` is the index in `pair` of the current record's
     /// time.
     std::array<LogTime, 2> pair;

@@ -121,8 +121,10 @@ void MemberFinder::Time(std::string_view name, std::string_view text, bool is_st
   auto member = std::ranges::find_if(members_, [&](const Member& of) { return of.path == path_ && of.form == form; });
   if (member == members_.end()) {
     if (members_.size() == kMostMembers) return;
-    member = members_.insert(members_.end(), {path_, form, {}, Rank(path_)});
+    member =
+        members_.insert(members_.end(), {.path = path_, .form = form, .rank = Rank(path_), .first = std::string(text)});
   }
+  member->varies |= member->first != text;
   member->lines.set(line_);
 }
 

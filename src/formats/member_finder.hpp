@@ -23,8 +23,10 @@ class MemberFinder {
   struct Member {
     std::string path;
     const TimeForm* form = nullptr;  ///< null: the form is one that ParseInstant() knows
-    LineSet lines;
+    LineSet lines{};
     std::size_t rank = 0;
+    bool varies = false;     ///< true: not all texts of the member are the same
+    std::string first = {};  ///< the first text of the member
   };
   const std::vector<Member>& members() const { return members_; }
   /// The usual names of members for the time of a record, the best first.

@@ -433,7 +433,8 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.push_back("timestamps without a zone were taken as " +
                     (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
   }
-  if (tally.untimed_lines > tally.timed_lines) {
+  const bool alike = tally.timed_lines > 1 && 10 * tally.alike_lines >= 9 * tally.timed_lines;
+  if (tally.untimed_lines > tally.timed_lines && !alike) {
     lines.push_back(
         fmt::format("{} begin with no time and were taken for parts of the records before them, such as {}; "
                     "--explain shows the times that were found, and --time gives others",

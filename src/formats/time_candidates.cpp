@@ -17,8 +17,6 @@ bool SamePlace(const TimeCandidate& a, const TimeCandidate& b) {
 
 }  // namespace
 
-bool IsCommonLog(const TimeCandidate& candidate) { return candidate.shape.format.starts_with("%d/%b/%Y"); }
-
 void TimeCandidates::Search(TimeShape::Kind kind, const LineSet& lines) {
   TimeFinder finder(forms_, kind, sample_.indented);
   for (std::size_t i = 0; i < sample_.lines.size(); ++i) {

@@ -12,9 +12,6 @@
 
 namespace gpusort {
 
-/// Returns true if the form of the candidate is that of web servers, such as 23/Nov/2026:22:10:01 +0100.
-bool IsCommonLog(const TimeCandidate& candidate);
-
 /// Finds candidates (forms of times at places in the line) in a sample, and decides which of them can be the times of
 /// records.
 class TimeCandidates {

@@ -52,7 +52,7 @@ class TimeFinder {
 
   /// Adds candidates for the times in `text`, a line of the sample. `number` is the index of the line.
   void Search(std::size_t number, std::string_view text) {
-    Walk(text, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
+    Walk(text, kMostWords, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
       where.line = number;
       AddPlaces(form, end, where);
     });
@@ -71,10 +71,10 @@ class TimeFinder {
     std::array<const char*, kSeparators.size()> after;  ///< for each separator: the byte after its last occurrence
   };
 
-  /// Calls take(form, end, parts, where) for each time in the line `text`. `form` is the index of its form, `end` is
-  /// its end, and `where` is its place.
+  /// Calls take(form, end, parts, where) for each time in the line `text` that at most `words` words precede. `form` is
+  /// the index of its form, `end` is its end, and `where` is its place.
   template <typename Take>
-  void Walk(std::string_view text, Take take) {
+  void Walk(std::string_view text, unsigned words, Take take) {
     const TextReader all{text.data(), text.data() + text.size()};
     TextReader line = all;
     while (indented_ && !line.done() && IsBlankChar(*line.at)) ++line.at;
@@ -82,7 +82,7 @@ class TimeFinder {
     constexpr std::size_t kMostSearched = 400;
     const char* const last = std::min(line.end, line.at + kMostSearched);
     Where where{0, line.at, line.at, line.at, 0, {}, {}};
-    for (const char* p = line.at; p < last && where.word <= kMostWords;) {
+    for (const char* p = line.at; p < last && where.word <= words;) {
       if (IsBlankChar(*p)) {
         if (p > line.at && p[-1] == '[') Try(blanks_, TextReader{p, line.end}, where, take);
         for (; p != line.end && IsBlankChar(*p); ++p) Separator(*p, p, where);

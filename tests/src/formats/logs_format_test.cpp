@@ -686,6 +686,50 @@ TEST(LogTimes, AnnouncesFurtherFormsThatCanBePartsOfRecords) {
   EXPECT_NE(log->note.find("'(2026-11-23 22:10:01) b' have times at another place"), std::string::npos) << log->note;
 }
 
+std::string NoteOf(const std::string& text) { return LearnLog(text, {}, kNow)->note; }
+
+TEST(LogTimes, AnnouncesRecordsWhoseTimesAreFarFromTheLinesAroundThem) {
+  const std::string one = "2026-11-23 22:10:01 INFO got\n", two = "2026-11-23 22:10:05 INFO got\n";
+  const std::string end = "2026-11-23 22:10:06 INFO end\n";
+  const auto announces = [](const std::string& text, std::string_view line) {
+    return NoteOf(text).find("lines such as '" + std::string(line) + "' have other times") != std::string::npos;
+  };
+  const std::string json = R"({"time": "2026-11-23T20:00:00Z"})", early = R"({"time": "2026-11-23T18:00:00Z"})";
+  EXPECT_TRUE(announces(one + json + "\n" + two + early + "\n" + end, json));
+  EXPECT_TRUE(announces(one + json + "\n" + early + "\n" + two + json + "\n" + end, json));
+  const std::string quoted = "Jan  1 10:00:00 host old";
+  EXPECT_TRUE(announces(one + quoted + "\n" + two + end, quoted));
+  EXPECT_TRUE(announces(one + "[2020-01-01T10:00:00] old\n" + two + end, "[2020-01-01T10:00:00] old"));
+  // Merged logs, also of two zones and with small steps back, and files that follow one another.
+  const std::string near = R"({"time": "2026-11-23T21:10:03Z"})", late = R"({"time": "2026-11-23T21:10:02Z"})";
+  EXPECT_EQ(NoteOf(one + near + "\n" + two + late + "\n" + end), "");
+  EXPECT_EQ(NoteOf(one + two + json + "\n" + early + "\n"), "");
+  EXPECT_EQ(NoteOf(quoted + "\n" + one + two + end), "");
+}
+
+TEST(LogTimes, AnnouncesOtherLinesBetweenThoseWithNamedFields) {
+  const std::string head = "#Software: Microsoft IIS 10.0\n#Fields: date time s-ip method path\n";
+  const std::string iis = "2026-11-23 21:10:01 10.0.0.1 GET /a\n", local = "2026-11-23 22:10:03 INFO local\n";
+  EXPECT_EQ(NoteOf(head + iis + iis), "");
+  EXPECT_NE(NoteOf(head + iis + local + iis).find("such as '2026-11-23 22:10:03 INFO local'"), std::string::npos);
+  EXPECT_NE(NoteOf(local + head + iis + iis).find("taken as UTC"), std::string::npos);
+  EXPECT_EQ(NoteOf(head + iis + "2026-11-23T22:10:03+01:00 INFO zoned\n" + iis), "");
+}
+
+TEST(LogTimes, PrefersMembersThatVaryAndAreNotNested) {
+  const auto member_of = [](const std::string& text) { return LearnLog(text, {}, kNow)->shapes[0].member; };
+  const std::string created = R"({"o":{"createdAt":"2026-01-01T00:00:00Z"},"at":")", end = "\"}\n";
+  EXPECT_EQ(member_of(created + "2026-11-23T22:10:02Z" + end + created + "2026-11-23T22:10:01Z" + end), "/at");
+  const std::string both = R"({"o":{"sentAt":"2026-11-23T22:10:0)", at = R"(Z"},"gotAt":"2026-11-23T22:10:0)";
+  const std::string end_of_both = "Z\"}\n";
+  EXPECT_EQ(member_of(both + "1" + at + "2" + end_of_both + both + "3" + at + "4" + end_of_both), "/gotAt");
+  EXPECT_EQ(NoteOf(both + "1" + at + "2" + end_of_both + both + "3" + at + "4" + end_of_both), "");
+  EXPECT_NE(NoteOf(both + "1" + at + "4" + end_of_both + both + "3" + at + "2" + end_of_both).find("member gotAt, and"),
+            std::string::npos);
+  const std::string usual = R"({"sentAt":"2026-11-23T22:10:0)", time = R"(Z","time":"2026-11-23T22:10:0)";
+  EXPECT_EQ(NoteOf(usual + "1" + time + "4" + end_of_both + usual + "3" + time + "2" + end_of_both), "");
+}
+
 TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
   const std::shared_ptr<const LogTimes> log = LearnLog("2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n", {}, kNow);
   InnerTimes inner;
@@ -707,6 +751,9 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "2020-01-01 10:00:00 y",
            "# Time: 071015 21:43:52",
            "=INFO REPORT==== 23-Nov-2026::22:10:01 ===",
+           "10.0.0.1 - - [01/Jan/2020:10:00:00 +0000] y",
+           "1500000000.123 y",
+           "SET timestamp=1795471831;",
        }) {
     EXPECT_TRUE(inner.Holds(*log, line, near, false)) << line;
   }
@@ -718,6 +765,8 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "    \"time\": \"2026-11-23T22:10:01Z\",",
            "#Date: 2026-11-23 22:10:01",
            "address 02:42:ac:11:00:02",
+           "SET timestamp=1795471801;",
+           "SET timestamp=1795468201;",
            "id 1500000000",
            "",
        }) {
