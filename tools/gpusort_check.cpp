@@ -1270,7 +1270,7 @@ Job ParseJob(const tool::Typed& typed) {
     if (option.empty()) last_name = job.against.size();
     job.against.push_back(value);
   }
-  if (!last_name) FailUsage("FILE is missing");
+  if (!last_name) FailUsage("FILE is missing; see gpusort_check --help");
   job.file = job.against[*last_name];
   job.against.erase(job.against.begin() + static_cast<std::ptrdiff_t>(*last_name));
   if (!typed.has("against") && !job.against.empty()) FailUsage("more than one FILE; name inputs with --against");
@@ -1279,7 +1279,7 @@ Job ParseJob(const tool::Typed& typed) {
   }
 
   if (typed.has("type") + typed.has("record-size") + typed.has("format") != 1) {
-    FailUsage("give one of --type, --record-size and --format");
+    FailUsage("give one of --type, --record-size and --format, like --format lines; see gpusort_check --help");
   }
   if (typed.value("format") == "log") {
     for (const auto& [option, values] : typed.values) {

@@ -932,7 +932,7 @@ Job ParseJob(const tool::Typed& typed) {
   if (typed.names.size() > 1) FailUsage("more than one OUTPUT: " + tool::Quote(typed.names[1]));
   if (!typed.names.empty()) job.output = typed.names[0];
 
-  if (type.empty()) FailUsage("--type is missing");
+  if (type.empty()) FailUsage("--type is missing; see gpusort_gen --help");
   if (job.output.empty()) FailUsage("OUTPUT is missing");
   ResolveType(type, job);
   const bool gensort = job.kind == Kind::kGensortAscii || job.kind == Kind::kGensortBinary;
@@ -975,7 +975,7 @@ Job ParseJob(const tool::Typed& typed) {
       FailUsage("--key-size must be from 1 byte to the record's size");
     }
   }
-  if (typed.has("count") + typed.has("bytes") != 1) FailUsage("give either --count or --bytes");
+  if (typed.has("count") + typed.has("bytes") != 1) FailUsage("give either --count or --bytes, like --bytes 1G");
   const std::uint64_t size = typed.has("bytes") ? ParseNumber("--bytes", bytes, true) : 0;
   job.count = typed.has("count") ? ParseNumber("--count", typed.value("count"), false) : size / job.record_bytes;
   if (log) job.rest = size % job.record_bytes;
