@@ -1,5 +1,7 @@
 // gpusort_task scan | runs | cut | borders | part | prove: pieces of one sort, for drivers that spread it over
 // processes and machines. The main path goes on in task/tasks.hpp.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "cli/process.hpp"
 #include "cli/task_options.hpp"
 #include "formats/locale_keys.hpp"
+#include "task/dump_runs.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {
@@ -72,7 +75,8 @@ below on every machine except the machine of a run:
 
   gpusort_task borders --run K --parts P DIR
       Runs where the run is. Prints P+1 lines: the bytes of the run's file at
-      which each part begins, and the end.
+      which each part begins, and the end. For dumps, each line has four more
+      numbers.
 
   gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]...
                     DIR OUTPUT
@@ -80,7 +84,8 @@ below on every machine except the machine of a run:
       (the bytes up to its first border) and its bytes of the part. Needs the
       .json of all runs. --offset is where the part begins in the one OUTPUT: 0
       for J = 0, otherwise after the header and all parts before it. Compressed
-      parts need no --offset.
+      parts need no --offset. Parts of dumps do, if J > 0: each of the four
+      numbers that borders prints, summed over all runs, with ':' between them.
 
 Tasks take all formats in every order. --top works for any OUTPUT; -u needs a
 folder or a compressed OUTPUT. Streams have no slices: write them to files
@@ -188,8 +193,21 @@ std::optional<SortResult> DoPart(const TaskArguments& task, Process& process) {
   PartPieces pieces{task.pieces, {}};
   if (!task.offset.empty()) {
     if (pieces.folder.empty()) FailTask("--offset has no meaning without --pieces");
-    pieces.offset = ParseDigits(task.offset);
-    if (!pieces.offset) FailTask("--offset: " + InQuotes(task.offset) + " is not a number of bytes");
+    std::vector<std::uint64_t> numbers;
+    for (std::string_view rest = task.offset;; rest.remove_prefix(rest.find(':') + 1)) {
+      const std::optional<std::uint64_t> number = ParseDigits(rest.substr(0, rest.find(':')));
+      if (number) numbers.push_back(*number);
+      if (!number || rest.find(':') == rest.npos) break;
+    }
+    const bool dump = IsDump(spec);
+    if (numbers.size() != (dump ? 4 : 1)) {
+      FailTask("--offset: " + InQuotes(task.offset) + " is not " +
+               (dump ? "like BYTES:ROWS:SEPARATORS:STATEMENTS" : "a number of bytes"));
+    }
+    pieces.offset = numbers[0];
+    if (dump) pieces.before = DumpBefore{numbers[0], numbers[1], numbers[2], numbers[3]};
+  } else if (!pieces.folder.empty() && IsDump(spec) && part.number > 0) {
+    FailTask("--pieces of a dump need --offset");
   }
   return MergePart(spec, part, task.names[0], task.names[1], pieces, process.cancel, *process.record);
 }
@@ -201,7 +219,12 @@ void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& proce
   const std::string& folder = task.names[0];
   const JobSpec& spec = BeginLater(task, folder, folder + "/" + task.command, process);
   std::string lines;
-  for (const std::uint64_t border : PartOffsets(spec, parts, *run, folder)) lines += std::to_string(border) + "\n";
+  for (const PartBorder& border : PartBorders(spec, parts, *run, folder)) {
+    const auto& [bytes, rows, separators, statements] = border.before;
+    lines += std::to_string(border.offset);
+    if (IsDump(spec)) lines += fmt::format(" {} {} {} {}", bytes, rows, separators, statements);
+    lines += "\n";
+  }
   Print(lines);
 }
 

@@ -11,6 +11,7 @@
 namespace gpusort {
 
 struct GapKey {
+  std::uint64_t part = 0;  ///< the index of the gap's part of the dump. PutGapKey() ignores it
   /// True if the gap is in a part of the dump whose rows have kOddPart (formats/keyed_record.hpp). PutGapKey() ignores
   /// it.
   bool odd = false;
@@ -25,6 +26,10 @@ struct GapKey {
   std::uint64_t singles = 0;
   std::string head, tail;
 };
+
+/// Returns true if records of the part of a dump with the index `part` have the bit kOddPart. Parts with rows have
+/// every second index.
+inline bool IsOddPart(std::uint64_t part) { return (part & 2) != 0; }
 
 /// Writes the sort key of a gap (text between two rows of a dump, which stays in its place). Before this call, the
 /// caller must write the index of the gap's part of the dump by out.PutCount(). A part is a group of rows that are
@@ -60,9 +65,9 @@ inline GapKey ReadGapKey(const std::string& key) {
     return key.substr(at - size, size);
   };
   GapKey gap;
-  std::uint64_t part = number(1);
-  if (part == 255) part = number(8);
-  gap.odd = (part & 2) != 0;
+  gap.part = number(1);
+  if (gap.part == 255) gap.part = number(8);
+  gap.odd = IsOddPart(gap.part);
   ++at;
   gap.place = number(8);
   gap.separator = text(number(3));
@@ -71,6 +76,18 @@ inline GapKey ReadGapKey(const std::string& key) {
   gap.head = text(number(3));
   gap.tail = key.substr(at);
   return gap;
+}
+
+/// Returns the index of the part of a dump that a record belongs to. `record` is the record after its sort key.
+inline std::uint64_t PartOfDump(RecordSpan record) {
+  constexpr std::size_t kMost = 9;
+  const std::string bytes = FieldWriter::Unescape(record, kMost);
+  if (bytes.empty()) return 0;
+  std::uint64_t part = static_cast<unsigned char>(bytes[0]);
+  if (part < 255) return part;
+  part = 0;
+  for (std::size_t i = 1; i < bytes.size(); ++i) part = part << 8 | static_cast<unsigned char>(bytes[i]);
+  return part;
 }
 
 }  // namespace gpusort

@@ -4,9 +4,9 @@
 
 namespace gpusort {
 
-std::string FieldWriter::Unescape(RecordSpan record) {
+std::string FieldWriter::Unescape(RecordSpan record, std::size_t most) {
   std::string key;
-  for (std::size_t i = 2; i < record.size(); ++i) {
+  for (std::size_t i = 2; i < record.size() && key.size() < most; ++i) {
     const auto byte = static_cast<unsigned>(record[i]);
     if (byte == kKeyEnd) break;
     if (byte != kLow && byte != kNearNewline) {

@@ -25,6 +25,9 @@ namespace gpusort {
 /// bits depends on the KeyScheme, the class that makes the keys.
 inline constexpr unsigned kKeyedHead = 0x40;
 
+/// The number of keys before a record with columns: the byte of flags, and the keys of all columns.
+inline constexpr std::uint32_t kTableKeys = 2;
+
 /// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only the
 /// records of database dumps have marks:
 /// * kGapMark: text between two rows. It stays in its place while the rows are sorted (runs/gap_filler.hpp).
@@ -96,9 +99,9 @@ class FieldWriter {
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns the first key field of the keyed record `record`, without escapes. The field begins after the byte of
-  /// flags and the kKeyEnd that follows it.
-  static std::string Unescape(RecordSpan record);
+  /// Returns at most the first `most` bytes of the first key field of the keyed record `record`, without escapes. The
+  /// field begins after the byte of flags and the kKeyEnd that follows it.
+  static std::string Unescape(RecordSpan record, std::size_t most = ~std::size_t{0});
   /// The bytes of a key that stand for one byte of a text. They are already escaped. For a descending key they are also
   /// complemented.
   struct Word {

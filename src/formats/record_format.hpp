@@ -215,4 +215,11 @@ class PlainFormat : public RecordFormat {
   const std::uint64_t header_lines_;
 };
 
+/// The format of the inputs of a job with Source::keyed: lines, each of which is a record of a dump after its sort key.
+class KeyedRunFormat : public PlainFormat {
+ public:
+  using PlainFormat::PlainFormat;
+  bool has_gaps() const override { return true; }
+};
+
 }  // namespace gpusort

@@ -116,11 +116,10 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
       input_(spec.source.inputs.empty() ? "" : spec.source.inputs[0]),
       force_(spec.source.force_format),
       check_(spec.action == Action::kCheck),
-      no_gaps_(!spec.source.ranges.empty() ? "by tasks: sort the dump in one process (gpusort INPUT OUTPUT)"
-               : spec.order.merge          ? "with -m: leave out -m, as a dump has nothing to merge"
-               : spec.target.verify        ? "with --verify-output: gpusort_check --against INPUT OUTPUT checks the "
-                                             "output"
-                                           : ""),
+      no_gaps_(spec.order.merge     ? "with -m: leave out -m, as a dump has nothing to merge"
+               : spec.target.verify ? "with --verify-output: gpusort_check --against INPUT OUTPUT checks the "
+                                      "output"
+                                    : ""),
       strip_(table_.strip_volatile) {
   const auto refuse = [&](bool given, const std::string& what) {
     if (!given) return;

@@ -55,6 +55,8 @@ class SqlDumpFormat : public CopyFormat {
   /// between rows that must stay in its place, and an option or task of the job does not allow this.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
+  /// A scan holds bytes back until it has seen what comes after a record, such as a comment before the next INSERT.
+  bool ends_in(const ScanState& state) const override { return !state.held.empty(); }
   bool has_gaps() const override { return true; }
 
  protected:

@@ -209,7 +209,7 @@ void TableFormat::CheckKey(const ColumnKey& key) const {
 
 RecordLayout TableFormat::layout() const {
   RecordLayout layout = MakeLineLayout('\n', view_);
-  layout.keys = 2;
+  layout.keys = kTableKeys;
   return layout;
 }
 

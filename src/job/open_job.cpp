@@ -16,6 +16,10 @@ Ordered::Ordered(const JobSpec& spec, bool gpu) : plain(spec.order.layout), grou
     groups = keyed->layout();
     return;
   }
+  if (spec.source.keyed) {
+    format_ = std::make_unique<KeyedRunFormat>(plain);
+    return;
+  }
   format_ = std::make_unique<PlainFormat>(plain, spec.source.header);
   if (plain.fixed()) return;
   if (spec.target.split > 0) FindGroups(spec);

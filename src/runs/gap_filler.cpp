@@ -54,77 +54,75 @@ std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout&
   return records.first(static_cast<std::size_t>(to - records.data()));
 }
 
-std::uint32_t GapFiller::TextNumber(std::string text) {
-  const auto found = numbers_.find(text);
-  if (found != numbers_.end()) return found->second;
-  text_bytes_ += 2 * text.size() + 128;
-  texts_.push_back(text);
-  const auto number = static_cast<std::uint32_t>(texts_.size() - 1);
-  numbers_.emplace(std::move(text), number);
-  return number;
+GapFiller::GapFiller(std::uint64_t most_bytes, const std::string& front) : most_bytes_(most_bytes) {
+  if (front.empty()) return;
+  GapFront given = GapFront::Load(front, texts_);
+  goes_on_ = given.goes_on;
+  if (!given.list) return;
+  BeginPart(*std::move(given.list));
+  given_ = true;
+  row_ = given.row;
+}
+
+void GapFiller::BeginPart(GapList gaps) {
+  gaps_.emplace(std::move(gaps));
+  const auto text = [&](const std::string& one) { return &texts_[texts_.Number(one)]; };
+  separator_ = text(gaps_->separator);
+  odd_ = IsOddPart(gaps_->part);
+  singles_ = gaps_->singles;
+  head_ = text(gaps_->head);
+  tail_ = text(gaps_->tail);
+  CheckMemory();
 }
 
 void GapFiller::AddGap(const StrippedRecords::Gap& gap) {
-  if (reading_) EndPart();
-  GapKey key = ReadGapKey(gap.key);
-  const std::uint64_t at = key.place;
-  if (separator_ == nullptr) {
-    separator_ = &texts_[TextNumber(std::move(key.separator))];
-    odd_ = key.odd;
-    singles_ = key.singles;
-    if (singles_ > 0) {
-      head_ = &texts_[TextNumber(std::move(key.head))];
-      tail_ = &texts_[TextNumber(std::move(key.tail))];
-    }
-  }
-  if (pending_ && pending_at_ == at) {
-    pending_text_ += gap.text;
-    return;
-  }
-  if (pending_) {
-    PutNumber(pending_at_ - last_at_, encoded_);
-    PutNumber(TextNumber(std::move(pending_text_)), encoded_);
-    last_at_ = pending_at_;
-  }
-  pending_ = true;
-  pending_at_ = at;
-  pending_text_ = gap.text;
-  if (encoded_.size() + text_bytes_ > most_bytes_) {
+  const GapKey key = ReadGapKey(gap.key);
+  if (given_ && key.part == gaps_->part) return;
+  if (reader_ || given_) EndPart();
+  if (!gaps_) BeginPart(GapList(key));
+  gaps_->Add(key.place, gap.text, texts_);
+  CheckMemory();
+}
+
+void GapFiller::CheckMemory() const {
+  if (gaps_->bytes() + texts_.bytes() > most_bytes_) {
     throw Error(ErrorCode::kUsage, "the dump has so many short INSERT statements that their places do not fit into " +
                                        std::to_string(most_bytes_ >> 20) + " MiB: --memory gives more");
   }
 }
 
 void GapFiller::ReadGap() {
-  if (read_ < encoded_.size()) {
-    next_at_ = read_at_ += TakeNumber(encoded_, read_);
-    next_text_ = static_cast<std::uint32_t>(TakeNumber(encoded_, read_));
-  } else if (pending_) {
-    next_at_ = pending_at_;
-    next_text_ = TextNumber(std::move(pending_text_));
-    pending_ = false;
-  } else {
-    next_at_ = kNone;
-  }
+  const bool more = reader_->Next();
+  next_at_ = more ? reader_->place() : kNone;
+  next_text_ = reader_->text();
 }
 
 void GapFiller::EndPart() {
-  if (reading_ ? next_at_ != kNone || balance_ != 0 || statements_ != 0 : separator_ != nullptr) {
+  // Separators and heads also come from the rows of a part that other tasks write.
+  const bool balanced = given_ || (balance_ == 0 && statements_ == 0);
+  if (reader_ ? next_at_ != kNone || !balanced : gaps_.has_value()) {
     throw Error(ErrorCode::kInternal, "the places between the rows of a dump do not match its rows");
   }
-  reading_ = pending_ = false;
+  reader_.reset();
+  gaps_.reset();
+  given_ = false;
   separator_ = nullptr;
-  encoded_.clear();
-  read_ = 0;
-  last_at_ = read_at_ = row_ = singles_ = 0;
+  row_ = singles_ = 0;
   balance_ = statements_ = 0;
 }
 
+void GapFiller::Finish() {
+  if (!goes_on_) EndPart();
+}
+
 void GapFiller::BeginRows() {
-  if (reading_) return;
-  if (separator_ == nullptr) throw Error(ErrorCode::kInternal, "rows of a dump without places");
-  reading_ = true;
-  ReadGap();
+  if (reader_) return;
+  if (!gaps_) throw Error(ErrorCode::kInternal, "rows of a dump without places");
+  gaps_->Close(texts_);
+  reader_.emplace(*gaps_);
+  do {
+    ReadGap();
+  } while (next_at_ < row_);  // other tasks insert the gaps before the first row
 }
 
 void GapFiller::TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare,
@@ -163,7 +161,7 @@ std::vector<GapEdit> GapFiller::Take(const StrippedRecords& records) {
   std::uint64_t first = 0;  // the first row of the run, as an index of row_ends
   for (const Run& run : records.runs) {
     const bool statements = run.is == Run::kStatements;
-    const bool in_part = separator_ != nullptr && singles_ > 0 && (!statements || run.odd == odd_);
+    const bool in_part = gaps_ && singles_ > 0 && (!statements || run.odd == odd_);
     if (run.is == Run::kOther || (statements && !in_part)) EndPart();
     for (std::uint64_t i = 0; run.is == Run::kGaps && i < run.count; ++i) AddGap(records.gaps[gap++]);
     if (run.is != Run::kRows && !statements) continue;

@@ -12,14 +12,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/records/record.hpp"
+#include "runs/gap_list.hpp"
 
 namespace gpusort {
 
@@ -64,18 +64,23 @@ class GapFiller {
  public:
   /// `most_bytes` is the memory limit of this object in bytes. The memory holds the places of the gaps (texts between
   /// rows) in one part of the dump, such as the rows of one table. It also holds each different text once.
-  explicit GapFiller(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+  /// `front` is a result of GapFront::Save() if the records are a range of the records of a dump. Otherwise it is
+  /// empty.
+  explicit GapFiller(std::uint64_t most_bytes, const std::string& front = {});
 
   /// Returns the changes to the rows and statements that `records` describes: removed separators, added separators, and
   /// inserted gaps (texts between two rows). Call this in the order of the output. The texts in the result are valid as
   /// long as this object exists. Throws Error(kUsage) if the gaps take more memory than allowed.
   std::vector<GapEdit> Take(const StrippedRecords& records);
   /// Ends the last part of the dump. Call this after the last records. Throws Error(kInternal) if a gap (text between
-  /// two rows) was not inserted.
-  void Finish() { EndPart(); }
+  /// two rows) was not inserted, unless the range of records ends before the end of the part.
+  void Finish();
 
  private:
   void AddGap(const StrippedRecords::Gap& gap);
+  /// Begins a part of the dump that has gaps.
+  void BeginPart(GapList gaps);
+  void CheckMemory() const;
   void EndPart();
   /// Begins to read the rows of the current part of the dump. Call this before the first row of the part, after all
   /// gaps (texts between rows) of the part: gaps are sorted before rows.
@@ -91,15 +96,17 @@ class GapFiller {
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
-  std::uint32_t TextNumber(std::string text);
 
   const std::uint64_t most_bytes_;
-  std::deque<std::string> texts_;  ///< all different gaps (texts between rows) and separators
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  std::uint64_t text_bytes_ = 0;
+  GapTexts texts_;        ///< all different gaps (texts between rows) and separators
+  bool goes_on_ = false;  ///< true: the records end before the last row of a part of the dump
 
   // The following members describe the current part of the dump, such as the rows of one table.
-  bool reading_ = false;  ///< true: a row of the part was read
+  std::optional<GapList> gaps_;            ///< the gaps of the part; no value: no gap was read
+  std::optional<GapList::Reader> reader_;  ///< set when the first row of the part is read
+  /// True: `front` of the constructor has given all gaps of the part. Gaps among the records are then ignored, and
+  /// other tasks write the first rows of the part.
+  bool given_ = false;
   const std::string* separator_ = nullptr;
   /// A flag that differs between neighbouring parts of the dump (ranges that are sorted separately), so that the border
   /// between the parts can be seen. It is the bit kOddPart of each record.
@@ -107,19 +114,10 @@ class GapFiller {
   std::uint64_t singles_ = 0;          ///< the number of statements with one row, which begin the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
-  /// The gaps in compact form, two numbers for each gap: the number of rows from the gap before it to this gap, and the
-  /// index of its text in `texts_`.
-  std::string encoded_;
-  std::size_t read_ = 0;       ///< how many bytes of `encoded_` were read
-  std::uint64_t last_at_ = 0;  ///< the index of the row before the last gap in `encoded_`
-  bool pending_ = false;       ///< true: `pending_at_` and `pending_text_` are a gap that is not in `encoded_` yet
-  std::uint64_t pending_at_ = 0;
-  std::string pending_text_;
-  std::uint64_t next_at_ = 0;  ///< the index of the row before the next gap, or kNone
+  std::uint64_t next_at_ = 0;          ///< the index of the row before the next gap, or kNone
   std::uint32_t next_text_ = 0;
-  std::uint64_t read_at_ = 0;  ///< the index of the row before the gap that was read last
-  std::uint64_t row_ = 0;      ///< the number of rows so far
-  std::int64_t balance_ = 0;   ///< the number of added separators minus the number of removed separators
+  std::uint64_t row_ = 0;     ///< the number of rows so far
+  std::int64_t balance_ = 0;  ///< the number of added separators minus the number of removed separators
   /// The number of statement heads ("INSERT INTO ...") that were inserted into the current part of the dump, minus the
   /// number of heads that were removed from it. At the end of the part this must be 0, because heads are only moved.
   std::int64_t statements_ = 0;

@@ -69,6 +69,9 @@ struct Source {
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
+  /// True: the inputs are lines, and each is a record of a dump after its sort key (Target::keyed). The output gets the
+  /// records without their keys.
+  bool keyed = false;
 };
 
 /// The output: its name, its form, and what happens if a file of this name exists.
@@ -83,6 +86,10 @@ struct Target {
   bool headless = false;           ///< true: the output does not get the header of the inputs
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
+  /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).
+  bool keyed = false;
+  /// With Source::keyed: what the output needs to know of the texts between rows, as GapFront::Save() returns it.
+  std::string gaps;
   bool no_fsync = false;
   bool no_space_check = false;
   bool verify = false;  ///< true: the output is read back before it gets its name

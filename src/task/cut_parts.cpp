@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "formats/gap_key.hpp"
 #include "formats/table_format.hpp"
 #include "kernels/error.hpp"
 #include "task/run_file.hpp"
@@ -39,7 +40,9 @@ class TaskRuns {
     const std::uint64_t count = folder_.ReadJob().slices;
     for (std::uint64_t run = 0; run < count; ++run) {
       runs_.push_back(folder_.ReadRun(run));
-      fences_.push_back(ReadFences(files, folder_, run, runs_.back()));
+      std::string gaps;
+      fences_.push_back(ReadFences(files, folder_, run, runs_.back(), &gaps));
+      gaps_.Add(DumpGaps::Load(gaps));
       if (header_.empty()) header_ = runs_.back().header;
       TakeEnd(run);
       tally_.Add(runs_.back().tally);
@@ -69,6 +72,8 @@ class TaskRuns {
   const std::vector<std::byte>& trailer() const { return trailer_; }
   /// Returns the counts of the values in key columns of all runs.
   const KeyTally& tally() const { return tally_; }
+  /// The gaps of all runs, if they are runs of a dump.
+  DumpGaps& gaps() { return gaps_; }
 
  private:
   /// Adds the bytes after the last record of a run to the trailer, as one process does for its inputs.
@@ -95,8 +100,21 @@ class TaskRuns {
   std::vector<std::vector<Fence>> fences_;
   std::vector<std::byte> header_, trailer_;
   KeyTally tally_;
+  DumpGaps gaps_;
   std::uint64_t fields_ = 0;
 };
+
+/// Finds the number of bytes and rows that come before `start` in the output of a dump. `begins` are the exact offsets
+/// at which the part begins in all runs.
+void CountBefore(TaskRuns& runs, const RunOffsets& begins, PartStart& start) {
+  const std::uint64_t part = start.run == runs.count() ? ~std::uint64_t{0} : PartOfDump(start.record);
+  DumpBefore before;
+  for (std::size_t run = 0; run < runs.count(); ++run) {
+    before += BeforePart(runs.file(run).PlaceAt(begins[run][0]), part);
+  }
+  start.before = before;
+  start.bytes_before = OutputBytes(before, runs.gaps().Find(part), runs.gaps().texts);
+}
 
 class Cut {
  public:
@@ -311,7 +329,8 @@ class Cut {
 
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder) {
   FileSystem files;
-  const Ordered ordered(spec, true);
+  const JobSpec runs_spec = SpecOfRuns(spec);
+  const Ordered ordered(runs_spec, true);
   const TaskOrder order(ordered);
   TaskRuns runs(files, folder, order);
   // Parts may already have been merged by the first cut. With -u, records that are lost between the parts of two cuts
@@ -326,14 +345,17 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   Cut search(runs, order, spec.order.unique);
   const std::uint64_t bytes = search.bytes();
   std::vector<std::optional<RunOffsets>> begins;
+  const std::string gaps = runs.gaps().Save();  // closes the lists, which CountBefore() reads
   for (std::uint64_t part = 1; part < parts; ++part) {
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
     // The first part gets all records of --top.
     Cut::Found found = spec.order.top > 0 ? Cut::Found{search.End(), std::nullopt} : search.Find(target, fences_only);
+    if (IsDump(spec)) found.start.bytes_before.reset();  // those of runs, which have keys
+    if (IsDump(spec) && found.begins) CountBefore(runs, *found.begins, found.start);
     cut.starts.push_back(std::move(found.start));
     begins.push_back(std::move(found.begins));
   }
-  runs.folder().Write(cut, [&](std::uint64_t part) {
+  runs.folder().Write(cut, gaps, [&](std::uint64_t part) {
     if (part > 0 && part < parts) return begins[part - 1] ? *begins[part - 1] : search.Between(cut.starts[part - 1]);
     RunOffsets all;
     for (std::size_t run = 0; run < runs.count(); ++run) {
@@ -346,8 +368,8 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
           " parts");
 }
 
-std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
-                                       const std::string& folder) {
+std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
+                                    const std::string& folder) {
   OpenCut open(spec, folder, parts);
   const TaskCut& cut = open.cut;
   if (run >= cut.runs) {
@@ -357,11 +379,14 @@ std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts,
   const std::vector<Fence> fences = ReadFences(open.files, open.folder, run, facts);
   RunFile file(open.files, open.folder, run, facts.header.size(), facts.trailer.size(), facts.bytes, open.order,
                fences);
-  std::vector<std::uint64_t> borders{file.begin()};
+  std::vector<PartBorder> borders{{file.begin(), {}}};
   for (const PartStart& start : cut.starts) {
-    borders.push_back(start.run >= cut.runs ? file.end() : file.Find(start, run, spec.order.unique));
+    const bool ends = start.run >= cut.runs;
+    PartBorder border{ends ? file.end() : file.Find(start, run, spec.order.unique), {}};
+    if (IsDump(spec) && !ends) border.before = BeforePart(file.PlaceAt(border.offset), PartOfDump(start.record));
+    borders.push_back(border);
   }
-  borders.push_back(file.end());
+  borders.push_back({file.end(), {}});
   return borders;
 }
 

@@ -222,7 +222,10 @@ void JobFolder::Write(std::uint64_t number, const std::vector<TaskScan>& scans) 
 
 void JobFolder::Write(std::uint64_t number, const TaskRun& run) { Put(RunPath(number) + ".json", run); }
 
-void JobFolder::Write(const TaskCut& cut, const std::function<RunOffsets(std::uint64_t)>& begins) {
+void JobFolder::Write(TaskCut cut, const std::string& gaps, const std::function<RunOffsets(std::uint64_t)>& begins) {
+  if (!gaps.empty()) WriteWhole(CreateOwn(files_, GapsPath(cut.parts)), std::as_bytes(std::span(gaps)));
+  cut.gaps_bytes = gaps.size();
+  cut.gaps_hash = XXH3_64bits(gaps.data(), gaps.size());
   const std::unique_ptr<OutputFile> file = CreateOwn(files_, BeginsPath(cut.parts));
   std::uint64_t at = 0;
   for (std::uint64_t part = 0; part <= cut.parts; ++part) {
@@ -254,6 +257,20 @@ RunOffsets JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
                                            EscapeName(CutPath(cut.parts)) + ", and cut again");
   }
   return begins;
+}
+
+std::string JobFolder::ReadGaps(const TaskCut& cut) {
+  std::string gaps(cut.gaps_bytes, '\0');
+  if (gaps.empty()) return gaps;
+  const std::string path = GapsPath(cut.parts);
+  RequireOwnFile(path);
+  const std::unique_ptr<File> file = files_.OpenInput(path, false);
+  const std::size_t got = file->ReadAt(0, std::as_writable_bytes(std::span(gaps)));
+  if (got < gaps.size() || file->Facts().size != got || XXH3_64bits(gaps.data(), gaps.size()) != cut.gaps_hash) {
+    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it and " +
+                                           EscapeName(CutPath(cut.parts)) + ", and cut again");
+  }
+  return gaps;
 }
 
 void JobFolder::Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part) {

@@ -8,6 +8,7 @@
 //   run-00003.json            the facts of both files; written last
 //   cut-64.begins             a row for each of 64 parts: where the part begins in each run. The task that merges a
 //                             part reads its row and the next one, and opens only the runs that it needs
+//   cut-64.gaps               for a dump: the texts between rows that keep their places (DumpGaps)
 //   cut-64.json               the records at which the parts begin; written last
 //   part-00007-of-00064.json  the facts of that part of the output
 // A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a wrong
@@ -54,6 +55,8 @@ class JobFolder {
   /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
   /// returns where each run ends.
   RunOffsets ReadBegins(const TaskCut& cut, std::uint64_t part);
+  /// Returns the texts between the rows of a dump that keep their places, as DumpGaps::Save() returns them.
+  std::string ReadGaps(const TaskCut& cut);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
   std::optional<TaskCut> FindCut(std::uint64_t parts);
@@ -64,7 +67,9 @@ class JobFolder {
   /// Writes the files that say where each part of the output begins in each sorted run (the cut). Does nothing if
   /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts as
   /// argument, to get the ends of the runs.
-  void Write(const TaskCut& cut, const std::function<RunOffsets(std::uint64_t part)>& begins);
+  /// `gaps` is the result of DumpGaps::Save() for all runs, or empty. Sets TaskCut::gaps_bytes and gaps_hash in the
+  /// file.
+  void Write(TaskCut cut, const std::string& gaps, const std::function<RunOffsets(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
   std::string RunPath(std::uint64_t number) const;
@@ -74,6 +79,7 @@ class JobFolder {
  private:
   std::string CutPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".json"; }
   std::string BeginsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".begins"; }
+  std::string GapsPath(std::uint64_t parts) const { return path_ + "/cut-" + std::to_string(parts) + ".gaps"; }
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
   /// Reads a JSON file and returns the result of the function `read`. Returns std::nullopt if the file does not exist.

@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/own_folder.hpp"
+#include "formats/gap_key.hpp"
 #include "job/open_job.hpp"
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
@@ -46,16 +47,36 @@ class PartRanges {
 
   /// Searches several runs at the same time, because the reads of one search wait for each other.
   std::vector<ByteRange> All() const {
-    constexpr std::uint64_t kThreads = 16;
     std::vector<ByteRange> ranges(cut_.runs);
-    std::atomic<std::uint64_t> next = 0;
-    RunTogether(std::min(kThreads, cut_.runs), [&] {
-      for (std::uint64_t run; (run = next++) < ranges.size();) ranges[run] = Of(run);
-    });
+    ForEachRun([&](std::uint64_t run) { ranges[run] = Of(run); });
     return ranges;
   }
 
+  /// Returns what comes before the part in all runs of a dump. `ranges` are the result of All().
+  DumpBefore CountBefore(const std::vector<ByteRange>& ranges) const {
+    const std::uint64_t part = PartOfDump(cut_.starts[part_ - 1].record);
+    std::vector<DumpBefore> before(cut_.runs);
+    ForEachRun([&](std::uint64_t run) {
+      const TaskRun facts = open_.folder.ReadRun(run);
+      const std::vector<Fence> fences = ReadFences(open_.files, open_.folder, run, facts);
+      RunFile file(open_.files, open_.folder, run, 0, facts.trailer.size(), facts.bytes, open_.order, fences);
+      before[run] = BeforePart(file.PlaceAt(ranges[run].begin), part);
+    });
+    DumpBefore sum;
+    for (const DumpBefore& one : before) sum += one;
+    return sum;
+  }
+
  private:
+  template <typename Do>
+  void ForEachRun(Do todo) const {
+    constexpr std::uint64_t kThreads = 16;
+    std::atomic<std::uint64_t> next = 0;
+    RunTogether(std::min(kThreads, cut_.runs), [&] {
+      for (std::uint64_t run; (run = next++) < cut_.runs;) todo(run);
+    });
+  }
+
   ByteRange Of(std::uint64_t run) const {
     if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
     JobFolder& folder = open_.folder;
@@ -96,14 +117,13 @@ bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
   return is_end(part) && (part == 0 || !is_end(part - 1));
 }
 
-/// Returns the records of a part as inputs: a range of the file of each run that has some.
-Source PartSource(OpenCut& open, const JobSpec& spec, std::uint64_t part, const PartPieces& pieces) {
-  Source source = spec.source;
+/// Returns the records of a part as inputs: a range of the file of each run that has some. `ranges` has the range of
+/// each run, unless the runs are pieces.
+Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, const std::vector<ByteRange>& ranges) {
+  Source source = open.runs.source;
   source.inputs.clear();
   source.codec = Codec::kNone;
   source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
-  std::vector<ByteRange> ranges;
-  if (pieces.folder.empty()) ranges = PartRanges(open, part, spec.order.unique).All();
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
     std::string input = open.folder.RunPath(run);
     ByteRange range;
@@ -125,6 +145,48 @@ Source PartSource(OpenCut& open, const JobSpec& spec, std::uint64_t part, const 
   return source;
 }
 
+/// What a part of the output of a dump needs to know beside its records.
+struct DumpPart {
+  std::string front;        ///< see Target::gaps
+  std::uint64_t begin = 0;  ///< the offset of the part in the output
+};
+/// `before` is what comes before the part in all runs.
+DumpPart DescribeDumpPart(OpenCut& open, std::uint64_t part, const DumpBefore& before) {
+  const TaskCut& cut = open.cut;
+  DumpGaps gaps = DumpGaps::Load(open.folder.ReadGaps(cut));
+  // The gaps of the part of the dump that a part of the output begins in. Null: it has none, or there are no records.
+  const auto gaps_at = [&](std::uint64_t number) -> const GapList* {
+    if (number == 0 || number >= cut.parts || cut.starts[number - 1].run >= cut.runs) return nullptr;
+    return gaps.Find(PartOfDump(cut.starts[number - 1].record));
+  };
+  const GapList* const here = gaps_at(part);
+  GapFront front;
+  front.row = before.rows;
+  front.goes_on = gaps_at(part + 1) != nullptr;
+  if (here != nullptr) front.list = *here;
+  return {front.Save(gaps.texts), cut.header.size() + OutputBytes(before, here, gaps.texts)};
+}
+
+/// Returns the size of a part of the output of a dump, if the cut knows where the part and the next one begin. `around`
+/// is the size of its header and trailer.
+std::optional<std::uint64_t> DumpPartBytes(const TaskCut& cut, std::uint64_t part, std::uint64_t around) {
+  const auto begin = [&](std::uint64_t number) {
+    return number == 0 ? std::optional<std::uint64_t>(0) : cut.starts[number - 1].bytes_before;
+  };
+  if (part + 1 == cut.parts || !begin(part) || !begin(part + 1)) return std::nullopt;
+  return *begin(part + 1) - *begin(part) + around;
+}
+
+/// Implements --verify-output for a part of a dump: compares its file with the checksums of what was written.
+void VerifyPieces(FileSystem& files, const std::string& path, const TaskPart& part) {
+  const std::unique_ptr<File> file = files.OpenInput(path, false);
+  for (const PieceSum& piece : part.pieces) {
+    if (HashOfPiece(ReadBytes(*file, piece.offset, piece.offset + piece.bytes)) == piece.hash) continue;
+    throw WrongResult(EscapeName(path) + ": bytes " + std::to_string(piece.offset) + " to " +
+                      std::to_string(piece.offset + piece.bytes) + " are not what was written");
+  }
+}
+
 std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes) {
   std::vector<std::byte> out;
   Encoder encoder(codec, {}, [&](std::span<const std::byte> more) { out.insert(out.end(), more.begin(), more.end()); });
@@ -142,8 +204,31 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   const TaskCut& cut = open.cut;
   const PartFiles part_files(open.files, spec, output, cut);
   const std::string path = part_files.PathOf(part.number);
+  const bool dump = IsDump(spec);
+  std::vector<ByteRange> ranges;
+  DumpPart of_dump;
+  const bool empty = part.number > 0 && cut.starts[part.number - 1].run >= cut.runs;
+  if (pieces.folder.empty() || dump) {
+    const PartRanges places(open, part.number, spec.order.unique);
+    if (pieces.folder.empty()) ranges = places.All();
+    if (dump && !empty) {
+      DumpBefore before;
+      if (part.number > 0 && cut.starts[part.number - 1].before) {
+        before = *cut.starts[part.number - 1].before;
+      } else if (!pieces.folder.empty()) {
+        before = pieces.before.value_or(DumpBefore());
+      } else if (part.number > 0) {
+        before = places.CountBefore(ranges);
+      }
+      of_dump = DescribeDumpPart(open, part.number, before);
+    }
+  }
   TaskPart made;
-  if (!part_files.own_files()) made.offset = pieces.offset ? *pieces.offset : OffsetInOutput(cut, part.number);
+  if (!part_files.own_files()) {
+    made.offset = dump && !pieces.folder.empty() ? of_dump.begin
+                  : pieces.offset                ? *pieces.offset
+                                                 : OffsetInOutput(cut, part.number);
+  }
   if (const std::optional<TaskPart> found = open.folder.FindPart(part.number, part.count)) {
     // If the parts are proved already, the output has its name. A hidden file written now would never be removed.
     const bool proved = part_files.joins() ? part_files.IsJoined(open.folder)
@@ -163,7 +248,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   if (part.number > 0) target.state = cut.starts[part.number - 1].state;  // the state before the first record
   target.headless = !part_files.apart() && part.number > 0;
   if (part_files.apart() || HasTrailer(cut, part.number)) target.trailer = cut.trailer;
-  JobSpec job = SubJob(spec, PartSource(open, spec, part.number, pieces), std::move(target));
+  target.gaps = of_dump.front;
+  if (dump) target.verify = false;  // the format cannot read a part of a dump: VerifyPieces() does it
+  JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges), std::move(target));
   if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.order.merge = true;
   std::vector<std::byte> around;  // the bytes before and after the records; a part without records has only these
@@ -189,8 +276,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     const detail::Fd shared = part_files.OpenShared(made.offset);
     auto writer = std::make_unique<PipeWriter>(shared.get(), path, cancel);
     writer->SumPieces(&sums);
-    std::uint64_t bytes = around.size();
-    for (const ByteRange& range : job.source.ranges) bytes += range.end - range.begin;
+    std::optional<std::uint64_t> bytes = around.size();
+    for (const ByteRange& range : job.source.ranges) *bytes += range.end - range.begin;
+    if (dump) bytes = DumpPartBytes(cut, part.number, around.size());
     if (job.source.inputs.empty()) {
       writer->WriteAll(around);
       result.bytes = around.size();
@@ -200,9 +288,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     }
     if (!spec.target.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
-    if (spec.order.top == 0 && !spec.order.unique && result.bytes != bytes) {
+    if (spec.order.top == 0 && !spec.order.unique && bytes && result.bytes != *bytes) {
       throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +
-                        " bytes and should have " + std::to_string(bytes));
+                        " bytes and should have " + std::to_string(*bytes));
     }
   }
   made.birth_ns = BirthOf(path);
@@ -212,6 +300,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   made.read = result.read;
   made.first = result.first;
   made.last = result.last;
+  if (dump && spec.target.verify) VerifyPieces(open.files, path, made);
   open.folder.Write(part.number, part.count, made);
   return result;
 }

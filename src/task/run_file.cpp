@@ -195,6 +195,46 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& fields) {
   return fences;
 }
 
+std::vector<Fence> RunFile::MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum) {
+  std::vector<Fence> fences;
+  const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
+  const RecordLayout& layout = order_.layout();
+  DumpReader reader(layout);
+  OrderCheck check(layout, false);
+  for (std::uint64_t at = begin_, next = begin_; at < end_;) {
+    std::vector<std::byte> bytes;
+    std::uint64_t whole = 0;
+    for (std::uint64_t size = kPiece; whole == 0; size *= 4) {
+      if (at + bytes.size() == end_) throw WrongResult("a run of a dump ends inside a record");
+      bytes = Read(at, at + std::min(size, end_ - at));
+      whole = WholeRecordBytes(bytes, layout);
+    }
+    const RecordSpan records = RecordSpan(bytes).first(whole);
+    if (check.Add(records)) throw WrongResult("a run of a dump is not in order");
+    sum += SumRecords(records, layout);
+    ForEachRecord(records, layout, [&](RecordSpan record) {
+      if (at >= next) {
+        fences.push_back({at, {record.begin(), record.end()}, {}, reader.place()});
+        next += step;
+      }
+      reader.Take(record, &gaps);
+      at += record.size();
+    });
+  }
+  if (!(reader.sum() == own)) throw WrongResult("the records of a run of a dump are not those that were sorted");
+  return fences;
+}
+
+DumpPlace RunFile::PlaceAt(std::uint64_t offset) {
+  const auto next =
+      std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) { return fence.offset <= offset; });
+  if (next == fences_.begin()) return {};
+  const Fence& fence = *std::prev(next);
+  DumpReader reader(order_.layout(), fence.place);
+  reader.Take(Read(fence.offset, offset));
+  return reader.place();
+}
+
 void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
                       const std::function<void(std::uint64_t, TaskOrder::First&&)>& take) {
   if (low == high) return;
@@ -237,21 +277,29 @@ std::uint64_t RunFile::Find(const RecordPosition& position, std::uint64_t own, b
   return Find(position, own, unique, std::prev(next)->offset, next == fences_.end() ? end_ : next->offset);
 }
 
-std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label) {
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::string& gaps, const RunLabel& label) {
   const auto front = std::as_bytes(std::span(&label, 1));
   std::vector<std::byte> bytes(front.begin(), front.end());
+  const auto put_text = [&](const std::string& text) {
+    const auto from = std::as_bytes(std::span(text));
+    bytes.insert(bytes.end(), from.begin(), from.end());
+  };
+  Put(bytes, gaps.size());
+  put_text(gaps);
   for (const Fence& fence : fences) {
     Put(bytes, fence.offset);
     Put(bytes, fence.record.size());
     Put(bytes, fence.state.size());
+    const auto place = std::as_bytes(std::span(&fence.place, 1));
+    bytes.insert(bytes.end(), place.begin(), place.end());
     bytes.insert(bytes.end(), fence.record.begin(), fence.record.end());
-    const auto state = std::as_bytes(std::span(fence.state));
-    bytes.insert(bytes.end(), state.begin(), state.end());
+    put_text(fence.state);
   }
   return bytes;
 }
 
-std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run) {
+std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
+                              std::string* gaps) {
   const std::string path = folder.FencesPath(number);
   const std::unique_ptr<File> file = OpenOwn(files, path);
   std::vector<std::byte> bytes(run.fences_bytes);
@@ -269,16 +317,25 @@ std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_
     damaged();
   }
   std::vector<Fence> fences;
-  for (std::size_t at = sizeof label; at < bytes.size();) {
+  std::size_t at = sizeof label;
+  std::uint64_t gaps_bytes = 0;
+  if (bytes.size() - at < sizeof gaps_bytes) damaged();
+  std::memcpy(&gaps_bytes, bytes.data() + at, sizeof gaps_bytes);
+  at += sizeof gaps_bytes;
+  if (bytes.size() - at < gaps_bytes) damaged();
+  if (gaps != nullptr) gaps->assign(reinterpret_cast<const char*>(bytes.data()) + at, gaps_bytes);
+  for (at += gaps_bytes; at < bytes.size();) {
     std::uint64_t numbers[3];
-    if (bytes.size() - at < sizeof numbers) damaged();
+    DumpPlace place;
+    if (bytes.size() - at < sizeof numbers + sizeof place) damaged();
     std::memcpy(numbers, bytes.data() + at, sizeof numbers);
-    at += sizeof numbers;
+    std::memcpy(&place, bytes.data() + at + sizeof numbers, sizeof place);
+    at += sizeof numbers + sizeof place;
     if (bytes.size() - at < numbers[1] || bytes.size() - at - numbers[1] < numbers[2]) damaged();
     const auto record = bytes.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = record + static_cast<std::ptrdiff_t>(numbers[1]);
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + at + numbers[1];
-    fences.push_back({numbers[0], {record, end}, {text, numbers[2]}});
+    fences.push_back({numbers[0], {record, end}, {text, numbers[2]}, place});
     at += numbers[1] + numbers[2];
   }
   return fences;

@@ -14,6 +14,7 @@
 #include "io/file.hpp"
 #include "job/open_job.hpp"
 #include "spec/job_spec.hpp"
+#include "task/dump_runs.hpp"
 #include "task/job_folder.hpp"
 
 namespace gpusort {
@@ -63,10 +64,11 @@ struct OpenCut {
   /// Reads the division of the sorted runs into `parts` parts of the output (the cut) from the job's folder `path`.
   /// Throws the errors of JobFolder.
   OpenCut(const JobSpec& spec, const std::string& path, std::uint64_t parts)
-      : ordered(spec, true), folder(files, path), cut(folder.ReadCut(parts)) {
+      : runs(SpecOfRuns(spec)), ordered(runs, true), folder(files, path), cut(folder.ReadCut(parts)) {
     ordered.ReadHeader(cut.header);
   }
 
+  const JobSpec runs;  ///< the job as which runs are merged
   FileSystem files;
   const Ordered ordered;
   const TaskOrder order{ordered};
@@ -80,6 +82,7 @@ struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
   std::string state;              ///< the state of the format's parser before the record, as text (see TaskOrder::Save)
+  DumpPlace place{};              ///< only for dumps: what comes before the record in the run
 };
 
 /// The file with a sorted run. Reads records, and finds the offset of the first record that sorts at or after a given
@@ -108,6 +111,11 @@ class RunFile {
   /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
   /// as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
+  /// The same for the run of a dump. Adds the gaps of the run to `gaps`, and sets `sum` to the checksum of its lines.
+  /// Throws WrongResult if the lines are not in order, or if their records do not have the checksum `own`.
+  std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
+  /// Returns what comes before the record at `offset` in the run of a dump.
+  DumpPlace PlaceAt(std::uint64_t offset);
   /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
   /// all runs. Searches only the offsets [low, high], which must contain the result. `own` is the number of this run.
   /// If `unique` is true, records with equal keys stay together.
@@ -140,9 +148,11 @@ class RunFile {
 };
 
 /// PackFences() returns the content of a file that stores fences: some records of a run and their offsets, for a fast
-/// search. ReadFences() reads such a file, and throws Error(kIntegrity) if the file was changed.
-std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const RunLabel& label);
-std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run);
+/// search. For a dump, the file also has `gaps`, a result of DumpGaps::Save(). ReadFences() reads such a file, and throws
+/// Error(kIntegrity) if the file was changed. It sets *gaps unless `gaps` is null.
+std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::string& gaps, const RunLabel& label);
+std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
+                              std::string* gaps = nullptr);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
 /// Returns true if a record comes before `position` in the order of the records of all runs. The record is

@@ -34,7 +34,7 @@ namespace {
 
 /// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 4";  // the version of the files that tasks share
+  constexpr const char* kFormat = ", format 5";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
@@ -213,6 +213,7 @@ class Slices {
       const std::uint64_t to = std::min(size, from + kScanLook);
       ScanState there = state;
       const std::uint64_t first = ScanBytes(file, input, from, to, state).first;
+      if (first > 0 && IsDump(spec_)) return DumpBorder(file, input, from, to, there);
       if (first > 0) {
         ScanBytes(file, input, from, from + first, there);
         return {from + first, order_.Save(there)};
@@ -220,6 +221,23 @@ class Slices {
       from = to;
     }
     return {size};
+  }
+
+  /// Returns the end of a record in the bytes [from, to) of a dump, which have such an end. `state` is the format's
+  /// state at `from`. Where a record ends can depend on bytes after it, such as a comment before the next INSERT. Looks
+  /// for the first byte that makes the end of a record known. If it makes several ends known, returns the last one.
+  Place DumpBorder(File& file, std::uint32_t input, std::uint64_t from, std::uint64_t to, const ScanState& state) {
+    const auto scan = [&](std::uint64_t end) {
+      ScanState there = state;
+      return ScanBytes(file, input, from, end, there);
+    };
+    std::uint64_t unknown = from, known = to;
+    while (unknown + 1 < known) {
+      const std::uint64_t middle = unknown + (known - unknown) / 2;
+      (scan(middle).last > 0 ? known : unknown) = middle;
+    }
+    const RecordFormat::Ends ends = scan(known);
+    return {from + ends.last, order_.Save(ends.state)};
   }
 
   /// Returns the mode after the bytes [begin, end), if `mode` is the mode before them. If no record can follow `mode`,
@@ -314,11 +332,20 @@ class Slices {
   const unsigned modes_;  ///< the result of RecordFormat::modes()
 };
 
+/// Returns `spec` without --verify-output if it sorts a dump. MakeDumpFences() reads all of a run of a dump anyway.
+JobSpec WithoutVerify(JobSpec spec) {
+  if (IsDump(spec)) spec.target.verify = false;
+  return spec;
+}
+
 /// The inputs and the folder of a job, for a task that works on a slice. Makes the folder after the inputs are opened.
 struct SliceTask {
-  SliceTask(const JobSpec& spec, const std::vector<std::string>& arguments, std::uint64_t count,
+  SliceTask(const JobSpec& given, const std::vector<std::string>& arguments, std::uint64_t count,
             const std::string& path, CancelFlag& cancel)
-      : open(spec, cancel, files), folder(files, MakeFolder(path)), slices(open, order, folder, count) {
+      : spec(WithoutVerify(given)),
+        open(spec, cancel, files),
+        folder(files, MakeFolder(path)),
+        slices(open, order, folder, count) {
     const Inputs& inputs = open.inputs;
     open.ordered.ReadHeader(inputs.header());
     TaskJob job{Version(), arguments, {}, count};
@@ -329,6 +356,7 @@ struct SliceTask {
     folder.Begin(job);
   }
 
+  const JobSpec spec;
   FileSystem files;
   OpenJob open;
   const TaskOrder order{open.ordered};
@@ -439,7 +467,8 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     target.output = path;
     target.state = state;
     target.codec = Codec::kNone;
-    const JobSpec job = SubJob(spec, std::move(source), std::move(target));
+    target.keyed = IsDump(spec);
+    const JobSpec job = WithoutVerify(SubJob(spec, std::move(source), std::move(target)));
     run->Append(std::as_bytes(std::span(&label, 1)));
     if (!spec.target.no_fsync) run->WriteBackEarly();
     sigset_t signals;  // publishing blocks the signals that end a process, and fences are yet to be made
@@ -447,16 +476,23 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     result = SortJob(job, cancel, files, Output(std::move(run)), {}, {}, &record);
     pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   }
-  const Ordered ordered(spec, true);
+  const JobSpec runs = SpecOfRuns(spec);
+  const Ordered ordered(runs, true);
   ordered.ReadHeader(result.header);
   const TaskOrder order(ordered);
   const std::uint64_t bytes = result.bytes + sizeof label;
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
   std::uint64_t fields = 0;
-  const std::vector<std::byte> fences = PackFences(file.MakeFences(order.Load(state), fields), label);
+  DumpGaps gaps;
+  RecordSum sum = result.sum;
+  if (IsDump(spec)) sum = {};
+  const std::vector<Fence> found =
+      IsDump(spec) ? file.MakeDumpFences(result.sum, gaps, sum) : file.MakeFences(order.Load(state), fields);
+  const std::vector<std::byte> fences = PackFences(found, gaps.Save(), label);
   WriteWhole(CreateOwn(files, there.FencesPath(slice.number)), fences);
+  if (IsDump(spec)) state.clear();  // each line of the run has its key
   there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, fields, state, fences.size(), HashOf(fences),
-                                    result.sum, result.tally});
+                                    sum, result.tally});
   return result;
 }
 

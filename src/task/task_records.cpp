@@ -34,6 +34,14 @@ RecordSum SumFromJson(const TaskJson& json) {
   return {json.at(0).get<std::uint64_t>(), json.at(1).get<std::uint64_t>(), json.at(2).get<std::uint64_t>()};
 }
 
+TaskJson BeforeJson(const DumpBefore& before) {
+  return {before.bytes, before.rows, before.separators, before.statements};
+}
+DumpBefore BeforeFromJson(const TaskJson& json) {
+  return {json.at(0).get<std::uint64_t>(), json.at(1).get<std::uint64_t>(), json.at(2).get<std::uint64_t>(),
+          json.at(3).get<std::uint64_t>()};
+}
+
 std::vector<PieceSum> PiecesFromJson(const TaskJson& json) {
   const std::vector<std::byte> bytes = BytesFromJson(json);
   std::vector<PieceSum> pieces(bytes.size() / sizeof(PieceSum));
@@ -150,14 +158,17 @@ void to_json(TaskJson& json, const TaskCut& cut) {
   TaskJson starts = TaskJson::array();
   for (const PartStart& start : cut.starts) {
     starts.push_back({start.run, start.offset, BytesJson(start.record),
-                      start.bytes_before ? TaskJson(*start.bytes_before) : TaskJson(), TextJson(start.state)});
+                      start.bytes_before ? TaskJson(*start.bytes_before) : TaskJson(), TextJson(start.state),
+                      start.before ? BeforeJson(*start.before) : TaskJson()});
   }
   json = {{"parts", cut.parts},
           {"runs", cut.runs},
           {"header", BytesJson(cut.header)},
           {"trailer", BytesJson(cut.trailer)},
           {"places", starts},
-          {"secret", cut.secret}};
+          {"secret", cut.secret},
+          {"gaps_bytes", cut.gaps_bytes},
+          {"gaps_hash", cut.gaps_hash}};
 }
 
 void from_json(const TaskJson& json, TaskCut& cut) {
@@ -166,6 +177,8 @@ void from_json(const TaskJson& json, TaskCut& cut) {
   cut.header = BytesFromJson(json.at("header"));
   cut.trailer = BytesFromJson(json.at("trailer"));
   json.at("secret").get_to(cut.secret);
+  json.at("gaps_bytes").get_to(cut.gaps_bytes);
+  json.at("gaps_hash").get_to(cut.gaps_hash);
   for (const TaskJson& from : json.at("places")) {
     PartStart& start = cut.starts.emplace_back();
     from.at(0).get_to(start.run);
@@ -173,6 +186,7 @@ void from_json(const TaskJson& json, TaskCut& cut) {
     start.record = BytesFromJson(from.at(2));
     if (!from.at(3).is_null()) start.bytes_before = from.at(3).get<std::uint64_t>();
     start.state = TextFromJson(from.at(4));
+    if (!from.at(5).is_null()) start.before = BeforeFromJson(from.at(5));
   }
 }
 

@@ -83,6 +83,32 @@ struct TaskRun {
   KeyTally tally{};  ///< counts of unusual values in key columns, as far as RefuseNoValues() needs them
 };
 
+/// What comes before a place in the run of a dump. A part of a dump is a range of records that are sorted together,
+/// such as the rows of one table. A gap is text between two rows that keeps its place while the rows are sorted.
+struct DumpPlace {
+  std::uint64_t part = 0;     ///< the number of the part of the dump that the last record before the place belongs to
+  std::uint64_t earlier = 0;  ///< the bytes of all records of earlier parts, as they are in the output
+  std::uint64_t gaps = 0;     ///< the bytes of the gaps of the part
+  std::uint64_t bytes = 0;    ///< the bytes of the other records of the part
+  std::uint64_t rows = 0;     ///< the number of rows of the part
+  std::uint64_t separators = 0;  ///< how many of the rows have the usual text after them, such as a comma
+  std::uint64_t statements = 0;  ///< how many of the rows are whole INSERT statements
+};
+
+/// What comes before a record of a dump in the runs: the bytes of the records, without the gaps of the record's part of
+/// the dump, and the rows of this part. See DumpPlace.
+struct DumpBefore {
+  std::uint64_t bytes = 0, rows = 0, separators = 0, statements = 0;
+
+  DumpBefore& operator+=(const DumpBefore& other) {
+    bytes += other.bytes;
+    rows += other.rows;
+    separators += other.separators;
+    statements += other.statements;
+    return *this;
+  }
+};
+
 /// A position in the order of all records of all sorted runs: directly before the record at `offset` of run number
 /// `run`. With -u, the position is before all records with the same key.
 struct RecordPosition {
@@ -97,6 +123,7 @@ struct PartStart : RecordPosition {
   /// known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
+  std::optional<DumpBefore> before{};  ///< only for dumps: what comes before `record` in all runs. No value: not known
 };
 
 /// The beginnings of all parts of the output, and other data that every merge task (a process that merges one part)
@@ -108,6 +135,7 @@ struct TaskCut {
   std::vector<PartStart> starts;   ///< the beginnings of all parts except the first
   /// A random number that is a part of the names of hidden files, so that other users cannot guess these names.
   std::uint64_t secret = 0;
+  std::uint64_t gaps_bytes = 0, gaps_hash = 0;  ///< the size and the checksum of the file cut-N.gaps
 };
 
 /// The beginning of one part of the output in each sorted run: two offsets in the file of the run. The part begins

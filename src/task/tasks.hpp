@@ -12,6 +12,7 @@
 #include "io/stream.hpp"
 #include "job/sort_result.hpp"
 #include "spec/job_spec.hpp"
+#include "task/task_records.hpp"
 #include "watch/job_record.hpp"
 
 namespace gpusort {
@@ -51,17 +52,24 @@ void CheckTaskVersion(const std::string& folder);
 /// all runs.
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
-/// Returns the offsets at which the parts of the output begin in the file of run number `run`. The last element is the
-/// end of the records.
-std::vector<std::uint64_t> PartOffsets(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
-                                       const std::string& folder);
+/// The place in a run at which a part of the output begins.
+struct PartBorder {
+  std::uint64_t offset = 0;  ///< in the file of the run
+  DumpBefore before;         ///< only for dumps: what comes before the place in this run
+};
+/// Returns where the parts of the output begin in the file of run number `run`. The last element is the end of the
+/// records.
+std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
+                                    const std::string& folder);
 
 /// Copies of the records of one part of the output, for a machine that does not have the sorted runs. For each run,
 /// `folder` contains a file with the name and the header of the run, but only the records of this part. `offset` is the
-/// offset of the part in the output; set only if the output is a single file.
+/// offset of the part in the output; set only if the output is a single file. For a dump, `before` has the sums of
+/// PartBorder::before over all runs, and tells the offset.
 struct PartPieces {
   std::string folder;
   std::optional<std::uint64_t> offset;
+  std::optional<DumpBefore> before{};
 };
 
 /// Merges one part of the output from the sorted runs. If `output` ends with '/', the part becomes a file in that

@@ -12,6 +12,19 @@ if [ -n "$pg" ]; then
   starting=$!
 fi
 
+# by_tasks SLICES PARTS INPUT WANT [OPTION]...: tasks sort INPUT to the bytes of WANT.
+by_tasks() {
+  local slices=$1 parts=$2 input=$3 want=$4 k
+  shift 4
+  rm -rf task got.sql
+  for ((k = slices - 1; k >= 0; --k)); do expect 0 "$bin/gpusort_task" runs --slice "$k/$slices" --into task "$@" "$input"; done
+  expect 0 "$bin/gpusort_task" cut --parts "$parts" task
+  for ((k = parts - 1; k >= 0; --k)); do expect 0 "$bin/gpusort_task" part --part "$k/$parts" task got.sql; done
+  expect 0 "$bin/gpusort_task" prove --parts "$parts" task got.sql
+  same "$want" got.sql
+  rm -rf task
+}
+
 # --- SQLite -------------------------------------------------------------------------------------------------------
 
 check_sqlite() {
@@ -110,6 +123,7 @@ SQL
         out.sql >/dev/null
       expect 0 "$g" --format mysqldump --strip-volatile maria.sql "sorted.${order#id }$options.sql"
       expect 0 "$bin/gpusort_check" --format mysqldump "sorted.${order#id }$options.sql" >/dev/null
+      by_tasks 5 4 maria.sql "sorted.${order#id }$options.sql" --format mysqldump --strip-volatile
       maria_sql -e 'CREATE OR REPLACE DATABASE y'
       maria_sql y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
       for query in '*, HEX(b) FROM `a.b`' '*, HEX(b) FROM plain' '* FROM log' '* FROM wide'; do
@@ -385,20 +399,21 @@ expect 1 "$g" -c shapes.sql
 # gpusort_check knows the same default keys: the primary key, and the types of CREATE TABLE.
 expect 0 "$bin/gpusort_check" --format mysqldump --against shapes.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format mysqldump shapes.sql >/dev/null
-# Tasks sort statements of one row. For statements with several rows, every slice is exit 2.
+# Tasks sort statements of one row and of several rows.
 { echo 'PRAGMA foreign_keys=OFF;'; echo 'CREATE TABLE t(id INTEGER PRIMARY KEY, s);'
   seq 1 2000 | awk '{ printf "INSERT INTO t VALUES(%d,\047it\047\047s;\\n%d\047);\n", $1 * 7919 % 10000, $1 }'; } >one.sql
 expect 0 "$g" --format sqlitedump one.sql sorted.sql
-for k in 0 1 2; do expect 0 "$bin/gpusort_task" runs --slice $k/3 --into task --format sqlitedump one.sql; done
-"$bin/gpusort_task" cut --parts 2 task
-for k in 0 1; do "$bin/gpusort_task" part --part $k/2 task got.sql; done
-"$bin/gpusort_task" prove --parts 2 task got.sql
-same sorted.sql got.sql
-for k in 0 1 2; do
-  expect 2 "$bin/gpusort_task" runs --slice $k/3 --into several --format mysqldump long.sql
-  says 'cannot be sorted by tasks: sort the dump in one process'
-done
-rm -rf task several
+by_tasks 3 2 one.sql sorted.sql --format sqlitedump
+expect 0 "$g" --format mysqldump long.sql sorted.sql
+by_tasks 3 7 long.sql sorted.sql --format mysqldump
+expect 0 "$bin/gpusort_task" runs --slice 0/1 --into task --format mysqldump long.sql
+expect 0 "$bin/gpusort_task" cut --parts 1 task
+expect 0 "$bin/gpusort_task" part --verify-output --part 0/1 task parts/
+same sorted.sql parts/part-00000-of-00001
+printf x >>task/cut-1.gaps
+expect 8 "$bin/gpusort_task" part --part 0/1 task got.sql
+says 'cut-1.gaps: it is damaged'
+rm -rf task parts
 # A table that refers to itself: a warning unless the dump turns the checks off.
 printf -- '-- MySQL dump 10.13\nCREATE TABLE `t` (a int PRIMARY KEY, b int REFERENCES `t` (a));\nINSERT INTO `t` VALUES (2,NULL),(1,2);\n' >self.sql
 expect 0 "$g" self.sql out.sql

@@ -1,4 +1,4 @@
-"""Random dumps of pg_dump: any slices and parts, in one file, a compressed one, a folder, or from pieces of runs on other
+"""Random dumps, with COPY and with INSERT statements: any slices and parts, in one file, a compressed one, a folder, or from pieces of runs on other
 machines, give one gpusort's bytes; what that refuses a slice refuses, too.
 
 Usage: dumps_test.py BIN SEED COUNT, in an empty folder
@@ -17,12 +17,37 @@ COPY = "COPY public.t (none) FROM stdin;\n"  # not a statement here; as a statem
 SQL = ["--\n-- it's \" /* $$\n--\n\n", "\\restrict it's\n", f"COMMENT ON TABLE t IS 'it''s\n{COPY}1\t2\n\\.\n';\n", f"SELECT E'\\'\n{COPY}';\n",
        "SELECT 'ends with \\';\n", f"CREATE FUNCTION f() AS $_$\n{COPY}\\.\n$$ ' \" /*\n\n$_$;\n", f'CREATE TABLE "a\n{COPY}""b" (x int);\n',
        f"/* one /* two */ '\n{COPY}\" $$ */\n", "COPY public.t (none) FROM 'file';\n", "COPY public.t (a, b) TO stdout;\n", "\n\r\n", "SELECT a$b$c, 1;\n"]
+INSERT_KEYS = {"t": ["t.a:int"], "u": ["u.b:desc"], "`a.b`": ["`a.b`.a:int:desc"]}
 KEYS = {"public.t": ["t.a:int", "public.t.b:int:desc"], "t": ["t.b"], "other.t": ["other.t.a:text:desc"], '"S s"."a.b"': ['"""a.b"".a":int'],
         "public.none": ["public.none.b"], "u": ["u.a:float"]}
 
 
 def text_of(rng, longest):
     return "".join(rng.choice(["a", "b", "\\\n", "\\\\", "\\t", "\\.", "'", "$$", "é"]) for _ in range(rng.randrange(longest)))
+
+
+def make_inserts(rng):
+    """A dump of mysqldump with statements of one row and of several rows, and the tables that it has."""
+    tables = set()
+    longest = rng.choice([1, 5, 60, 2000])
+    rows = rng.choice([3, 30, 400])
+    few = rng.random() < 0.5
+    parts = ["SET NAMES utf8;\n"] * rng.randrange(3)
+    for _ in range(rng.choice([2, 4, 25])):
+        table = rng.choice(["t", "u", "`a.b`"])
+        head = f"INSERT INTO {table}{rng.choice([' (a, b)'] * 5 + [''])} VALUES" + rng.choice([" ", "\n"])
+        comma = rng.choice([",", ",\n"])
+        sizes = rng.choice([[1], [1, 2], [1, 1, 1, 5], [2, 3], [50]])
+        parts += rng.choice([[], [], [f"CREATE TABLE {table} (a int{rng.choice(['', ' PRIMARY KEY'])}, b text);\n"], ["-- it's\n", "LOCK TABLES t WRITE;\n"]])
+        for _ in range(rng.randrange(1 + rows // sizes[-1])):
+            tables.add(table)
+            values = [f"({rng.randrange(3 if few else 9999)},'{rng.choice(['', 'x', '),('])}{text_of(rng, longest)}')".replace("\\\n", "\n").replace("'$$", "$$")
+                      for _ in range(rng.choice(sizes))]
+            values = [value[:value.index("'") + 1] + value[value.index("'") + 1:-2].replace("'", "\\'") + value[-2:] for value in values]
+            separators = [rng.choice([comma] * 20 + [" ,", ",\n  "]) for _ in values]
+            parts.append(rng.choice([""] * 30 + ["-- a comment\n", "\n"]) + head + "".join(value + separator for value, separator in zip(values, separators[1:] + [";\n"])))
+    parts += ["UNLOCK TABLES;\n"] * rng.randrange(3)
+    return "".join(parts).encode(), sorted(tables)
 
 
 def make_dump(rng):
@@ -72,20 +97,20 @@ def read(path):
 def merge_pieces(slices, parts):
     """As on machines that share nothing."""
     task("cut", "--force-format", "--fences-only", "--parts", str(parts), "dir")
-    borders = [[int(line) for line in task("borders", "--run", str(k), "--parts", str(parts), "dir").split()] for k in range(slices)]
+    lines = [[[int(word) for word in line.split()] for line in task("borders", "--run", str(k), "--parts", str(parts), "dir").splitlines()]
+             for k in range(slices)]
+    borders = [[line[0] for line in run_lines] for run_lines in lines]
     runs = [read(f"dir/run-{k:05}") for k in range(slices)]
     for name in glob.glob("dir/run-?????") + glob.glob("dir/*.fences"):
         os.remove(name)
-    offset = 0
     for j in range(parts):
         shutil.rmtree("pieces", ignore_errors=True)
         os.mkdir("pieces")
-        begin = offset
+        begin = ":".join(str(sum(run_lines[j][i] for run_lines in lines)) for i in range(1, 5))
         for k, border in enumerate(borders):
             with open(f"pieces/run-{k:05}", "wb") as file:
                 file.write(runs[k][border[j]:border[j + 1]])
-            offset += border[j + 1] - border[j]
-        task("part", "--part", f"{j}/{parts}", "--pieces", "pieces", "--offset", str(begin), *QUICK, "dir", "out")
+        task("part", "--part", f"{j}/{parts}", "--pieces", "pieces", "--offset", begin, *QUICK, "dir", "out")
     task("prove", "--parts", str(parts), "dir", "out")
     return read("out")
 
@@ -95,8 +120,8 @@ def merge(rng, way, slices, parts):
         return merge_pieces(slices, parts)
     fences = ["--fences-only"] if way != "file" and rng.random() < 0.5 else []
     task("cut", "--force-format", *fences, "--parts", str(parts), "dir")
-    output = {"file": "out", "gz": "out.gz", "folder": "out/"}[way]
     verify = ["--verify-output"] if way == "folder" else []
+    output = {"file": "out", "gz": "out.gz", "folder": "out/"}[way]
     for j in rng.sample(range(parts), parts):
         task("part", "--part", f"{j}/{parts}", *QUICK, *verify, "dir", output)
     task("prove", "--parts", str(parts), "dir", output)
@@ -107,9 +132,11 @@ def merge(rng, way, slices, parts):
 
 def check(seed):
     rng = random.Random(seed)
-    dump, tables = make_dump(rng)
-    keys = [rng.choice(KEYS[table]) for table in (tables if rng.random() < 0.9 else KEYS) if rng.random() < 0.5]
-    options = ["--format", "pgdump", "--force-format", *(word for key in keys for word in ("-k", key))]
+    inserts = rng.random() < 0.6
+    dump, tables = (make_inserts if inserts else make_dump)(rng)
+    names = INSERT_KEYS if inserts else KEYS
+    keys = [rng.choice(names[table]) for table in (tables if rng.random() < 0.9 else names) if rng.random() < 0.5]
+    options = ["--format", "mysqldump" if inserts else "pgdump", "--force-format", *(word for key in keys for word in ("-k", key))]
     name = rng.choice(["dump.sql"] * 5 + ["dump.sql.gz"])
     with open(name, "wb") as file:
         file.write(gzip.compress(dump) if name.endswith(".gz") else dump)
@@ -124,8 +151,8 @@ def check(seed):
     verify = rng.choice([[], ["--verify-output"]])
     if want.returncode != 0:
         print(want.stderr.decode().strip(), flush=True)
-    codes = {run("gpusort_task", "runs", "--slice", f"{k}/{slices}", "--into", "dir", *options, *QUICK, *verify, name).returncode for k in order}
-    assert codes - {0} == {want.returncode} - {0}, (codes, want)
+    done = [run("gpusort_task", "runs", "--slice", f"{k}/{slices}", "--into", "dir", *options, *QUICK, *verify, name) for k in order]
+    assert {one.returncode for one in done} - {0} == {want.returncode} - {0}, (done, want)
     if want.returncode == 0:
         assert merge(rng, way, slices, parts) == read("want"), "other bytes"
     for path in glob.glob("*"):

@@ -177,6 +177,7 @@ class StagedSink : public WindowSink {
         pipeline_(pipeline),
         output_(output),
         proof_(proof),
+        keyed_(job.layout),
         borders_(job, bytes),
         windows_(pipeline),
         cut_(pipeline, job.plan.windows),
@@ -189,7 +190,10 @@ class StagedSink : public WindowSink {
     if (order.count) form_.emplace(job.spec);
     if (order.unique) groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
     // A part of a dump with statements of few rows needs some memory for the places of the statements.
-    if (job.inputs.format().has_gaps()) gaps_.emplace(std::max(kLeastGaps, job.memory.limit() / 16));
+    if (job.inputs.format().has_gaps() && !job.spec.target.keyed) {
+      gaps_.emplace(std::max(kLeastGaps, job.memory.limit() / 16), job.spec.target.gaps);
+    }
+    keyed_.keys = kTableKeys;
     if (order.by_count) {
       largest_.emplace(order.top, std::max(kLeastRows, job.memory.limit() / 16));
     } else if (order.top > 0) {
@@ -325,8 +329,9 @@ class StagedSink : public WindowSink {
   }
 
   void StripKeys(Chunk& chunk) const {
+    if (job_.spec.target.keyed) return;
     if (gaps_) {
-      chunk.records = StripGaps(chunk.records, job_.layout, chunk.stripped);
+      chunk.records = StripGaps(chunk.records, keyed_, chunk.stripped);
     } else if (job_.layout.keyed()) {
       chunk.records = DropKeys(chunk.records, job_.layout);
     }
@@ -339,6 +344,7 @@ class StagedSink : public WindowSink {
   Pipeline& pipeline_;
   Output& output_;
   OutputProof& proof_;
+  RecordLayout keyed_;  ///< for formats with gaps: the layout of the records, which tells that they have sort keys
   PartBorders borders_;
   OrderedQueue<Window> windows_;
   std::atomic<bool> enough_{false};
@@ -360,7 +366,8 @@ class StagedSink : public WindowSink {
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written) {
   const bool in_place = !output.in_order() && output.parts() == nullptr && !job.spec.order.unique &&
-                        job.spec.order.top == 0 && !job.layout.keyed() && !job.format;
+                        job.spec.order.top == 0 && !job.layout.keyed() && !job.inputs.format().has_gaps() &&
+                        !job.format;
   if (in_place) return MakeFileSink(job, pipeline, output, proof, written);
   return std::make_unique<StagedSink>(job, pipeline, output, proof, bytes, written);
 }

@@ -11,38 +11,59 @@
 #include <vector>
 
 #include "cut_records.hpp"
+#include "formats/gap_key.hpp"
 #include "formats/sql_dump_format.hpp"
 #include "kernels/error.hpp"
+#include "task/dump_runs.hpp"
 
 namespace gpusort {
 namespace {
 
 using namespace gpusort::testing;
 
-/// Sorts a dump of PostgreSQL as a job does it, in chunks of `chunk` records.
-std::string Sort(const std::string& text, std::size_t chunk) {
-  JobSpec spec;
-  spec.source.inputs = {"dump.sql"};
-  spec.source.table.emplace();
-  spec.source.table->name = "pgdump";
-  const SqlDumpFormat format(spec);
-  ScanState scan, state;
-  if (format.Scan(Span(text), scan).last != text.size()) return "a record does not end";
-  const auto encoder = format.MakeEncoder();
-  std::vector<std::vector<std::byte>> records;
-  KeyTally tally;
-  for (RecordSpan rest = Span(text); !rest.empty();) {
-    rest = rest.subspan(encoder->Append(rest, state, records.emplace_back(), tally));
+using Records = std::vector<std::vector<std::byte>>;
+
+/// A dump of PostgreSQL as records with sort keys, in the order of the dump.
+struct Dump {
+  explicit Dump(const std::string& text) : format(Spec()) {
+    ScanState scan, state;
+    if (format.Scan(Span(text), scan).last != text.size()) throw Error(ErrorCode::kInternal, "a record does not end");
+    const auto encoder = format.MakeEncoder();
+    KeyTally tally;
+    for (RecordSpan rest = Span(text); !rest.empty();) {
+      rest = rest.subspan(encoder->Append(rest, state, records.emplace_back(), tally));
+    }
   }
-  const RecordLayout layout = format.layout();
+  static const JobSpec& Spec() {
+    static const JobSpec spec = [] {
+      JobSpec made;
+      made.source.inputs = {"dump.sql"};
+      made.source.table.emplace();
+      made.source.table->name = "pgdump";
+      return made;
+    }();
+    return spec;
+  }
+
+  const SqlDumpFormat format;
+  Records records;
+};
+
+void SortRecords(Records& records, const RecordLayout& layout) {
   std::stable_sort(records.begin(), records.end(), [&](const auto& a, const auto& b) {
     return CompareRecords(RecordSpan(a), RecordSpan(b), layout) < 0;
   });
-  GapFiller filler(std::uint64_t{1} << 20);
+}
+
+/// Returns the output for the records [begin, end) of `records`, which are sorted. They come in chunks of `chunk`
+/// records.
+std::string Fill(const Records& records, std::size_t begin, std::size_t end, const RecordLayout& layout,
+                 std::size_t chunk, const std::string& front = {}) {
+  GapFiller filler(std::uint64_t{1} << 20, front);
   std::string out;
-  for (std::size_t i = 0; i < records.size(); i += chunk) {
+  for (std::size_t i = begin; i < end; i += chunk) {
     std::vector<std::byte> bytes;
-    for (std::size_t k = i; k < std::min(i + chunk, records.size()); ++k) {
+    for (std::size_t k = i; k < std::min(i + chunk, end); ++k) {
       bytes.insert(bytes.end(), records[k].begin(), records[k].end());
     }
     StrippedRecords stripped;
@@ -55,6 +76,51 @@ std::string Sort(const std::string& text, std::size_t chunk) {
     out += rows.substr(at);
   }
   filler.Finish();
+  return out;
+}
+
+/// Sorts a dump of PostgreSQL as a job does it, in chunks of `chunk` records.
+std::string Sort(const std::string& text, std::size_t chunk) {
+  Dump dump(text);
+  SortRecords(dump.records, dump.format.layout());
+  return Fill(dump.records, 0, dump.records.size(), dump.format.layout(), chunk);
+}
+
+/// Sorts a dump as tasks do it: in slices of `slice` records, and in parts that end after `ends` records.
+std::string SortByTasks(const std::string& text, std::size_t slice, std::vector<std::size_t> ends, std::size_t chunk) {
+  Dump dump(text);
+  const RecordLayout layout = dump.format.layout();
+  DumpGaps gaps;
+  for (std::size_t i = 0; i < dump.records.size(); i += slice) {
+    Records run(dump.records.begin() + static_cast<std::ptrdiff_t>(i),
+                dump.records.begin() + static_cast<std::ptrdiff_t>(std::min(i + slice, dump.records.size())));
+    SortRecords(run, layout);
+    DumpGaps of_run;
+    DumpReader reader(layout);
+    for (const auto& record : run) reader.Take(record, &of_run);
+    gaps.Add(DumpGaps::Load(of_run.Save()));
+  }
+  gaps = DumpGaps::Load(gaps.Save());
+  SortRecords(dump.records, layout);
+  std::ranges::sort(ends);
+  ends.push_back(dump.records.size());
+  std::string out;
+  DumpReader before(layout);
+  for (std::size_t begin = 0; const std::size_t end : ends) {
+    if (begin >= end) continue;
+    const auto gaps_at = [&](std::size_t at) {
+      return at == dump.records.size() ? nullptr : gaps.Find(PartOfDump(dump.records[at]));
+    };
+    GapFront front;
+    const GapList* const here = gaps_at(begin);
+    const DumpBefore counts = BeforePart(before.place(), PartOfDump(dump.records[begin]));
+    if (OutputBytes(counts, here, gaps.texts) != out.size()) return "another place in the output";
+    if (here != nullptr) front.list = *here;
+    front.row = counts.rows;
+    front.goes_on = gaps_at(end) != nullptr;
+    out += Fill(dump.records, begin, end, layout, chunk, front.Save(gaps.texts));
+    for (; begin < end; ++begin) before.Take(dump.records[begin]);
+  }
   return out;
 }
 
@@ -106,7 +172,11 @@ RC_GTEST_PROP(GapFiller, KeepsTheStatements, ()) {
       write(want, true);
     }
   }
-  RC_ASSERT(Sort(text, *rc::gen::inRange<std::size_t>(1, 20)) == want);
+  const std::size_t chunk = *rc::gen::inRange<std::size_t>(1, 20);
+  RC_ASSERT(Sort(text, chunk) == want);
+  const std::size_t records = Dump(text).records.size();
+  const auto ends = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, records + 1));
+  RC_ASSERT(SortByTasks(text, *rc::gen::inRange<std::size_t>(1, 20), ends, chunk) == want);
 }
 
 TEST(GapFiller, RefusesTooManyGaps) {

@@ -1,0 +1,64 @@
+// Runs of SQL dumps. A row of a dump names neither its table nor its statement, and text between two rows (a gap, see
+// runs/gap_list.hpp) keeps its place among all rows of the table. A run of a dump therefore has each record with its
+// sort key before it, as a line. Runs are merged as lines, and the keys are removed from the output. Each task that
+// merges a part of the output must know how many rows of the table come before its first row. Start at DumpPlace.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "kernels/records/record.hpp"
+#include "runs/gap_list.hpp"
+#include "spec/job_spec.hpp"
+#include "task/task_records.hpp"
+
+namespace gpusort {
+
+bool IsDump(const JobSpec& spec);
+/// Returns the job as which the runs of the job `spec` are read and merged. This is `spec`, unless it sorts a dump.
+JobSpec SpecOfRuns(const JobSpec& spec);
+
+/// The gaps of all parts of a dump, by the number of the part.
+struct DumpGaps {
+  GapTexts texts;
+  std::map<std::uint64_t, GapList> lists;
+
+  /// Adds `text`, a gap whose sort key is `key`.
+  void Add(const GapKey& key, std::string_view text);
+  /// Adds the gaps of `others`, whose rows come later in the dump.
+  void Add(const DumpGaps& others);
+  /// Returns the gaps of the part, or null if it has none.
+  const GapList* Find(std::uint64_t part) const;
+  std::string Save();
+  /// Throws Error(kIntegrity) if `from` is not a result of Save().
+  static DumpGaps Load(std::string_view from);
+};
+
+/// Takes the records of the run of a dump, from the first one, and counts them in a DumpPlace.
+class DumpReader {
+ public:
+  /// `runs` is the layout of the lines of the run. `place` is the place before the first record.
+  explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {});
+  /// Takes whole records, the next ones of the run. If `gaps` is not null, adds the gaps among them.
+  void Take(RecordSpan records, DumpGaps* gaps = nullptr);
+  const DumpPlace& place() const { return place_; }
+  /// Returns the checksum of all taken records as they are in the output, without their sort keys.
+  const RecordSum& sum() const { return sum_; }
+
+ private:
+  RecordLayout keyed_;
+  DumpPlace place_;
+  RecordSum sum_;
+  std::vector<std::byte> scratch_;
+};
+
+/// Returns what comes before a place in a run, if the output is divided at a record of part number `part` of the dump.
+DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part);
+
+/// Returns the size of the output before a record. `before` is what comes before the record in all runs, and `gaps` has
+/// the gaps of the record's part of the dump, or is null.
+std::uint64_t OutputBytes(const DumpBefore& before, const GapList* gaps, const GapTexts& texts);
+
+}  // namespace gpusort
