@@ -428,8 +428,8 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                                 RecordName(spec, tally.glued), row.glued_advice, kStrict));
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
-  if (tally.lacks_zone) {
-    const bool log = (RowOf(table).takes & kTakesTime) != 0;
+  const bool log = (RowOf(table).takes & kTakesTime) != 0;
+  if (tally.lacks_zone && (!log || table.zone.empty())) {
     lines.push_back("timestamps without a zone were taken as " +
                     (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
   }
