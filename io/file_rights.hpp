@@ -24,9 +24,9 @@ struct FileRights {
   /// directory. `path` is the file's name in messages. Throws SystemError.
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
-  /// Gives `file` this owner, group, mode and ACL. If some of these cannot be set, returns false and puts the reasons
-  /// into `lost`. No user then has more rights on `file` than on the file from which these rights were read. Throws
-  /// SystemError if the mode cannot be set.
+  /// Gives `file` this owner, group, ACL and mode. Throws SystemError if the mode cannot be set. If the owner, the
+  /// group or the ACL cannot be set, adds each reason to `lost`, leaves rights out of the mode if necessary, and
+  /// returns false. No user then has more rights on `file` than on the file from which these rights were read.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
   /// Gives `file` all these rights and attributes, as far as possible. Adds each right or attribute that cannot be set
   /// to `lost`, with the reason.

@@ -8,10 +8,12 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the file or link at `path` there as a trap. That is the case if all
-/// users may write to the folder, and the file or link belongs neither to this user nor to the owner of the folder.
-/// Does not follow links. A regular file counts only in a sticky folder such as /tmp: in other folders, another user
-/// could replace any file.
+/// Returns true if another user could have put the file or link at `path` there as a trap. All of these must be true:
+/// - All users may write to the folder.
+/// - The file or link belongs neither to this user nor to the owner of the folder.
+/// - `path` is a link, or the folder is sticky, as /tmp is. In any other folder, all users could replace any file, so
+///   the check of a file would be useless.
+/// Does not follow links. Returns false if `path` cannot be read.
 bool PlantedByOther(const std::string& path);
 /// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through
 /// links. Returns std::nullopt for any other path.

@@ -33,9 +33,9 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of one piece (the bytes of one call of Add): the piece of at most 4 KiB that has the largest offset. Direct
-  /// I/O may have padded the end of the file with zeros. Cover() therefore computes the checksum of this piece again,
-  /// without the padding.
+  /// A copy of one piece (the bytes of one call of Add). Among all pieces of at most 4 KiB, it is the one with the
+  /// largest offset. If it is at the end of the file, direct I/O may have padded it with zeros. Cover() then computes
+  /// its checksum again, without the padding.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

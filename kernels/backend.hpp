@@ -87,9 +87,10 @@ struct BackendLimits {
 /// equal share of the slots and of the lanes.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot (a buffer) in bytes. A slot holds fewer than 2^32 whole records: a batch (the records that are
-  /// sorted together) or a merge window (the output that is merged at once). For lines, slot_bytes must be below 2^32,
-  /// and a batch has at most SlotRecords(layout, slot_bytes) lines. A merge window may have more lines.
+  /// The size of a slot (a buffer) in bytes. A slot holds a batch (the records that are sorted together) or a merge
+  /// window (the output that is merged at once). Each of them consists of whole records, fewer than 2^32. For lines,
+  /// slot_bytes must be below 2^32. A batch of lines is also limited to SlotRecords(layout, slot_bytes) lines. A merge
+  /// window does not have this limit.
   std::uint64_t slot_bytes = 0;
   /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two slots. Each list
   /// of sorted records that stays in the backend's memory needs one slot. A CPU lane that only merges needs no slot.
@@ -204,9 +205,9 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
-/// Copies of a few bytes from the GPU need 128 KiB of it, binary searches in sorted records on the GPU 32 KiB, and each
-/// lane (worker) 256 bytes.
+/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU. It
+/// consists of a buffer of 128 KiB for short reads from the GPU, 32 KiB for binary searches in sorted records on the
+/// GPU, and 256 bytes for each lane (worker).
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.

@@ -1,6 +1,5 @@
-// Manages the slots (buffers of equal size) and the lane numbers (numbers of workers) of an arena, the memory of a
-// backend. Used by the CPU and the CUDA backend. A lane (worker) that sorts waits here until slots are free. Start at
-// SlotPool::TakeTwo.
+// Manages an arena, the memory of a backend: gives slots (buffers of equal size) and an index to each lane (worker).
+// Used by the CPU and the CUDA backend. A lane that sorts waits here until slots are free. Start at SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>
@@ -37,8 +36,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::uint32_t index_;
   };
 
-  /// Owns the number of one lane (worker) in an arena (the memory of a backend). Each number has its own working memory
-  /// in the arena. The destructor frees the number, so that another lane can take it.
+  /// Owns the index of one lane (worker) in an arena (the memory of a backend). Each index has its own working memory
+  /// in the arena. The destructor frees the index, so that another lane can take it.
   class LaneNumber {
    public:
     explicit LaneNumber(std::shared_ptr<SlotPool> pool) : pool_(std::move(pool)), lane_(pool_->TakeLane()) {}
@@ -52,8 +51,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Makes a pool in which all slots (buffers) and all lane numbers (numbers of workers) are free. Slot 0 is taken
-  /// first. Later, the slot that was freed last is taken first.
+  /// Makes a pool in which all slots (buffers) and all lane indices are free. Slot 0 is taken first. Later, the slot
+  /// that was freed last is taken first.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);

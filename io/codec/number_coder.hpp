@@ -10,9 +10,9 @@
 
 namespace gpusort::detail {
 
-/// Makes the coder for Codec::kNumbers, which accepts any bytes. Compress finds out by itself whether the bytes are
-/// numbers of 4 or 8 bytes, little-endian or big-endian. It returns 0 if differences would not be shorter. The coder
-/// allocates no memory.
+/// Makes the coder for Codec::kNumbers, which stores the differences between neighbouring numbers. Compress accepts any
+/// bytes, and finds out by itself whether they are numbers of 4 or 8 bytes, little-endian or big-endian. It returns 0
+/// if the differences are not clearly shorter than the numbers. The coder allocates no memory.
 std::unique_ptr<BlockCoder> MakeNumberCoder();
 
 }  // namespace gpusort::detail

@@ -56,8 +56,9 @@ GPUSORT_HD constexpr T Least(T a, T b) {
   return b < a ? b : a;
 }
 
-/// A view of a buffer of kCapacity items as a ring: item i of the view is buffer[(start + i) mod kCapacity]. Searches
-/// and merges therefore see items that follow each other. An index must be at most kCapacity.
+/// A view of a circular buffer of kCapacity items, for searches and merges, which expect contiguous items. Item i of
+/// the view is buffer[(start + i) mod kCapacity]. An index must be at most kCapacity, because Wrap() subtracts
+/// kCapacity only once.
 template <typename Item, std::uint32_t kCapacity>
 struct CircularView {
   using value_type = Item;
@@ -86,9 +87,9 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads: as many as fill the buffer, but at most the rest of the list. With
-  /// kDouble, the buffer has room for two tiles. An empty buffer then gets two tiles, a buffer with less than one tile
-  /// gets one tile, and any other buffer gets nothing.
+  /// Returns how many items the next Load reads, at most the number of items left in the list:
+  /// - kSingle and kCircular: as many items as fill the buffer
+  /// - kDouble: two tiles if the buffer is empty, one tile if it has less than one tile, otherwise nothing
   GPUSORT_HD std::uint32_t Wanted() const {
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
@@ -160,14 +161,14 @@ struct BlockMemory {
   static constexpr std::size_t kCoRanksBegin = (kStagedBegin + kStaged + 3) / 4 * 4;
   static constexpr std::size_t kBytes = kCoRanksBegin + (kConfig.threads + 1) * sizeof(std::uint32_t);
 
-  /// block_co_ranks[0] is how many items of list `a` come before the first output item of this block. block_co_ranks[1]
-  /// is how many items of list `a` come before the end of the block's output.
+  /// block_co_ranks[0] is the number of items of list `a` that come before the first output item of this block.
+  /// block_co_ranks[1] is the number of items of list `a` that come before the end of the block's output.
   std::uint64_t* block_co_ranks;
   Item* a;
   Item* b;
   Item* staged;  ///< one tile of output, used only with stage_output
-  /// co_ranks[t + 1] is how many items of list `a` the threads 0 to t write in this round (the round that writes one
-  /// tile).
+  /// co_ranks[t + 1] is the number of items of list `a` that the threads 0 to t write in this round. A round writes one
+  /// tile of output.
   std::uint32_t* co_ranks;
 
   /// `memory` must have kBytes bytes and be aligned to 16.

@@ -18,7 +18,7 @@ namespace gpusort::classic {
 /// items of the cheapest kind (4 bytes, predictable branches) takes 40 us or more.
 inline constexpr std::uint64_t kItemsThatPayAThread = std::uint64_t{1} << 16;
 
-/// Returns the number of threads, from 1 to `threads`, with which a merge of `items` outputs is fastest.
+/// Returns the number of threads, from 1 to `threads`, that merge `items` items in the shortest time.
 inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
   return static_cast<unsigned>(
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));

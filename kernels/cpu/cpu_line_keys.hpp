@@ -183,9 +183,9 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the encoded key of a keyed line (a line that begins with encoded keys, each in a field, before the
-  /// record's own bytes). The result is the first of these fields alone, because only the host can compare the key
-  /// after it.
+  /// Returns the encoded key of a keyed line: the first field that the order uses. (A keyed line begins with fields,
+  /// and each field has one encoded key.) Later fields are not part of the result. Before they count, a HostOrder,
+  /// which has no encoding, must compare the lines.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
@@ -203,9 +203,9 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Counts how many leading bytes are equal in the encoded keys of two lines: of any line, and of the first line, which
-/// the constructor takes. (An encoded key is bytes that sort as the line does.) Also returns chunks (twelve bytes of a
-/// key), because a chunk costs little once the key of a line has been found.
+/// Compares the encoded key of a given line with the encoded key of the first line, which the constructor takes. (An
+/// encoded key is bytes that sort as the line does.) Counts how many leading bytes are equal. Some functions also
+/// return twelve bytes of the key, because finding the key in the line again would take longer.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -227,9 +227,9 @@ class CommonKey {
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on. Lowers
-  /// `common` if fewer than `common` leading bytes are equal in the encoded keys of `line` and of the first line, which
-  /// the constructor takes: then sets `common` to the number of equal bytes.
+  /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on.
+  /// `common` must be at most `skip`. If fewer than `common` leading bytes are equal in the encoded keys of `line` and
+  /// of the constructor's line `first`, sets `common` to the number of equal bytes.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
@@ -244,8 +244,9 @@ class CommonKey {
     return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
   }
 
-  /// Returns twelve bytes of a code of the encoded key of `line`, from key byte `skip` on. Coded::bytes counts from
-  /// byte `skip`. Lowers `common` as Chunk does.
+  /// Returns the first twelve bytes of the code (see KeyCode) of the encoded key of `line`, from key byte `skip` on.
+  /// Coded::bytes counts key bytes from byte `skip` on. If fewer than `common` leading bytes are equal in the encoded
+  /// keys of `line` and of the constructor's line `first`, sets `common` to the number of equal bytes.
   KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
     if (keys_.in_line()) {
       const RecordSpan key = keys_.InLine(line);

@@ -50,22 +50,25 @@ struct LineMemoryMap {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the memory for wide keys (the next 56 bytes to compare of each line's encoded key) while a worker merges.
-  /// It comes after the worker's three lists of entries and its table of lines.
+  /// Returns the memory in which a worker stores wide keys while it merges. (A wide key is the next 56 bytes to compare
+  /// of a line's encoded key.) This memory comes after the worker's three lists of entries and its table of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the memory for wide keys (the next 56 bytes to compare of each line's encoded key) while a worker sorts:
-  /// all its scratch memory.
+  /// Returns the memory in which a worker stores wide keys while it sorts, which is all scratch memory of the worker.
+  /// (A wide key is the next 56 bytes to compare of a line's encoded key.)
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts the entries that have the same twelve bytes, by the rest of their keys. (An Entry has a line index, and twelve
-/// bytes of a key or of its code.) Goes from the most significant bytes to the least, with a list of groups instead of
-/// recursion. Skips bytes that are equal in all keys of a group. A key that only the host can compare has no encoding.
-/// If all lines of a group are equal in such a key, the sort goes on with the keys after it.
+/// Sorts entries that have the same twelve bytes, by the rest of their encoded keys. (An Entry has a line index, and
+/// twelve bytes of the line's encoded key or of the key's code.) Goes from the most significant bytes to the least,
+/// with a list of groups instead of recursion. Skips bytes that are equal in all keys of a group.
+///
+/// A sort key that only the host can compare has no encoding, so the encoded key ends before it. If all lines of a
+/// group are known to be equal in such a sort key (HostOrder::Settled), goes on with the sort keys after it. Otherwise
+/// compares whole lines.
 template <typename Lines>
 class LineRefiner {
  public:
@@ -119,9 +122,9 @@ class LineRefiner {
     bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A step for lines with a key that only the host can compare, `host`. If the lines of a group are equal in all keys
-  /// before `host`, and HostOrder::Settled says that `host` cannot order them either, they are sorted by the keys after
-  /// `host`, in the order `rest`.
+  /// A key that only the host can compare. `host` is the order of this key, and `rest` is the order by the keys after
+  /// it. If HostOrder::Settled returns true for all lines of a group, the lines are equal in this key, and are sorted
+  /// by `rest`.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
@@ -402,10 +405,11 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. If
-  /// there is a code, each entry gets twelve bytes of the coded key, otherwise twelve bytes of the key. Sets `exact` to
-  /// true if the entries alone decide the order. Returns how many leading bytes are equal in all keys, at most `skip`.
-  /// If the result is less than `skip`, nothing is sorted, and the caller must call again with the result as `skip`.
+  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. Each
+  /// entry gets twelve bytes of the key. If `code` is set, each entry gets twelve bytes of the key's code instead. The
+  /// code has the same order and few bits for common bytes (see KeyCode). Sets `exact` to true if the entries alone
+  /// decide the order. Returns how many leading bytes are equal in all keys, at most `skip`. If the result is less than
+  /// `skip`, the parts are not sorted, and the caller must call again with the result as `skip`.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, const std::optional<KeyCode>& code, bool& exact,
@@ -453,9 +457,9 @@ class LineSorter {
     return common;
   }
 
-  /// Makes a code for the key bytes from byte `skip` on, from a sample of the lines. Returns std::nullopt if there are
-  /// few lines, or if the code would not pay. The code pays if less than half as many lines of the sample are equal to
-  /// another line in twelve bytes of code as in twelve bytes of their keys.
+  /// Makes a code for the key bytes from byte `skip` on, from a sample of the lines. Counts ties: lines of the sample
+  /// that are equal to another line in twelve bytes. Returns std::nullopt unless twelve bytes of code have less than
+  /// half as many ties as twelve bytes of the keys. Also returns std::nullopt if there are few lines.
   template <typename Lines>
   static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
     const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);

@@ -24,9 +24,9 @@ constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
 template <typename U>
 constexpr std::size_t kSegmentsToSort = sizeof(U) == 8 ? 48 : 9;
 
-/// Calls f(map_one, unmap) with two functions for a single number: map_one applies `map`, and unmap applies its
-/// inverse. Tests map.swap (whether numbers are big-endian) once and not for each number, so that the compiler can
-/// vectorize loops that call the functions.
+/// Calls f(map_one, unmap). Both arguments are functions: map_one(x) applies `map` to the number x, and unmap(y)
+/// applies the inverse of `map` to the number y. Tests map.swap (whether numbers are big-endian) only once for each
+/// call of WithMap, so that the compiler can vectorize loops in `f`.
 template <typename U, typename F>
 void WithMap(const NumberMap<U>& map, F f) {
   const U mask = map.magnitude_mask, flip = map.flip;
@@ -54,7 +54,8 @@ void UnmapInPlace(U* p, std::uint64_t n, const NumberMap<U>& map) {
   });
 }
 
-/// Sets to[0, n) to the mapped values of the `n` numbers at `from`. `from` may be unaligned and must not overlap `to`.
+/// Applies `map` to the `n` numbers at address `from`, and stores the results at address `to`. `from` may be unaligned.
+/// The two arrays must not overlap.
 template <typename U>
 void MapTo(const Byte* from, U* to, std::uint64_t n, const NumberMap<U>& map) {
   if (map.identity()) {

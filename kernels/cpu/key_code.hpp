@@ -22,8 +22,8 @@ class KeyCode {
   explicit KeyCode(const Counts& counts) {
     std::uint64_t total = 0;
     for (const std::uint32_t count : counts) total += count;
-    // Every byte gets a code, even if the sample does not contain it. The smallest weight keeps each code below 24
-    // bits.
+    // Every byte gets a code, even if the sample does not contain it. Each weight is at least total / 256, so that each
+    // code is shorter than 24 bits.
     Sums sums;
     sums[0] = 0;
     for (unsigned b = 0; b < 256; ++b) sums[b + 1] = sums[b] + 16 * std::uint64_t{counts[b]} + total / 256 + 1;
@@ -34,9 +34,9 @@ class KeyCode {
     LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
     std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
   };
-  /// Returns the code of `key`, padded with zeros. If `flip` is 0xFF, returns the code of the complements of the key's
-  /// bytes, padded with ones. If the chunks of two keys are equal, the keys are equal in their first Coded::bytes bytes
-  /// (those of either key).
+  /// Returns the first 96 bits of the code of `key`, padded with zeros. If `flip` is 0xFF, encodes the complements of
+  /// the key's bytes instead, and pads with ones. If two keys have equal codes (Coded::chunk), they are equal in their
+  /// first n bytes, where n is the Coded::bytes of either key. A shorter key counts as padded with zeros.
   Coded Encode(std::span<const Byte> key, Byte flip) const {
     std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
     const std::uint64_t n = key.size();
@@ -63,7 +63,7 @@ class KeyCode {
     return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
   }
 
-  /// Returns the smallest possible value of Coded::bytes for a key that has more bytes than this value.
+  /// Returns a lower limit of Coded::bytes for all keys whose code does not completely fit into the 96 bits.
   std::uint64_t least_bytes() const {
     std::uint32_t longest = 0;
     for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);

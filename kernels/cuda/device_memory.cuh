@@ -198,7 +198,7 @@ class CudaDevice {
   explicit CudaDevice(int ordinal, std::chrono::nanoseconds deadline = std::chrono::minutes(1))
       : ordinal_(ordinal), deadline_(deadline) {}
   int ordinal() const { return ordinal_; }
-  /// Records that kernels of this GPU can read the memory of GPU `device`.
+  /// Remembers that kernels of this GPU can read the memory of GPU `device`. Reaches(device) then returns true.
   void AddReached(int device) const { reached_ |= Bit(device); }
   /// Returns true if kernels of this GPU can read the memory of GPU `device`, which may be this GPU.
   bool Reaches(int device) const { return device == ordinal_ || (reached_ & Bit(device)) != 0; }

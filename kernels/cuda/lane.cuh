@@ -50,8 +50,8 @@ class CudaLane : public Lane {
   /// Sorts the records in the GPU buffer [in, in + bytes). `out` must be another GPU buffer of the same size. When the
   /// function returns, the work may still be queued on stream().
   virtual Sorted SortSlot(std::byte* in, std::uint64_t bytes, std::byte* out) = 0;
-  /// Merges sorted runs that are in the GPU buffer `in`, one after the other. Run r is [bounds[r], bounds[r + 1]),
-  /// counted in records or, for lines, in bytes. `spare` must be another GPU buffer of the same size.
+  /// Merges sorted runs, which lie back to back in the GPU buffer `in`. Run r is [bounds[r], bounds[r + 1]), counted in
+  /// records or, for lines, in bytes. `spare` must be another GPU buffer of the same size.
   virtual Merged MergeSlot(std::byte* in, std::uint64_t bytes, std::vector<std::uint64_t> bounds, std::byte* spare) = 0;
 
   const RecordLayout& layout() const { return layout_; }

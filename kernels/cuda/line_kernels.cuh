@@ -109,9 +109,10 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Compares the last parts of two encoded keys (bytes that sort as the lines do): a[0, a_size) and b[0, b_size). Before
-/// these parts, both keys have the same `front` bytes. The first `from` bytes of both keys must be equal. Returns the
-/// number of equal bytes at the start of both keys, or one of the special results of KeyDifference.
+/// Compares two encoded keys (bytes that sort as the lines do), of which only the last parts are given: a[0, a_size)
+/// and b[0, b_size). The `front` bytes before the last parts must be equal in both keys. The first `from` bytes of the
+/// whole keys must be equal, too. Returns the number of equal bytes at the start of the whole keys, or one of the
+/// special results of KeyDifference.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -310,10 +311,10 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 /// Stores the order of the lines after one round of the sort, which has compared more key bytes. sorted[0, count) are
-/// the entries of the round in order. Writes their line numbers to `order`. Sets heads[j] to the place in `order` of
-/// sorted[j] if it differs from sorted[j - 1], and to 0 otherwise. The maximum of heads[0..j] is therefore the place
-/// where the group of lines equal to sorted[j] begins. `active` lists the lines that take part in the round; null means
-/// all lines.
+/// the entries of the round in order. The place of entry j in `order` is active[j].place, or j if `active` is null.
+/// Writes the line index of entry j to this place. Sets heads[j] to the place if entry j differs from entry j - 1 or is
+/// the first entry, and to 0 otherwise. The maximum of heads[0..j] is therefore the place where the group of lines
+/// equal to entry j begins. `active` lists the lines that take part in the round; null means all lines.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,

@@ -194,8 +194,8 @@ cudaError_t SortBuffers(void* workspace, std::size_t& workspace_bytes, PassBuffe
   WorkspaceLayout layout(workspace);
   void* const way_tiles = layout.Take<unsigned char>(runs.runs() > 1 ? WayTileBytes<Key, Values>(n, runs.runs()) : 0);
   if (const auto end = EndsHere(workspace, workspace_bytes, layout.bytes())) return *end;
-  // Sorts the keys of each tile, the items of one thread block, in place. Writes the values of each tile to the other
-  // list of values.
+  // Sorts each tile, which is the items of one thread block. Without values, sorts the keys in place. With values,
+  // writes keys and values to the lists `alternate`, which then become the lists `current`.
   Values values{};
   if constexpr (kHasValues<Values>) {
     values = {buffers.values.current, buffers.values.alternate};

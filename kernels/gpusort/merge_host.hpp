@@ -74,7 +74,7 @@ class ThreadExecutor {
       try {
         for (unsigned worker = 1; worker < wanted; ++worker) threads.emplace_back(work, worker);
       } catch (const std::system_error&) {
-        // The system refuses to start more threads. The threads that are running already do all tasks.
+        // The system refuses to start more threads. This thread and the threads that have started do all tasks.
       }
       work(0);
     }
@@ -229,8 +229,8 @@ class Cutter {
   std::uint64_t random_ = 1;
 };
 
-/// Merges one item from the front: writes the lesser of *a and *b to *out, or *a if they are equal. Moves the pointers
-/// forward past this item. Has no branch.
+/// Merges one item from the front: writes the lesser of *a and *b to *out, or *a if they are equal. Increments `out`,
+/// and the list pointer (`a` or `b`) from which the item came. Has no branch.
 template <typename T, typename LessT>
 inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_b = less(*b, *a);
@@ -239,8 +239,8 @@ inline void StepFront(const T*& a, const T*& b, T*& out, LessT& less) {
   b += take_b;
 }
 
-/// Merges one item from the back: writes the greater of a[-1] and b[-1] to out[-1], or b[-1] if they are equal. Moves
-/// the pointers back past this item. Has no branch.
+/// Merges one item from the back: writes the greater of a[-1] and b[-1] to out[-1], or b[-1] if they are equal.
+/// Decrements `out`, and the list pointer (`a` or `b`) from which the item came. Has no branch.
 template <typename T, typename LessT>
 inline void StepBack(const T*& a, const T*& b, T*& out, LessT& less) {
   const bool take_a = less(b[-1], a[-1]);

@@ -459,9 +459,10 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles: each thread block merges one part of the output.
 
-/// Returns true if many threads of the warp have to wait for each other when they read shared memory. This is the case
-/// if at least 20 threads begin to read in the same bank as one of the next two threads. `begin` is the index at which
-/// this thread begins to read. For random inputs, the result is true in one case of eight.
+/// Estimates whether many threads of the warp have to wait for each other when they read shared memory (bank
+/// conflicts). Counts the threads that begin to read in the same bank as one of the next two threads. Returns true if
+/// there are at least 20 such threads. `begin` is the index of the item at which this thread begins to read. All
+/// threads of the warp must call this function. For random inputs, the result is true for one warp in eight.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
@@ -489,10 +490,10 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Decides whether this level of merging writes its items with padding (unused places in shared memory). Each thread
-  // writes an odd number of items, so the writes have no bank conflicts without padding. Padding makes the writes a
-  // tenth slower. If the reads of this level have bank conflicts, the reads of the next level probably have conflicts,
-  // too. Padding avoids those.
+  // Writes the items of this level of merging with padding (unused places in shared memory) only if the reads of this
+  // level have bank conflicts. The reads of the next level would then probably have conflicts, too, and padding avoids
+  // those. Padding makes the writes a tenth slower. Without padding, the writes have no bank conflicts, because each
+  // thread writes an odd number of items.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -898,8 +899,8 @@ cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, cons
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // A kernel whose blocks also search for their parts of the runs needs more registers, so fewer blocks fit on a
-    // multiprocessor. This costs nothing here, because so few blocks do not fill the GPU.
+    // If blocks also search for their parts of the runs, the kernel needs more registers, so fewer blocks fit on a
+    // multiprocessor. This costs nothing here, because a pass of at most kFewTiles tiles does not fill the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);

@@ -106,10 +106,12 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
     left -= split[w];
     if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
   }
-  // Each unknown part has a probe, the item in its middle. Let `before` be the number of unknown items that precede the
-  // probes of their own runs. At most `before` unknown items precede the least probe. If left > before, the least probe
-  // is therefore among the first `rank` items. At least `before` unknown items precede the greatest probe. If
-  // left <= before, the greatest probe is therefore not among the first `rank` items.
+  // Each unknown part has a probe, the item in its middle. `before` is the number of unknown items that precede the
+  // probe of their own run. `left` items of the first `rank` items are unknown.
+  // - If left > before, the least probe is among the first `rank` items, because at most `before` unknown items precede
+  //   it.
+  // - If left <= before, the greatest probe is not among the first `rank` items, because at least `before` unknown
+  //   items precede it.
   while (left > 0) {
     std::uint64_t before = 0;
     int least = -1, greatest = -1;
@@ -145,10 +147,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
 }
 
 /// A search like SplitRuns, but by many workers: finds how many of the first `rank` items of a merge come from each of
-/// kWays sorted runs. In each step, every worker looks at one item, called its probe. Worker `w * kProbes + p` has
-/// probe p of run w. The unknown part of a run is the part between its lowest and its highest possible result. The
-/// probes divide the unknown part into kProbes parts; after the step, only about one of these is still unknown. Index
-/// is an unsigned type that can hold the number of all items.
+/// kWays sorted runs. The result for run w is in [low[w], high[w]], and the items low[w] to high[w] - 1 are the unknown
+/// part of the run. In each step, worker `w * kProbes + p` looks at one item of run w, called probe p. The probes
+/// divide the unknown part into kProbes parts; after the step, only about one of these is still unknown. Index is an
+/// unsigned type that can hold the number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -214,9 +216,9 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the unknown part of run w after one step. `found` is the number of probes, the items at which workers
-  /// looked, that are among the first `rank` items of the merge. These are the first probes of the run. `beyond` is the
-  /// number of probes that are certainly not among the first `rank` items. These are the last probes of the run.
+  /// Narrows the unknown part of run w after one step of the search. (The probes of a run are the items at which
+  /// workers looked.) The first `found` probes of the run are among the first `rank` items of the merge. The last
+  /// `beyond` probes of the run are certainly not among them.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -306,8 +308,9 @@ struct alignas(16) WayTile {
 };
 
 /// Returns the maximum number of items in a tile, the output of one thread block, when kWays runs are merged at a time.
-/// The block merges the runs pairwise. In each level a thread writes at most `items` items, and only items of one pair
-/// of runs. The last thread of a pair may therefore write fewer items, so kWays / 2 - 1 threads are kept in reserve.
+/// The block merges the runs in pairs, at most kWays / 2 pairs at a time. A thread writes at most `items` items, all of
+/// one pair, so the last thread of a pair may write fewer. The block therefore needs up to kWays / 2 - 1 additional
+/// threads.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;

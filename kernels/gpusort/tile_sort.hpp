@@ -97,9 +97,10 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Merges neighbouring sorted runs pairwise in a tile, which is the items of one thread block. Each run has the items
-/// of run_threads threads, a power of two. Each thread of the block calls this function to merge its share, kItems
-/// items of the output, to `items`. Items after the end of the tile are unspecified. The tile itself does not change.
+/// Merges neighbouring sorted runs pairwise in a tile, which is the items of one thread block. A run has run_threads *
+/// kItems items, but the tile may end inside a run. run_threads must be a power of two. Each thread of the block calls
+/// this function, and gets the items [thread * kItems, (thread + 1) * kItems) of the output in `items`. Elements of
+/// `items` after the end of the tile are unspecified. The tile itself does not change.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -164,8 +165,8 @@ constexpr Network<kItems> SortingNetwork() {
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
   // The network has a power of two of wires, and each wire carries one item. If there are fewer items than wires, the
-  // last wires carry imaginary items that are smaller than all others. The result of an exchange with an imaginary item
-  // is known, so it needs no step.
+  // last wires carry imaginary items. An imaginary item is smaller than all other items, so it continues the descending
+  // part of the input. The result of an exchange with an imaginary item is known, so it needs no step.
   Network<kItems> network;
   int wires = 1;
   while (wires < kItems) wires *= 2;
@@ -252,8 +253,9 @@ struct NetworkShare {
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge by a sorting network. `share` is the part of the output that this thread will write. Returns
-/// how many items of the ascending run come before this part in the output.
+/// First phase of a merge by a sorting network. Two runs in `tile` are merged: the first run ascends, and the second
+/// run descends (see NetworkShare). `share` is the part of the output that this thread will write. Returns how many
+/// items of the first run come before this part in the output.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,

@@ -2,9 +2,9 @@
 // threads times the number of items per thread. The best sizes depend on the size of an item. They affect only speed
 // and never a result. They were measured on compute capability 9.0 (H200), and all GPUs use them.
 //
-// A tile takes at most 48 KB of shared memory, which every GPU gives to a block. If items are larger than 226 bytes, a
-// tile may take 51 KB. GPUs of compute capability 7.5 and newer give this much to a kernel that asks for it. To use
-// other sizes on some GPU, choose another table where TuningTable is called.
+// If items have at most 226 bytes, a tile takes at most 48 KB of shared memory, which every GPU gives to a block. If
+// items are larger, a tile takes at most 51 KB. GPUs of compute capability 7.5 and newer give this much to a kernel
+// that asks for it. To use other sizes on some GPU, choose another table where TuningTable is called.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,11 @@ struct Tuning {
 
 /// Returns the tile sizes for items that each take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
-  // The program gpusort_tune writes the lines from BEGIN to END. It measured their numbers on an H200 (see
-  // data/bench/NOTES.md), except for the first shape of each row, network_sort. The third number of network_sort is
-  // TileShape::blocks. It is 5 for 8-byte items: with 2, sorting 2^20 items takes 1.18 times as long. It is 4 for
-  // 16-byte items: with 5, a sort of keys with values spills registers to memory.
+  // The program gpusort_tune writes the lines from BEGIN to END. It chose the shapes by measurements on an H200 (see
+  // data/bench/NOTES.md), except for the first shape of each row, network_sort, which was chosen by hand. The third
+  // number of network_sort is TileShape::blocks:
+  // - 8-byte items: 5, because with 2, sorting 2^20 items takes 1.18 times as long
+  // - 16-byte items: 4, because with 5, a sort of keys with values spills registers to memory
   // BEGIN gpusort_tune
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};

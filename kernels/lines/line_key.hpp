@@ -72,9 +72,11 @@ struct LineOrderView {
   bool last_resort = true;      ///< true: lines with equal keys are compared as whole lines (neither -s nor -u)
   bool last_resort_reverse = false;  ///< true: the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True: each line begins with encoded keys, called fields, and the record's own bytes follow. `keys` then has two
-  /// keys for each field. The first key is the field itself, which contains neither the byte 0 nor the separator. The
-  /// second key has a HostOrder, which compares lines whose fields are equal. Only the host uses such an order.
+  /// True: each line begins with fields, and the record's own bytes follow. A field is the encoded form of one sort key
+  /// (bytes that sort as the key does). It contains neither the byte 0 nor the separator. `keys` then has two elements
+  /// for each field:
+  /// - The first element is the field itself, which is compared byte by byte.
+  /// - The second element has a HostOrder, which compares lines whose fields are equal. Only the host uses it.
   bool keyed = false;
   /// True: no key contains a NUL byte, and no key is reversed. Encoded keys (bytes that sort as the keys do) are padded
   /// with zeros. With nul_free, such a zero is never mistaken for a byte of a key.

@@ -105,8 +105,9 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // Appends a number after each group of other characters. If the name has no digits there, the number has 0 digits.
-    // Names such as "a" and "a0" compare equal, so they must have the same encoding.
+    // After each group of characters that are not digits, appends the number that follows: the count of its digits
+    // without leading zeros, and then these digits. If no digits follow, the count is 0. Names such as "a" and "a0"
+    // compare equal, so they must have the same encoding.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

@@ -201,7 +201,7 @@ struct EqualIsSame<Entry, ExactEntryLess> {
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;
-  /// The position of the first key byte that is not in an entry, because it comes after the twelve bytes.
+  /// The position of the first key byte after the twelve key bytes that an entry contains.
   std::uint64_t rest;
 
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const {

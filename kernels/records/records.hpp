@@ -62,9 +62,10 @@ inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layou
 /// The size of a line, in bytes, that the plan of a job's memory assumes on average.
 inline constexpr std::uint64_t kUsualLine = 32;
 
-/// Returns how many records can be sorted together in a buffer of `slot_bytes` bytes. For lines, assumes that a line
-/// has kUsualLine bytes on average, because the sort needs further memory for each line (some key bytes and an offset).
-/// If lines are shorter, they reach this limit before the buffer is full.
+/// Returns how many records can be sorted together in a buffer of `slot_bytes` bytes. For lines, returns how many lines
+/// of kUsualLine bytes fit into the buffer, but at least 1024. The sort has further memory (some key bytes and an
+/// offset for each line) for this number of lines. If lines are shorter, this number is reached before the buffer is
+/// full.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / kUsualLine);
 }

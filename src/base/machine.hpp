@@ -64,7 +64,8 @@ MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& f
 /// 2), Slurm, PBS, LSF or Grid Engine allows fewer. If a job had more threads than its quota allows, the kernel would
 /// often pause them.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
-/// Returns how many cores this process may use, including the restriction by its CPU mask.
+/// Returns how many cores this process may use. Reads the quotas of the running system, and counts only the cores that
+/// the CPU mask of this process allows.
 CoreFacts FindCores();
 
 /// Reduces the address space that threads take, if RLIMIT_AS or RLIMIT_DATA is set: all threads share one heap, and

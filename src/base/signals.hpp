@@ -1,13 +1,12 @@
 // Handles the signals that end a process, and SIGUSR1. The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...)
-// sets the CancelFlag, which asks the job to stop. If the job has not ended 0.35 s later, for example because a system
-// call hangs, the process ends by that signal. A second signal or a fault (SIGSEGV, SIGABRT...) ends the process at
-// once. Temporary files have no names, so they vanish with the process; an unfinished output that has a name is removed
-// here.
+// sets the CancelFlag, which asks the job to stop. If the job has not stopped after 0.35 s, for example because a
+// system call hangs, the process ends by that signal. A job with --resume-dir has 9 s instead of 0.35 s, and ends with
+// exit code 75. A second signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. If the job uses a GPU, the
+// end of the process takes up to 1 s more, because the driver has to release the device.
 //
-// A job with --resume-dir has more time and ends with exit code 75. SIGUSR1 stops a job with --resume-dir; any other
-// job then prints a line of progress. Only the main thread receives these signals (kernels/thread.hpp), and it blocks
-// them while it renames the output. A job on a GPU takes up to 1 s to end, because the driver has to release the
-// device. Start at HandleSignals.
+// Temporary files have no names, so they vanish with the process; an unfinished output that has a name is removed here.
+// SIGUSR1 stops a job with --resume-dir; any other job then prints a line of progress. Only the main thread receives
+// these signals (kernels/thread.hpp), and it blocks them while it renames the output. Start at HandleSignals.
 #pragma once
 
 #include <vector>

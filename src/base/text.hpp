@@ -40,7 +40,8 @@ std::size_t DecodeUtf8(std::string_view text, std::uint32_t& code);
 /// Returns `text` as one line for a message or a log. Control characters, line separators, marks of text direction, and
 /// bytes that are not UTF-8 become \xNN. A backslash stays, so that escaping an escaped text changes nothing.
 std::string EscapeName(std::string_view text);
-/// Returns `text` escaped as by EscapeName(), and also each backslash as \x5c, so that programs can restore the bytes.
+/// Returns `text` escaped as EscapeName() does it, but with each backslash as \x5c. Programs can therefore restore the
+/// original bytes.
 std::string EncodeName(std::string_view text);
 
 /// Returns `text` in single quotes, escaped by EscapeName(). If `text` has more than `most` bytes, returns the first

@@ -26,7 +26,7 @@ class BatchFeeder {
   /// Starts to read `ranges` of the inputs into `ring`, a fixed set of buffers. The records have the layout `layout`.
   /// - `scheme` makes sort keys. If it is not null, the feeder puts a sort key before each record. Offsets then count
   ///   bytes with keys, as if all inputs were one stream.
-  /// - `order` is the order that every input must have before it is read. Without `scheme` it must be kNone.
+  /// - `order` says how every input must already be sorted. Without `scheme` it must be kNone.
   /// - `ring_memory` is the memory of the buffers, from buffer number `first_block` on. If it is null, the feeder
   ///   allocates memory.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
@@ -90,8 +90,9 @@ class BatchFeeder {
   const KeyStage* keys() const { return keys_.get(); }
 
  private:
-  /// Returns the next block of the input, or null at the end. `progress` also counts the bytes of records that the job
-  /// leaves out.
+  /// Returns the next block that has bytes, or null at the end of the input. A block without bytes only tells how much
+  /// of the input was read (Block::stored). Skips such blocks, and adds their Block::stored to `progress` unless it is
+  /// null. The caller must add the Block::stored of the returned block.
   std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter, Progress* progress = nullptr);
 
   Pipeline pipeline_;

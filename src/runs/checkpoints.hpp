@@ -90,8 +90,8 @@ class Checkpoints {
     pass_(std::move(window));
   }
 
-  /// Tells the thread that makes checkpoints to end. If a checkpoint has begun, the thread saves it first. Call this
-  /// after the last window (piece of merged output), from the thread that calls BeforeCut().
+  /// Asks the checkpoint thread to end, without waiting for it. If a checkpoint has begun, the thread saves it first.
+  /// Call this after the last window (piece of merged output), from the thread that calls BeforeCut().
   void End() {
     epoch_ = nullptr;
     const std::lock_guard lock(signal_->mutex);
@@ -100,8 +100,9 @@ class Checkpoints {
   }
 
  private:
-  /// The shortest and the longest time between two checkpoints of the output. With the shortest time, checkpoints take
-  /// little time of the merge. With the longest time, a kill loses only a few minutes of work.
+  /// The minimum and the maximum time from one checkpoint of the output to the next. The minimum limits the time that
+  /// checkpoints cost. The maximum limits the work that a kill loses to a few minutes. If enough output has followed a
+  /// checkpoint (see BeforeCut), the next checkpoint begins earlier.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
   /// Counts the windows (pieces of merged output) that are written. Every window holds a reference to this object,

@@ -43,8 +43,8 @@ struct Cursor {
   /// read. Run::bytes is then an estimate until the last block is loaded.
   bool grows = false;
   std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged so far
-  /// The offset in the run before which all bytes are in memory or merged. For a run that is in memory as a whole: its
-  /// size.
+  /// All bytes of the run before this offset are in memory or already merged. If the whole run is in memory, the offset
+  /// is the size of the run.
   std::uint64_t loaded = 0;
   // The members from here to `forecast` are used only for runs that are read in blocks.
   std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< the loaded blocks from the merge position on, without a gap
@@ -53,8 +53,8 @@ struct Cursor {
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
-  /// A record of a run that is in memory as a whole, and the offset of its end. Samples show where a run may be cut for
-  /// the next window, the output that is merged at once.
+  /// A whole record of the run, and the offset of its end in the run. Samples show where the run may be cut for the
+  /// next window, the output that is merged at once. Used only if all runs are completely in memory.
   struct Sample {
     std::uint64_t end = 0;
     /// The first bytes of the key. If two samples differ in `word`, the smaller `word` belongs to the smaller record.
@@ -197,9 +197,11 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // `step` is the distance in bytes between two samples of a run. A window may get up to one `step` less than planned
-    // from each run, and the plan ends at most one `step` before `limit`. All of these together are a quarter of
-    // `limit`, so a window is at least three quarters full.
+    // `step` is the distance in bytes between two samples of a run. The window can become smaller than `limit` for two
+    // reasons:
+    // - The cut is somewhere between two samples of each run, which costs up to one `step` for each run.
+    // - The plan ends when the next sample does not fit into `limit`, which costs up to one more `step`.
+    // All these steps together are at most a quarter of `limit`, so a window is at least three quarters full.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
     // Samples are records that are read to find where to cut the runs, one record for each `step` bytes of a run. At
     // most a sixteenth of the bytes is read for samples, so samples cost little compared to the merge.
@@ -274,10 +276,10 @@ class Cutter {
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples of every run that has few samples after the cut. Samples are records with known offsets, here
-  /// about `step` bytes apart. For each sample, reads SampleBytes() bytes and takes the last whole record in them. If
-  /// no record is completely in these bytes, skips the sample. Reads the bytes of all runs in GPU memory by a single
-  /// call.
+  /// Takes more samples of every run in which few samples are left after the cut, the place where the window ends.
+  /// Samples are records with known offsets, here about `step` bytes apart. For each sample, reads SampleBytes() bytes
+  /// of the run and takes the last whole record in them. If these bytes contain no whole record, skips the sample.
+  /// Reads from all runs that are in GPU memory by a single call.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -364,8 +366,8 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // A run may offer at least one record. The rest of the window is divided by the weights of the runs, which grow
-        // for runs with many small keys.
+        // Each run may offer one unit, the smallest possible record, and a share of the remaining room in proportion to
+        // its weight. A run whose offer ended at the cut gets a larger weight in the next round.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -524,8 +526,9 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// The indices of the runs that are not merged completely, as a heap. The first one is the run with the smallest
-  /// head. A head is the next sample of a run, a record that may show where to cut.
+  /// The indices of the runs that are not merged completely, as a heap. Each run has a head: its first sample (a record
+  /// with a known offset) that does not sort before the end of the window. The run with the smallest head is
+  /// heads_.front().
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

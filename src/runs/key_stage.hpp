@@ -30,8 +30,9 @@ namespace gpusort {
 class KeyStage {
  public:
   /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records (each is
-  /// a sort key and its record). Ignores `ranges` if the inputs are streams, which are read completely. `order` is the
-  /// order that every input must have before it is read.
+  /// a sort key and its record). Ignores `ranges` if the inputs are streams, which are read completely. `order` says
+  /// how each input must already be sorted (see NeededOrder). The threads check this, and fail if an input is not
+  /// sorted in this way.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -200,9 +201,9 @@ class KeyStage {
   }
 
   /// Copies the keyed records of a piece of the input into blocks, and pushes the blocks to the output queue. Call this
-  /// only when all earlier pieces are in the queue. Only one thread at a time takes blocks of the pool. If a piece
-  /// fills several blocks, pushes each block before taking the next one, so that no thread waits for a block that this
-  /// function holds.
+  /// from one thread at a time, and only when all earlier pieces are in the queue. If a piece fills several blocks,
+  /// pushes each block before taking the next one from the pool. Otherwise this function could wait forever, because
+  /// only pushed blocks return to the pool.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     const std::uint32_t input = made.tally.input;
@@ -231,8 +232,9 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members that InputReader::Block::Describe would set, but does not read all bytes again. If the bytes
-        // in the block are wrong, the check of the output finds it, because its checksum differs from block.sum.
+        // Sets the members that InputReader::Block::Describe would set, but does not read all bytes again. The checksum
+        // was computed from the bytes of the input. If the copy in the block is wrong, the output gets another
+        // checksum, and the check of the output fails.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
@@ -249,8 +251,8 @@ class KeyStage {
       hand_on(take(whole > 0 ? whole : room));
     }
     stored_ += made.stored;
-    // A block without bytes only tells how much of the input was read. One such block in the queue is enough, even if
-    // the job leaves out all records.
+    // A block without bytes only tells how much of the input was read. At most one such block waits in the queue.
+    // Otherwise many of them would pile up if the job leaves out all records.
     const bool passes = !keyed.empty() || !empty_waits_.exchange(true);
     const std::uint64_t last = !passes ? 0 : keyed.empty() ? blocks_++ : take(keyed.size());
     if (passes) block.stored = std::exchange(stored_, 0);
@@ -321,8 +323,8 @@ class KeyStage {
   /// is checked.
   std::vector<std::byte> last_;
   std::uint64_t stored_ = 0;  ///< the number of bytes that were read from the file since the last block was pushed
-  // `reader_` must be the last member: as soon as it exists, threads may use the other members, even if this
-  // constructor then throws.
+  // Threads run from the constructor of `reader_` to the destructor of `guard_`, even if the constructor of this class
+  // throws. Declare all members that the threads use before `reader_`.
   InputReader reader_;
   const Pipeline::Guard guard_{pipeline_};
 };

@@ -1,5 +1,6 @@
-// Puts sort keys before the records of sorted inputs (-m) if their order is computed, for example from columns of a CSV
-// file. KeyedInput does this for one input, so that a merge can read the input as a sorted run. Start at KeyedInput.
+// Puts sort keys before the records of sorted inputs (-m) if the sort keys must be computed, for example from columns
+// of a CSV file. KeyedInput does this for one input, so that a merge can read the input as a sorted run. Start at
+// KeyedInput.
 #pragma once
 
 #include <algorithm>

@@ -139,8 +139,9 @@ class PieceCutter {
     return cut;
   }
 
-  /// Ends the input. Call this after its last bytes. If the last record has no delimiter at its end and needs none,
-  /// returns this record. Bytes that belong to no record are then in trailer().
+  /// Ends the input. Call this after all bytes of the input were passed to Take(). If the last record has no delimiter
+  /// and needs none, Cut::piece has this record. Otherwise Cut::piece is empty. If the last record is wrong,
+  /// Cut::failure is set. After the call, trailer() returns the bytes at the end of the input that belong to no record.
   Cut End() {
     Cut cut;
     std::uint64_t whole = 0;
@@ -267,7 +268,7 @@ class PieceKeys {
 
  private:
   /// Returns the checksum of a record that is written as `prefix` (the text of --prefix-name) and `record`. `parts` is
-  /// an object for the computation; the caller uses the same object for all records.
+  /// a helper for the computation: a new object, or the same object as in an earlier call.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -287,8 +288,8 @@ class PieceKeys {
     }
   }
 
-  /// Returns the place of the first record of `piece` that is out of order. `in_order` has the records before it, with
-  /// their keys. `state` is the state of the format's parser at the beginning of the piece.
+  /// Returns the place of the first record of `piece` that is out of order. `in_order` is the records of the piece
+  /// before that record, with their keys. `state` is the state of the format's parser at the beginning of the piece.
   RecordPlace FindPlace(const RawPiece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) const {
     RecordPlace place{0, 0, piece.offset};
     std::vector<std::byte> again;

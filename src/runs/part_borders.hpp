@@ -24,7 +24,8 @@ class PartBorders {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
     std::uint64_t count = records.size();
-    // Keys are compared only if a new part may begin in these bytes: enough bytes have come, and the key has changed.
+    // A new part can begin in these bytes only if the current part has its share of the bytes, and the key changes. The
+    // first test is cheap. The second test compares the last record before these bytes with the last record in them.
     if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
       RecordSpan before = last_;
       for (count = 0; count < records.size();) {
@@ -47,8 +48,8 @@ class PartBorders {
   unsigned part() const { return part_; }
 
  private:
-  /// Returns true if the current part of the output has its share of all bytes (an Nth with --split=N) at byte `at` of
-  /// the output.
+  /// Returns true if the current part may end at byte `at` of the output, because it is large enough: with --split=N,
+  /// part i may end after (i + 1) / N of all bytes. Returns false for the last part.
   bool Due(std::uint64_t at) const {
     const unsigned next = part_ + 1;
     return next < job_.spec.target.split && static_cast<double>(at) * job_.spec.target.split >= bytes_ * next;

@@ -1,7 +1,7 @@
 // Compresses blocks of temp files with a program that the user names (--compress-program). A process `PROGRAM`
 // compresses one block, and a process `PROGRAM -d` expands one block. A hash that is stored after the block shows
-// whether the expanded bytes are right. Each process ends before the function returns that has started it. Start at
-// ProgramCodec.
+// whether the expanded bytes are right. A function that starts a process returns only after the process has ended.
+// Start at ProgramCodec.
 #pragma once
 
 #include <atomic>

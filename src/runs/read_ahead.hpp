@@ -110,8 +110,9 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size of a buffer in bytes, which is enough for any block of the runs. If lines may be longer than
-  /// planned (plan.ring.grows), returns plan.block_bytes, because a longer block gets separate memory.
+  /// Returns the size in bytes of a buffer for one block. The size is enough for every block of the runs, unless lines
+  /// may be longer than planned (plan.ring.grows). In that case it is plan.block_bytes, and a longer block gets
+  /// separate memory.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;

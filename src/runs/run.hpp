@@ -76,8 +76,8 @@ class RunBlocks {
   void reserve(std::size_t count);
   /// Stores the description of block `number`. Blocks may be stored in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns the size in bytes of a buffer into which any block of this run can be read. In a temp file, a block has
-  /// `block_bytes` bytes, but a single long line takes several times as much.
+  /// Returns the size in bytes of a buffer into which any block of this run can be read. In a temp file, a block takes
+  /// `block_bytes` bytes, or a multiple of this size if the block is a single long line.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
@@ -134,7 +134,7 @@ struct Run {
 ///   Error(kBadInput) if an input is not sorted. It also computes the checksum of their records.
 enum class RunOrder { kTrusted, kVerified };
 
-/// The order that every input must have before it is read: any order (kNone), sorted (kMerge, kCheck), or sorted
+/// The order that every input must already have when it is read: any order (kNone), sorted (kMerge, kCheck), or sorted
 /// without equal keys (kCheckUnique). If an input has another order, the error is kBadInput with kMerge, and kNotSorted
 /// with kCheck and kCheckUnique.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
@@ -156,8 +156,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false, even if the input was in order. If this returned true, the run could stay in the input, where it
-  /// would contain the whole sequence instead of only its first records.
+  /// Returns false, even if the input was in order. The result true would allow the caller to use the input itself as
+  /// the run. But the input has the whole sequence, and the run must have only its first records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 

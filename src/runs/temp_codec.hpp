@@ -104,7 +104,7 @@ class TempCodec {
 
   /// Returns the codec with which new blocks are compressed.
   Codec codec() const { return codec_; }
-  /// Returns how many bytes of memory compression has allocated so far.
+  /// Returns the size in bytes of the memory that was allocated for the codecs so far.
   std::uint64_t taken_bytes() {
     const std::lock_guard lock(mutex_);
     return made_ * (block_bytes_ + codec_bytes_);
@@ -177,7 +177,8 @@ class TempCodec {
       const double seconds = InSeconds(times.busy[kWrite]);
       speed = seconds > 0 ? static_cast<double>(times.bytes[kWrite]) / seconds : 0;
     }
-    // A codec works on at most half of the threads, and on as many blocks as there is memory for.
+    // ChooseTempCodec assumes that half of the given threads run the codec. At most most_workspaces_ threads can run it
+    // at the same time, because each of them needs a workspace.
     const Codec chosen = ChooseTempCodec(sample, speed, std::min(threads_, 2 * most_workspaces_));
     if (codec_.exchange(chosen) == chosen) return;
     LogInfo("temporary runs are written at " + FormatBytes(static_cast<std::uint64_t>(speed)) +
@@ -192,7 +193,8 @@ class TempCodec {
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};  ///< measures the speed of writes since the last choice of a codec
-  /// The number of bytes that must be written before the next choice of a codec. Protected by mutex_.
+  /// The number of bytes that are written from one choice of a codec to the next, or before the first choice. Protected
+  /// by mutex_.
   std::uint64_t next_choice_bytes_;
   std::mutex mutex_;
   std::condition_variable returned_;

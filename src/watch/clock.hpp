@@ -81,8 +81,8 @@ class StageClock {
 
   /// Tells the clock that the calling thread begins to use `resource`.
   void Enter(Resource resource);
-  /// Tells the clock that the calling thread ends the use that it began with Enter(). The use is counted for `bytes`
-  /// bytes.
+  /// Ends the use of `resource` that the calling thread began with Enter(). `bytes` is the number of bytes that the
+  /// thread has read, written or processed in this use. The clock adds it to the current phase.
   void Leave(Resource resource, std::uint64_t bytes);
   /// Adds times that a GPU has spent to the current phase of the job.
   void Add(const DeviceTimes& times);

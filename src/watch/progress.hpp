@@ -79,7 +79,8 @@ class Progress {
   /// Advance(). Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Counts `bytes` bytes as done that this process skips, because an earlier process of the job has done them.
+  /// Counts `bytes` bytes as done although this process skips them, because an earlier process of the job has done
+  /// them.
   void Skip(std::uint64_t bytes) noexcept {
     skipped_.fetch_add(bytes, std::memory_order_relaxed);
     Advance(bytes);

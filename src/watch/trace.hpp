@@ -50,8 +50,8 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// At most this number of threads plus `cores` have a buffer at the same time. The slices (TraceSlice) of any further
-  /// thread are dropped.
+  /// At most kOtherThreads + cores threads have a buffer at the same time. (`cores` is a parameter of the constructor.)
+  /// The slices (TraceSlice) of all other threads are dropped.
   static constexpr std::size_t kOtherThreads = 128;
 
   /// Creates or empties the file of --trace. `memory` is the size of the buffers of all threads together, in bytes.
