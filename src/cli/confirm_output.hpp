@@ -1,6 +1,6 @@
 // Decides whether a job may write its output. Asks a person at a terminal before an existing file is replaced. Refuses
-// to sort to a terminal by mistake, or into an input that the shell has emptied (gpusort file > file). Start at
-// ConfirmOutput.
+// two outputs: a terminal that the user did not name, and an input that the shell has emptied (gpusort file > file).
+// Start at ConfirmOutput.
 #pragma once
 
 #include "io/stream.hpp"

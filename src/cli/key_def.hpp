@@ -17,8 +17,9 @@ namespace gpusort {
 /// The side of a sort key on which the letter b skips blanks: its start (-k 2b,3), its end (-k 2,3b), or both.
 enum class KeyEnd { kStart, kEnd, kBoth };
 
-/// Reads the letters (bdfghiMnRrV) at the beginning of `text`, and sets the members of `options` for which they stand.
-/// `end` is the end of the key on which the letter b skips blanks. Returns the number of letters.
+/// Reads the letters (bdfghiMnRrV) at the beginning of `text`, and sets the members of `options` that these letters
+/// stand for. `end` says where the letter b skips blanks: at the start of the key, at its end, or at both. Returns how
+/// many letters were read.
 std::size_t AddOrderingLetters(std::string_view text, KeyEnd end, KeyOptions& options);
 
 /// Parses the operand of -k, in the syntax of GNU sort. Numbers of 2^64 or more count as 2^64 - 1.

@@ -49,7 +49,8 @@ struct OptionRow {
   const char* words = "";
   const char* help = "";  ///< the text for --help=all and the manual page
   const char* more = "";  ///< sentences that the manual page adds to `help`
-  /// One line for --help, whose lines together fit a screen of 24 lines. Empty: --help does not show the option.
+  /// The text about this option in --help, at most one line. All of --help must fit a screen of 24 lines. Empty: --help
+  /// does not show the option.
   const char* brief = "";
   const char* about = "";  ///< a few words that completion shows; empty: the beginning of `brief` or `help`
 };

@@ -13,13 +13,14 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. For a job that only prints help, the version or a completion script, sets and checks nothing
-/// else. Before this function refuses a format or a key, it calls `look` with the name of each input. `look` may read
-/// the input and throw a better error.
+/// option and the value. If `words` ask for help, the version or a completion script, handles only the options for this
+/// action, and does not check the values of the other options. Before this function refuses a format or a key, it calls
+/// `look` with the name of each input. `look` may read the input and throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
 /// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". All tasks
-/// of a job (gpusort_task) must agree on these options. Throws Error(kUsage).
+/// of a job (gpusort_task) must agree on these options. Throws Error(kUsage) if the words cannot be parsed, or if a key
+/// has the old form +1 -2.
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
 /// Returns the error message for a command line that names no output while standard output is a terminal.

@@ -31,16 +31,18 @@ namespace gpusort {
 /// less time if its page exists already.
 class PageMaker {
  public:
-  /// Starts the thread, which calls the three functions:
+  /// Starts the thread that makes the pages. Making a page means that the file system allocates its memory. The thread
+  /// calls three functions:
   /// - known() returns the number of bytes that will be written, as far as this number is known at the time of the
   ///   call.
-  /// - make() makes the pages of a range of bytes. It returns false or throws if it cannot.
+  /// - make(begin, end) makes the pages of this range of bytes in the file. It returns false or throws if it cannot.
   /// - free_space() returns how many bytes are free in the file system. If few bytes are free, the thread stops,
   ///   because temp files may need the space.
   PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
             std::function<std::uint64_t()> free_space);
   ~PageMaker();
-  /// Tells the thread that the result of `known` does not change any more. Any thread may call this.
+  /// Tells the thread that makes pages: the result of known(), a function given to the constructor, is final from now
+  /// on. Any thread may call this.
   void AllIsKnown() { all_known_ = true; }
 
  private:

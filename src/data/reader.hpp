@@ -83,7 +83,8 @@ class InputReader {
   void ReadThroughCache(Block& block, std::span<std::byte> cache) const;
   /// Reads all bytes of streams. One thread runs this.
   void ReadStreams();
-  /// Prepares the blocks that ReadStreams() has read, by Look(). Several threads run this.
+  /// Calls Look() for each block that ReadStreams() has read, and then makes the block available to Next(). Several
+  /// threads run this.
   void LookAtStreams();
   void Look(Block& block) const;
 

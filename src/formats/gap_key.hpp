@@ -12,17 +12,17 @@ namespace gpusort {
 
 struct GapKey {
   std::uint64_t part = 0;  ///< the index of the gap's part of the dump. PutGapKey() ignores it
-  /// True if the gap is in a part of the dump whose rows have kOddPart (formats/keyed_record.hpp). PutGapKey() ignores
-  /// it.
+  /// True for gaps in every second group of rows that are sorted together, so that the end of a group can be seen. The
+  /// statements of such a group have kOddPart (formats/keyed_record.hpp). ReadGapKey() sets this member. PutGapKey()
+  /// ignores it.
   bool odd = false;
-  /// The place of the gap, directly after the row with the index `place`. The index counts the rows that are sorted
-  /// together, from 0.
+  /// The gap is directly after the row with this index. The index counts the rows that are sorted together, from 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
-  /// The number of INSERT statements with one row each, if the rows that are sorted together begin with such
-  /// statements. `head` and `tail` are the text before and after each of these rows. GapFiller adds this text to a row
-  /// that moves to the place of such a statement. Only the first gap among the rows stores these three values. In all
-  /// other gaps, they are 0 and empty.
+  /// The number of INSERT statements with one row each at the beginning of a group of rows that are sorted together.
+  /// `head` and `tail` are the text before and after the row of such a statement. GapFiller adds this text to a row
+  /// that moves to the place of such a statement. Only the first gap (text between two rows) of a group stores these
+  /// three values. In later gaps, they are 0 and empty.
   std::uint64_t singles = 0;
   std::string head, tail;
 };

@@ -27,8 +27,7 @@ class InnerTimes {
   ///   from `record`, unless it is the first word.
   bool Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
   /// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
-  /// `record` is the time of the record before the line. The caller must know that `line` does not have the time of
-  /// that record.
+  /// `record` is the time of the record before the line. Do not call this for the line that contains this time.
   bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
  private:

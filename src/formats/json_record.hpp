@@ -68,8 +68,8 @@ class JsonRecords {
   /// Sets values[i] to the value at the path with index i in `line`. The text of a value lies in `line` or in a buffer
   /// that the next call overwrites. `line` may end with a newline, and may have blanks around the JSON value. In an
   /// empty line, every value is missing. If several members have the same name, the first one is used. A \u escape that
-  /// is half of a surrogate pair is decoded as U+FFFD. Throws JsonError if the line is not one JSON value or begins
-  /// with a byte order mark.
+  /// is half of a surrogate pair, without the other half, is decoded as U+FFFD. Throws JsonError if the line is not one
+  /// JSON value or begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:

@@ -96,11 +96,11 @@ struct KeyTally {
   /// Rows of a dump in which the server fills in a value, such as the next ID. `first` is the name of a table with such
   /// rows.
   Lines renumbered_rows;
-  /// Tables of a dump in which the server numbers the rows, because of a statement after the rows.
+  /// Tables of a dump in which a statement after the rows makes the server give numbers to these rows.
   Lines renumbered_tables;
   Lines order_statements;  ///< statements of a dump whose results can depend on the order of the rows before them
   /// `filled_tables`: the tables of a dump that have rows. `triggered_tables`: the tables with a trigger or rule that
-  /// INSERT starts and that is made before their first row.
+  /// runs on INSERT and is created before their first row.
   std::set<std::string> filled_tables, triggered_tables;
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may come before the row that it refers to,
   /// and the server may refuse such a row. These tables are not counted if the dump turns off the checks of foreign
@@ -132,9 +132,11 @@ struct KeyTally {
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Returns the rows that `odd_rows` counts for the tables in `replaced_tables`, and the name of the first such table.
+  /// Adds up `odd_rows` over all tables in `replaced_tables`. Returns the sum as Lines::count, and the name of one of
+  /// these tables as Lines::first.
   Lines odd_keys() const;
-  /// Returns the tables in `filled_tables` that are also in `triggered_tables`.
+  /// Counts the tables that are both in `filled_tables` and in `triggered_tables`. Returns the count as Lines::count,
+  /// and the name of one of these tables as Lines::first.
   Lines triggered() const;
   /// Adds `later`, the counts of the next part of the input. The caller must add the parts in the order of the input.
   void Add(const KeyTally& later);

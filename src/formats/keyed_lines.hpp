@@ -46,7 +46,7 @@ class KeyedOrder : public KeyScheme {
   std::uint64_t most_added(std::uint64_t) const override {
     return 2 + first_limit_ + (maker_.fields() - 1) * kNextLimit + maker_.fields();
   }
-  /// Chooses the largest size of the first key field. `lines` is a sample of the input.
+  /// Sets the maximum number of bytes of the first key field, according to `lines`, a sample of the input.
   void Tune(RecordSpan lines) override;
   std::unique_ptr<KeyEncoder> MakeEncoder() const override;
 

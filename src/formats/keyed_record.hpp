@@ -130,9 +130,8 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. The template detail::PutKeys calls this function after the keys, with the whole line. Other writers
-  /// then append the line, which decides between lines of equal keys. A caller that needs the line in the key appends
-  /// it with detail::PutText, which escapes it.
+  /// Does nothing. The template detail::PutKeys calls this function with the whole line, after it has written the keys.
+  /// If the line must be part of the sort key, the caller appends it by detail::PutText, which escapes it.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values. This is so if
   /// SetExact() was called and the field was not cut off at the limit.

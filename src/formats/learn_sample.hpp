@@ -14,7 +14,8 @@ namespace gpusort {
 /// LearnLog(). Ignores the regular expressions in `allowed`.
 std::shared_ptr<const LogTimes> LearnSample(LogSample sample, const LogForms& allowed, std::int64_t latest);
 
-/// Finds out how the times are written that the regular expressions in `allowed` find in `sample`.
+/// Finds out how times are written. Reads only the times that the regular expressions in `allowed` find in `sample`.
+/// `latest` and the errors are as for LearnLog().
 std::shared_ptr<const LogTimes> LearnPatterns(const LogSample& sample, const LogForms& allowed, std::int64_t latest);
 
 }  // namespace gpusort

@@ -55,9 +55,9 @@ std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& 
 /// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders
 /// lines as the C locale does. No keys are needed then. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Returns an object that computes the sort keys of lines in the C locale. Returns null if it is not slower to compare
-/// the lines without computed keys. `gpu` is true if a GPU may compare lines. The data that `order` refers to must
-/// outlive the result.
+/// Returns an object that computes the sort keys of lines in the C locale. Returns null if sort keys would bring no
+/// advantage. The lines are then compared directly. `gpu` is true if a GPU may compare lines. The data that `order`
+/// refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

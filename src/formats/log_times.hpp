@@ -157,7 +157,7 @@ class LogTimeReader {
   /// Returns true if `line` begins a record: it has a time, or it is a JSON object in a log of JSON lines only.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. If the result is false, `time` is
-  /// undefined. The digits of the fraction of a second lie in `line` or in this object. They are valid until the next
+  /// undefined. The text time.instant->fraction refers to bytes of `line` or of this object. It is valid until the next
   /// call.
   bool Take(const LogTimes& log, std::string_view line, LogTime& time) { return Find(log, line, true, time); }
   LogTime Read(const LogTimes& log, std::string_view line) {

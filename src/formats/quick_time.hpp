@@ -1,6 +1,6 @@
 // A fast reader of times in the lines of logs. It reads a time that consists of a date, a clock HH:MM:SS, an optional
-// fraction, and an optional time zone. It must have seen the date before. A slower parser must read all other times.
-// Start at QuickTime.
+// fraction, and an optional time zone. It knows only dates that were passed to KeepDate(). A slower parser must read
+// all other times. Start at QuickTime.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace gpusort {
 
-/// A fast reader of times that are all written in one form, such as "Feb  5 17:32:18". It reads a time only if
-/// KeepDate() was called with the date of the time before. Only one thread at a time may use an object.
+/// A fast reader of times that are all written in one form, such as "Feb  5 17:32:18". It knows only dates ("Feb  5")
+/// that were passed to KeepDate(), and cannot read times with other dates. Only one thread at a time may use an object.
 class QuickTime {
  public:
   /// `format` is a TimeForm::format: the form of the times. If the form is not a date, a clock and an optional time
@@ -29,8 +29,9 @@ class QuickTime {
     bool lacks_year = false;
     std::size_t size = 0;  ///< the number of bytes of the text that the time takes
   };
-  /// Reads the time at the beginning of `text`, which must be the rest of a line. Returns false if the text has another
-  /// form, or if KeepDate() was not called with its date. TakeWholeTime() may still be able to read such a time.
+  /// Reads the time at the beginning of `text`, which must be the rest of a line. Returns false if the time does not
+  /// have the form of this reader, or if its date was not passed to KeepDate(). The slower parser TakeWholeTime() may
+  /// still be able to read the time.
   bool Take(std::string_view text, Found& found);
 
   /// Stores a date for later calls of Take(). `date` is the text before the clock. `midnight` is the beginning of this
@@ -71,8 +72,8 @@ class QuickTime {
   bool zone_ = false;     ///< true: a zone can follow the clock
   bool no_year_ = false;  ///< true: a text with a year after it is not a time of this form
   std::array<bool, 256> can_begin_;
-  /// The sizes in bytes of the last texts of dates. There are two different sizes, because "1 Nov" can follow "31 Oct".
-  /// The size of the last date comes first.
+  /// The two sizes, in bytes, that the texts of dates had most recently. The latest size comes first. There are two,
+  /// because "1 Nov" can follow "31 Oct". 0: not set.
   std::array<std::uint32_t, 2> sizes_{};
   std::array<Date, 1u << kDateBits> dates_{};
   std::array<ZoneName, 1u << kZoneBits> zones_{};

@@ -162,8 +162,10 @@ class RecordFormat {
   /// Returns true if the output ends with the trailers of all inputs. (A trailer is the bytes after the last record of
   /// an input.) Returns false if all inputs must have the same trailer. The output then gets this trailer once.
   virtual bool joins_trailers() const { return false; }
-  /// Returns the number of values that ScanState::mode can have. 1: every delimiter ends a record. 0: the parser's
-  /// state is more than `mode`, so records can be found only by a scan from the beginning of the input.
+  /// Returns how many different values ScanState::mode can have. Two results have a special meaning:
+  /// - 1: every delimiter ends a record.
+  /// - 0: `mode` alone does not describe the state of the parser. Records can then be found only by a scan from the
+  ///   beginning of the input.
   virtual unsigned modes() const { return 1; }
   /// SaveState() returns the parser's state between two records as text, for another process of the same job.
   /// LoadState() turns the text into the state again. An empty text stands for ScanState{}.

@@ -52,8 +52,8 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  /// Other dialects of CSV, such as TSV. An input that looks like lines of JSON is accepted, because a field can
-  /// contain JSON.
+  /// Other dialects of CSV, such as TSV. A job of this kind does not refuse an input that looks like JSON, because a
+  /// field can contain JSON.
   kReadsOtherCsv = 16,
   kReadsRows = 32,  ///< other text: its first bytes do not show the format
   kReadsJson = 64,

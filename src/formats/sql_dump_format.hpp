@@ -81,9 +81,9 @@ class SqlDumpFormat : public CopyFormat {
   /// must not change, because other states may share it. The caller may use the result until the next call of a
   /// function with `state`.
   DumpState& Change(ScanState& state) const;
-  /// Updates `state`, the parser's state, for one line of SQL, which is at offset `at`. Counts in `tally`, unless it is
-  /// null: an INSERT that begins after other text, and a table whose rows the line numbers. Throws BadRecord if the
-  /// line completes a COPY statement that cannot be parsed.
+  /// Updates `state`, the parser's state, for one line of SQL, which is at offset `at`. Unless `tally` is null, counts
+  /// in it what the warnings at the end of the job need, such as an INSERT that begins after other text. Throws
+  /// BadRecord if the line shows that the rows of a COPY statement cannot be read.
   void TakeLine(std::string_view line, std::uint64_t at, ScanState& state, KeyTally* tally) const;
   /// Updates `dump` for `statement`, which may describe or change a table or an enum type.
   void Describe(const std::string& statement, DumpState& dump, KeyTally* tally) const;
@@ -108,9 +108,9 @@ class SqlDumpFormat : public CopyFormat {
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
   /// INSERT. Throws BadRecord if it is not yet known which database system wrote the dump.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Updates `state` for `insert`, a statement with rows at the beginning of `text`. Its rows are sorted together with
-  /// those of the previous statement, or they begin a new part of the dump. DecidePart() decides later whether the
-  /// records of a new part are its rows or its whole statements.
+  /// Updates `state` for an INSERT statement that has rows. `text` begins with the statement, and `insert` describes
+  /// it. The rows are sorted together with the rows of the previous statement, or they begin a new part of the dump.
+  /// DecidePart() decides later whether each row or each whole statement of a new part is a record.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
   /// Throws Error(kUsage) if an option or task of the job does not allow text between rows, which must stay in its
   /// place.

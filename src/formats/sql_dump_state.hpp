@@ -35,9 +35,11 @@ struct RowsPart {
   /// True: rows with equal primary or unique keys keep their order. REPLACE then keeps the same row as without sorting.
   bool keeps_winners = false;
   bool keyless = false;  ///< true: the table has no primary or unique key, so REPLACE keeps all rows
-  /// The columns in which the server numbers rows whose values are missing or null, in ascending order.
+  /// The indices of the columns that the server numbers automatically (AUTO_INCREMENT), in ascending order. If a row
+  /// has no value or null in such a column, the server stores the next number.
   std::vector<std::size_t> counted;
-  bool lacks_counted = false;  ///< true: the rows lack such a column, or the server ignores its values
+  /// True: the rows lack a column that the server numbers automatically, or the server ignores the values there.
+  bool lacks_counted = false;
 
   std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
   // The following members are only for INSERT.
@@ -80,7 +82,8 @@ struct Session {
   friend bool operator==(const Session&, const Session&) = default;
 };
 
-/// The state of the parser at the beginning of a line of a dump. An object must not change after the next one is made.
+/// The state of the parser at the beginning of a line of a dump. Several ScanState objects can share a DumpState. To
+/// change it, call SqlDumpFormat::Change(), which makes a copy.
 struct DumpState {
   SqlDialect dialect = SqlDialect::kUnknown;
   SqlText text;
@@ -114,8 +117,8 @@ enum Mode : unsigned {
 
 inline constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement, in bytes
 inline constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest size of a CREATE TABLE, in bytes
-/// The largest size of an UPDATE or a DELETE that is examined, in bytes. A larger limit would take long, because each
-/// line of a statement copies all lines before it.
+/// The largest size of an UPDATE or a DELETE that is examined, in bytes. A larger limit would be slow: for each line of
+/// a statement, the parser copies all earlier lines of the statement.
 inline constexpr std::size_t kMostProgram = std::size_t{32} << 10;
 /// The largest size of the text of an INSERT before its first row, in bytes.
 inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
@@ -123,7 +126,8 @@ inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
 inline constexpr std::size_t kMostTail = std::size_t{1} << 20;
 inline constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message names
 
-/// Sets the dialect in `dump`, and the meaning that a backslash has at the beginning of a dump in this dialect.
+/// Sets the dialect in `dump`. Also sets whether a backslash in a string is an escape character, to the default of the
+/// dialect.
 void SetDialect(SqlDialect dialect, DumpState& dump);
 /// Adds `name` to a set that several DumpState objects may share. Returns false if the set already has the name. Copies
 /// the set first if another object shares it.

@@ -62,7 +62,8 @@ struct SqlTable {
   std::vector<std::string> primary;              ///< the columns of the primary key
   std::vector<std::vector<std::string>> unique;  ///< the columns of each other unique key
   bool refers_to_itself = false;                 ///< true: a foreign key of the table refers to the same table
-  /// SQLite: a key has ON CONFLICT REPLACE or IGNORE. Of two rows with equal keys, every INSERT then keeps only one.
+  /// SQLite: a key has ON CONFLICT REPLACE or IGNORE. If an INSERT adds a row whose key exists already, only one of the
+  /// two rows stays in the table.
   bool replaces = false;
   /// True: `columns` are all columns, in their order. False: there can be other columns, or the order can be another
   /// one.
@@ -73,15 +74,16 @@ struct SqlTable {
 /// from the CREATE TYPE statements before it.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
-/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. The value
-/// is then not equal to values with other sort keys, except as Column::loose says. `text` is the value without the
-/// escapes of a literal.
+/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. For the
+/// server, this value is then different from all values with other sort keys, unless Column::loose is true. `text` is
+/// the value without the escapes of a literal.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
 /// Returns true if `text` begins with ALTER TABLE or CREATE UNIQUE INDEX.
 bool BeginsTableChange(std::string_view text);
-/// The change that ALTER TABLE or CREATE UNIQUE INDEX makes to a table, as far as the order of rows can matter to it.
+/// A change that ALTER TABLE or CREATE UNIQUE INDEX makes to a table. Contains only the parts of the change for which
+/// the order of the rows can matter.
 struct SqlTableChange {
   SqlTarget table;
   std::vector<std::vector<std::string>> unique;  ///< the columns of each new unique or primary key; empty: not known
@@ -89,8 +91,8 @@ struct SqlTableChange {
   bool moves_columns = false;                    ///< true: columns can get other names, types or places
   std::vector<SqlTable::Column> added;           ///< new columns, which come after the existing ones
   std::vector<SqlTable::Column> retyped;         ///< columns that get another type
-  std::vector<std::string> counted;              ///< the columns in which the server numbers rows from now on
-  bool numbers_rows = false;                     ///< true: the server numbers the rows that the table has
+  std::vector<std::string> counted;              ///< columns that the server numbers automatically from now on
+  bool numbers_rows = false;                     ///< true: the server gives numbers to the rows that the table has
   SqlTarget attached;                            ///< a table that becomes a partition of `table`, and gets its keys
   bool ignores = false;  ///< true (ALTER IGNORE): of rows with equal unique keys, only one stays
 };
@@ -99,8 +101,8 @@ struct SqlTableChange {
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, UPDATE or DELETE.
 bool BeginsRowProgram(std::string_view text);
-/// Parses a CREATE TRIGGER or CREATE RULE. Returns the table of the trigger or rule if INSERT starts it, otherwise
-/// std::nullopt.
+/// Parses a CREATE TRIGGER or CREATE RULE. Returns the table of the trigger or rule if it runs when rows are inserted
+/// into the table. Otherwise returns std::nullopt.
 std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
 /// Returns true if the result of the statement `text` can depend on the order of the rows in a table. This is so for
 /// UPDATE, DELETE and CREATE TABLE with SELECT, if the statement has one of these: nextval, a variable that it sets,

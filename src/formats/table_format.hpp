@@ -85,8 +85,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// each uses another `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
-  /// Writes the sort key of one column: of the value `field`, for the -k option with the index `key`. Writes a null if
-  /// the field is missing, null or invalid, and counts it in `tally`. With --strict, throws BadRecord if the field is
+  /// Writes the sort key of the value `field`, as the -k option with the index `key` demands. Writes a null if the
+  /// field is missing, null or invalid, and counts it in `tally`. With --strict, throws BadRecord if the field is
   /// missing or invalid. `by` is usually null. If only the input gives the type of the column, as CREATE TABLE does in
   /// a dump, `by` makes keys of that type.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
@@ -121,8 +121,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   KeyColumns wanted_;
 
  private:
-  /// For a key without a type. Updates `seen`, which says which types can read all values so far, for the next value
-  /// `text`. At the end of the job, a message may suggest one of these types.
+  /// Updates `seen` for `text`, the next value of a key that has no type. `seen` says which types can read all values
+  /// so far. At the end of the job, a message may suggest one of these types.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 

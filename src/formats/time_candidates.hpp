@@ -20,20 +20,21 @@ class TimeCandidates {
   TimeCandidates(const LogSample& sample, const std::vector<TimeForm>& forms, std::int64_t latest)
       : sample_(sample), forms_(forms), latest_(latest) {}
 
-  /// Searches those lines of the sample that are in `lines`, and replaces the candidates by what it finds. `kind` is
-  /// the kind of all forms.
+  /// Searches the lines of the sample that `lines` selects, and replaces all candidates by those found there. `kind` is
+  /// kGiven if the user gave the forms (--time), otherwise kKnown.
   void Search(TimeShape::Kind kind, const LineSet& lines);
   /// Removes the candidates that are not at the beginning of their lines.
   void KeepFront();
-  /// Decides which form of each group (TimeForm::group) can be used. Refuses or removes candidates that are no times of
-  /// records. `paragraphs` is true if blank lines in the sample separate paragraphs.
+  /// Chooses among forms that can read the same texts, such as day/month and month/day (TimeForm::group). Then removes
+  /// the candidates that are not the times of records. `paragraphs` is true if blank lines in the sample separate
+  /// paragraphs.
   void Weed(bool paragraphs);
 
   std::vector<TimeCandidate>::const_iterator begin() const { return all_.begin(); }
   std::vector<TimeCandidate>::const_iterator end() const { return all_.end(); }
   const TimeForm& FormOf(const TimeCandidate& candidate) const { return forms_[candidate.form]; }
-  /// Returns true if the lines show that the form of the candidate can be used, although other forms of its group can
-  /// read the same texts.
+  /// Returns true if Weed() has chosen the form of the candidate from a group of forms that can read the same texts,
+  /// such as day/month and month/day (TimeForm::group).
   bool IsResolved(const TimeCandidate& candidate) const;
   /// Returns true if a candidate was removed because its lines are not the first lines of paragraphs.
   bool late() const { return late_; }
@@ -41,8 +42,10 @@ class TimeCandidates {
   /// Returns the time in a line of the sample, in seconds since 1970, or 0 if the line has no time of the given shape.
   /// `line` is the index of the line.
   std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const;
-  /// Returns true if nine of ten lines of `numbers` have no time of `times`, and the numbers there mean the same days
-  /// as the lines of `times`. Merged logs have such lines.
+  /// Returns true if at least nine of ten lines of `numbers` meet both conditions, as in merged logs:
+  /// - The line has no time of the candidate `times`.
+  /// - The number in the line, as seconds since 1970, lies between the earliest time of `times` minus one day and the
+  ///   latest time of `times` plus one day.
   bool AreOfSameDays(const TimeCandidate& numbers, const TimeCandidate& times) const;
   /// Returns true if the form of the candidate begins with the year, and the lines look like those of Apache Hadoop or
   /// Spark. After the time, these programs write the level and the last parts of the name of a class: "26/11/23
@@ -50,7 +53,8 @@ class TimeCandidates {
   bool IsOfHadoop(const TimeCandidate& candidate) const;
   /// Returns true if the lines of the candidate consist only of the time and of text before it.
   bool FillsLines(const TimeCandidate& candidate) const;
-  /// Returns true if the times of the candidate differ, or if fewer than five lines have one.
+  /// Returns false if at least five lines have a time of the candidate, and all these times are equal. Otherwise
+  /// returns true.
   bool Varies(const TimeCandidate& candidate) const;
 
  private:

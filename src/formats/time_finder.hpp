@@ -122,8 +122,8 @@ class TimeFinder {
   static void Separator(char c, const char* p, Where& where);
   /// Returns the indexes of the forms that a time at `p` can have, or null if no time can begin there.
   const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
-  /// Calls take() for each time of one of the `forms` that begins at `reader`. Returns the end of the longest time, or
-  /// null if there is none.
+  /// Calls take() for each form in `forms` by which the text at `reader` begins with a time. Returns the end of the
+  /// longest of these times, or null if there is none.
   template <typename Take>
   const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;

@@ -48,8 +48,8 @@ struct Instant {
   int infinite = 0;           ///< 0: a point in time; -1: before all points in time; 1: after all of them
   std::int64_t seconds = 0;   ///< whole seconds since 1970-01-01T00:00:00Z, without leap seconds
   std::string_view fraction;  ///< the digits of the fraction of a second, without trailing zeros
-  /// Used for times before 1970. True: the fraction is subtracted from `seconds` + 1. False: it is added to `seconds`.
-  /// For example, -0.25 has `seconds` -1 and `fraction` "25".
+  /// False: the time is `seconds + fraction`. True: the time is `seconds + 1 - fraction`, used for negative times with
+  /// a fraction. For example, -0.25 has `seconds` -1, `fraction` "25" and `from_next` true.
   bool from_next = false;
   bool zoned = true;  ///< true: the text had a time zone; false: it was read as UTC
 };

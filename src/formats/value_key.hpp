@@ -31,7 +31,8 @@ std::string ValueTypeNames();
 std::optional<ValueType> LooksLike(std::string_view text);
 
 /// Writes the sort keys of the values of one column. Any thread may call the functions. Each function that begins with
-/// Put writes one whole key to `out`, and leaves `out` in ascending order: out.reverse() is false.
+/// Put writes one whole key to `out`. The caller must not call out.set_reverse(true) before it: the functions handle
+/// ValueRule::descending themselves.
 class ValueKey {
  public:
   /// Throws Error(kUsage) if `rule` is invalid:
@@ -96,8 +97,8 @@ class ValueKey {
  private:
   const ValueRule rule_;
   std::string time_format_;  ///< the time format, in the form that ParseInstantBy takes
-  /// The words of the type enum, in alphabetical order. Each has its position in the list that the user or CREATE TYPE
-  /// gives. The values are ordered by these positions.
+  /// Only for columns of the type kEnum: the words that are values of the type, in alphabetical order. The number of a
+  /// word is its position in the list that the user or CREATE TYPE gives. Words sort by these numbers.
   std::vector<std::pair<std::string, std::size_t>> labels_;
   bool collates_;  ///< true: the locale does not order texts by their bytes, so strxfrm is needed
 };

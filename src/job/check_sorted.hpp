@@ -18,8 +18,8 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 /// order, without reading further, or std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs begin with a header. Call this only if there are no records: the user may not know that
-/// the first lines of an input count as its header.
+/// Returns true if the inputs have a header. Call this only if they have no records: the warning kAllHeader can then
+/// say that all of the input counts as header.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";

@@ -17,8 +17,9 @@ bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inp
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs);
 KeyCost KeyCostOf(const KeyScheme& keys);
 
-/// Returns the facts about a job that may use `limit` bytes of memory. The caller must set the facts about the machine.
-/// `journal`, the log of the finished work, lists the sorted runs that an earlier process has made. It may be null.
+/// Returns the facts about a job that may use `limit` bytes of memory. PlanFacts::machine keeps its default values: the
+/// caller must set this member of the result. `journal`, the log of the finished work, lists the sorted runs that an
+/// earlier process has made. It may be null.
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 

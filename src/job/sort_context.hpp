@@ -24,7 +24,7 @@ struct SortContext {
   /// outlive this object.
   SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
               const GpuSource& gpus, JobRecord* record);
-  /// Passes the statistics of the job so far to `record`.
+  /// Passes the plan and the statistics of the job so far to the JobRecord that was given to the constructor.
   ~SortContext();
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;

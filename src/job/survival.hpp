@@ -22,8 +22,8 @@ struct Sorting;
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// Stores the finished work of a job for a later process (--resume-dir), and finds the finished work of an earlier
-/// process. Without --resume-dir, and with --explain, the functions do nothing. Only the main thread of the job may
-/// call them. Each function returns after its data is on the disk.
+/// process. The functions do nothing if --resume-dir is missing, and also if --explain is given. Only the main thread
+/// of the job may call them. Each function returns after its data is on the disk.
 class JobSurvival {
  public:
   /// Opens the folder of --resume-dir. Throws Error(kUsage) if the job cannot be continued, or if the folder belongs to

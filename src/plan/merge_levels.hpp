@@ -21,10 +21,11 @@ struct MergeGroup {
 /// In the argument `run_bytes` of the functions below, this value means that a run is in memory. Such a run needs no
 /// buffers for reading, so it does not count for the limit `fan_in`. Only the last merge reads it.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the sorted runs to merge next, or std::nullopt if there are at most `fan_in` runs. `run_bytes` has the sizes
-/// of the runs in the order of the input. Considers only merges that read no more runs than necessary, and chooses the
-/// one that reads the fewest bytes. Merges only neighbours, so that equal records keep their order. Never merges runs
-/// in memory: throws Error(kOutOfMemory) if no two of the other runs are neighbours.
+/// Returns the sorted runs to merge next. Returns std::nullopt if the last merge can read all runs: at most `fan_in`
+/// runs are not in memory. `run_bytes` has the sizes of the runs in the order of the input, or kResident for a run in
+/// memory. Chooses only runs that are not in memory. Chooses only neighbours, so that equal records keep their order.
+/// Chooses as few runs as possible without an additional merge later. Of such groups, chooses the one with the fewest
+/// bytes. Throws Error(kOutOfMemory) if no two runs outside of memory are neighbours.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of sorted runs needs until one run is left.

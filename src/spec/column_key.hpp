@@ -109,8 +109,8 @@ struct TableOptions : TableWishes {
   std::uint64_t header = 1;
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
   /// Used only if several processes share the sort of a log. A state of the parser, as RecordFormat::SaveState returns
-  /// it, from which any process can compute the key of a single record. If the parser computes another key for a record
-  /// in its place in the log, the job ends with an error. Empty: no record is checked.
+  /// it, from which any process can read a single record. Each record is then read twice: in its place in the log, and
+  /// alone from this state. If the two results differ, the job ends with an error. Empty: each record is read once.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
   int separator = -1;    ///< the byte between the fields of a line; -1: runs of blanks

@@ -56,8 +56,8 @@ inline std::string KeyOptions::letters() const {
   return all;
 }
 
-/// A sort key of lines: from one character of a field to another one. LineKey says how fields and characters are
-/// counted.
+/// A sort key of lines: a piece of the line with a begin and an end. Each of them is given by a field and a character
+/// in this field. LineKey says how fields and characters are counted.
 struct KeyDef {
   std::uint64_t begin_field = 0;
   std::uint64_t begin_char = 0;

@@ -1,7 +1,7 @@
 // The tasks into which one large sort is divided, for many processes and machines. First, each slice (range) of the
-// input is sorted to a run. Then the runs are divided into parts (the cut): the cut says where each part of the output
-// begins in every run. Each part is merged separately. The last task checks that the parts are the whole output. Every
-// task calls SortJob for its piece, and can be repeated. Start at SortSlice.
+// input is sorted to a run. Then CutParts finds in every run where each part of the output begins. Each part of the
+// output is merged separately, from all runs. The last task checks that the parts are the whole output. Every task
+// calls SortJob for its piece, and can be repeated. Start at SortSlice.
 #pragma once
 
 #include <cstdint>
