@@ -43,6 +43,7 @@ constexpr OtherWords kOtherWords[] = {
     {"--output", " --in-place --inplace --out "},
     {"--quiet", " --silent "},
     {"--reverse", " --desc --descending "},
+    {"--shuffle", " --permute --randomize --shuf "},
     {"--temp-dir", " --temp --temporary --tmp --tmp-dir --tmpdir "},
     {"--threads", " --cores --cpus --jobs --workers "},
     {"--top", " --head --limit "},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 
 #include "base/gnu_quote.hpp"
 #include "cli/key_def.hpp"
@@ -155,6 +156,16 @@ constexpr OptionRow kRows[] = {
      .more = "Of records that are equally frequent, the first in the order of the keys come first. The N records must "
              "fit into a sixteenth of --memory.",
      .about = "with --count and --top: the most frequent records"},
+    {.section = kOrder, .name = "shuffle",
+     .set = [](Typed& to, Text) { to.shuffle = true; },
+     .help = "write the records in a random order: every order is equally likely; with --top N, a random sample",
+     .more = "Equal records are not kept together, unlike with -R. The order depends only on the seed and on the places "
+             "of the records in the inputs.",
+     .about = "write the records in a random order"},
+    {.section = kOrder, .name = "seed", .argument = "N",
+     .set = [](Typed& to, Text text) { to.seed = ParseCount(text, 0, std::numeric_limits<std::uint64_t>::max()); },
+     .help = "with --shuffle: the same seed gives the same order (default: another one each time, which --verbose shows)",
+     .about = "the seed of --shuffle"},
 
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .traits = kWithCheck | kLinesOnly,
      .set = [](Typed& to, Text text) { to.separator = text; },

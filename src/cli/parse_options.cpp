@@ -294,6 +294,27 @@ void ResolveSurvival(const Typed& typed, JobSpec& spec) {
   if (spec.order.random && spec.order.random_source.empty()) {
     FailUsage("--resume-dir with -R needs --random-source: else every attempt has another order");
   }
+  if (typed.shuffle && !typed.seed) {
+    FailUsage("--resume-dir with --shuffle needs --seed: else every attempt has another order");
+  }
+}
+
+/// Throws an error for options that say something else about the order than --shuffle.
+void RefuseForShuffle(const Typed& typed) {
+  if (!typed.shuffle) {
+    if (typed.seed) FailUsage("--seed has no meaning without --shuffle");
+    return;
+  }
+  for (const auto& [row, values] : typed.given) {
+    const std::string name = LongName(*row);
+    const bool orders = row->section == Section::kOrder && name != "--shuffle" && name != "--seed" && name != "--top";
+    const bool of_lines =
+        row->section == Section::kLines && name != "--header" && name != "--zero-terminated" && name != "--max-record";
+    if (orders || of_lines || name == "--merge") FailUsage(name + " has no meaning with --shuffle");
+  }
+  if (typed.spec.target.verify) {
+    FailUsage("--verify-output has no meaning with --shuffle: the order does not follow from the records");
+  }
 }
 
 /// Decides which groups of equal records are kept and how they are counted.
@@ -313,7 +334,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
     FailUsage(name + " cannot be combined with --split yet: give one file as the output");
   }
   const std::optional<TableOptions>& table = spec.source.table;
-  if (table && (RowOf(*table).takes & kTakesSplit) == 0 && RowOf(*table).names == ColumnNames::kTables) {
+  if (table && RowOf(*table).names == ColumnNames::kTables) {
     FailUsage(name + " has no meaning with --format " + table->name + ": a dump is put in order as a whole");
   }
   if (!order.count) return;
@@ -360,6 +381,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   PlaceNames(typed, spec);
   ResolveTarget(typed, spec);
   ResolveCodecs(typed, spec);
+  RefuseForShuffle(typed);
   try {
     ResolveRecords(typed);
   } catch (const Error&) {
@@ -369,6 +391,10 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   if (spec.target.split > 0 && spec.source.table && (RowOf(*spec.source.table).takes & kTakesSplit) == 0) {
     FailUsage("--split has no meaning with " + spec.source.table->name +
               ": the rows of a dump stand between its other statements");
+  }
+  if (typed.shuffle && RowOf(*spec.source.table).names == ColumnNames::kTables) {
+    FailUsage("--shuffle has no meaning with --format " + spec.source.table->name +
+              ": a dump is put in order as a whole");
   }
   ResolveGroups(typed, spec);
   CheckRandomSource(spec);

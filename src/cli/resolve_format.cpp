@@ -132,13 +132,13 @@ void ResolveRecords(Typed& typed) {
   spec.source.format = ResolveFormat(typed);
   switch (spec.source.format) {
     case Format::kLines:
-      HasTextKey(typed) ? ResolveTypedLines(typed) : ResolveLines(typed);
+      typed.shuffle ? ResolveShuffledLines(typed) : HasTextKey(typed) ? ResolveTypedLines(typed) : ResolveLines(typed);
       break;
     case Format::kTable:
       ResolveTable(typed);
       break;
     case Format::kBinary:
-      ResolveFixed(typed);
+      typed.shuffle ? ResolveShuffledRecords(typed) : ResolveFixed(typed);
       break;
   }
   if (!spec.source.table && !typed.header.empty()) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <utility>
 
 #include "cli/column_key.hpp"
@@ -158,6 +159,11 @@ void SetTableBytes(const TypedTable& given, TableOptions& table) {
   }
 }
 
+std::uint64_t RandomSeed() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
 void RefuseManyKeys(const Typed& typed, const std::string& front, const std::string& back) {
   if (typed.keys.size() <= kMaxKeyFields) return;
   FailUsage(front + std::to_string(typed.keys.size()) + back + "; at most " + std::to_string(kMaxKeyFields));
@@ -180,8 +186,11 @@ void SetTableKeys(Typed& typed) {
   RefuseManyKeys(typed, "there are ", " keys");
   const FormatRow& row = RowOf(*spec.source.table);
   std::vector<std::string> keys = typed.keys;
-  if (keys.empty() && *row.key != '\0') keys.emplace_back(row.key);
-  spec.source.type_note = spec.source.table->name + (keys.empty() ? ", key: all columns as text" : "");
+  const std::optional<std::uint64_t>& seed = spec.source.table->shuffle;
+  if (keys.empty() && *row.key != '\0' && !seed) keys.emplace_back(row.key);
+  spec.source.type_note = spec.source.table->name + (seed           ? ", shuffled by --seed " + std::to_string(*seed)
+                                                     : keys.empty() ? ", key: all columns as text"
+                                                                    : "");
   for (const std::string& text : keys) {
     const bool of_text = (row.takes & kTakesFields) != 0 && IsTextKey(text);
     ColumnKey key = Named("--key", [&] {
@@ -291,6 +300,7 @@ void ResolveTable(Typed& typed) {
     table.separator = Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });
   }
   table.reverse = spec.order.reverse;
+  if (typed.shuffle) table.shuffle = typed.seed ? *typed.seed : RandomSeed();
   SetTableKeys(typed);
   spec.order.lines = std::make_shared<const LineOrdered>(LineOrder{});
   spec.order.layout = MakeLineLayout(typed.zero_terminated ? 0 : '\n', spec.order.lines->view);
@@ -307,6 +317,24 @@ void ResolveTypedLines(Typed& typed) {
     if (key.first_field > 0 && key.last_field == key.first_field) columns.push_back("-k '#" + key.text + "'");
   }
   source.column_form = ColumnForm(typed, columns);
+}
+
+void ResolveShuffledLines(Typed& typed) {
+  typed.spec.source.format = Format::kTable;
+  SetTable(kTypedLines, typed.spec.source);
+  ResolveTable(typed);
+}
+
+void ResolveShuffledRecords(Typed& typed) {
+  Source& source = typed.spec.source;
+  ResolveFixed(typed);
+  const std::uint64_t size = typed.spec.order.layout.stride;
+  // As for sorted records, an input is only checked for another kind if its name alone says that it has numbers.
+  source.force_format |= !source.format_assumed;
+  source.format = Format::kTable;
+  SetTable(kShuffledRecords, source);
+  source.table->record_size = size;
+  ResolveTable(typed);
 }
 
 void ResolveFixed(Typed& typed) {

@@ -37,6 +37,8 @@ struct Typed {
   bool zero_terminated = false;
   bool force = false;
   bool checkpoint_given = false;
+  bool shuffle = false;
+  std::optional<std::uint64_t> seed;
   bool only_single = false, only_repeated = false;
   TypedTable table;
 };

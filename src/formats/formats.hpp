@@ -13,6 +13,7 @@ namespace gpusort {
 /// or if a key is invalid.
 std::unique_ptr<TableFormat> MakeCsvFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeFieldsFormat(const JobSpec& spec);
+std::unique_ptr<TableFormat> MakeFixedFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeJsonFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeParagraphsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakePgCopyBinaryFormat(const JobSpec& spec);

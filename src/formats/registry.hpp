@@ -146,8 +146,21 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .hint = LineHint,
                                           .warns_missing = true};
 
+/// The format of binary records that are shuffled. Sorted binary records have no FormatRow.
+inline constexpr FormatRow kShuffledRecords = {.name = "binary",
+                                               .extensions = "",
+                                               .reads = kReadsNumbers,
+                                               .names = ColumnNames::kNumbers,
+                                               .takes = kTakesSplit,
+                                               .delimiter = 0,
+                                               .quote = -1,
+                                               .escape = -1,
+                                               .header = 0,
+                                               .null = "",
+                                               .make = MakeFixedFormat};
+
 /// Returns the format with the name `name`, or null if there is no such format. Searches only kFormatRows, so it never
-/// returns kTypedLines.
+/// returns kTypedLines or kShuffledRecords.
 const FormatRow* FindFormat(std::string_view name);
 /// Returns the format that belongs to the extension of the file name `path`. Upper and lower case do not matter.
 /// Returns null if no format has the extension.

@@ -1,6 +1,7 @@
 #include "formats/table_format.hpp"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -153,6 +154,17 @@ std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::
   return text + ways;
 }
 
+/// Writes the key of --shuffle: a hash of the place of a record. 96 bits are enough: among 2^40 records, two have the
+/// same hash with a probability of 2^-17, and these two keep their order. The place does not depend on how the input is
+/// divided.
+void PutPlace(std::uint64_t seed, const KeyTally& tally, FieldWriter& out) {
+  constexpr std::size_t kBytes = 12;
+  const std::uint64_t place[] = {tally.input, tally.offset};
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(place, sizeof(place), seed));
+  out.PutBytes(hash.digest, kBytes);
+}
+
 }  // namespace
 
 TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whole_(WholeRule(table_)) {
@@ -225,6 +237,10 @@ class TableFormat::Encoder : public KeyEncoder {
     tally.delimiter = format_.delimiter_;
     FieldWriter writer(out);
     writer.Begin(format_.most_keys_);
+    if (format_.table_.shuffle) {
+      PutPlace(*format_.table_.shuffle, tally, writer);
+      writer.Begin(0);  // ignores the columns
+    }
     scratch_->left_out = scratch_->one_line = false;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
     if (scratch_->left_out) {

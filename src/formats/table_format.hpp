@@ -41,7 +41,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
   explicit TableFormat(const JobSpec& spec);
 
   RecordLayout layout() const override;
-  std::uint64_t most_added(std::uint64_t bytes) const override { return bytes + kMostKeys + longest_prefix_; }
+  std::uint64_t most_added(std::uint64_t bytes) const override {
+    return bytes + (table_.shuffle ? kMostPlace : kMostKeys) + longest_prefix_;
+  }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
   /// Returns a newline if `tail`, the end of an input, does not end with one. Otherwise returns an empty string. `tail`
@@ -134,7 +136,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
-  static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10;
+  /// The largest sizes of a sort key of columns, and of the key of --shuffle with all that is around it.
+  static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10, kMostPlace = 32;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;

@@ -275,7 +275,7 @@ void JobSurvival::TakeUpOutput(Sorting& sorting, Output& output) {
   OutputFile* const file = output.file();
   if (!journal_ || file == nullptr || !file->in_place().empty() || output.parts() != nullptr ||
       spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.needs_groups() || spec.order.debug ||
-      (spec.source.table && !RowOf(*spec.source.table).again)) {
+      (spec.source.table && (!RowOf(*spec.source.table).again || spec.source.table->shuffle))) {
     return;
   }
   const bool goes_on = journal_->resumes() && journal_->manifest().merge;

@@ -113,7 +113,10 @@ struct TableOptions : TableWishes {
   /// alone from this state. If the two results differ, the job ends with an error. Empty: each record is read once.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
-  int separator = -1;    ///< the byte between the fields of a line; -1: runs of blanks
+  /// With --shuffle: the seed of the random order. The key of a record is then a hash of the place of the record.
+  std::optional<std::uint64_t> shuffle{};
+  std::uint64_t record_size = 0;  ///< only for the format "binary": the size of a record in bytes
+  int separator = -1;             ///< the byte between the fields of a line; -1: runs of blanks
 
   /// Returns true if records are left out because of their times (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }

@@ -84,6 +84,14 @@ printf '{"count":1}\n' >counted.jsonl
 row 'a count for JSON that has one' "$g" --count -k count:int counted.jsonl out
 printf 'count\n1\n' >counted.csv
 row 'a count for rows that have one' "$g" --count -k count:int counted.csv out
+row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
+row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out
+row 'a seed alone' "$g" --seed 1 fruit.txt out
+row 'a random order without a seed that shall continue' "$g" --shuffle --resume-dir kept fruit.txt out
+row 'a random order in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --shuffle fruit.txt
+row 'a random order of a dump' "$g" --shuffle --format pgdump fruit.txt out
+cat in.u64 fruit.txt | head -c 8003 >odd.records
+row 'a random order of records that are not whole' "$g" --shuffle --record-size 8 odd.records out
 row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
 row 'field zero' "$g" -k 0 fruit.txt out
