@@ -28,6 +28,9 @@ class OutputWriter {
   virtual ~OutputWriter() = default;
   virtual void Begin(std::span<const std::byte> header) = 0;
   virtual void Put(const std::shared_ptr<Chunks>& chunks) = 0;
+  /// Tells the writer that a window of `bytes` bytes comes, of which Put() will write a part. A file on a tmpfs gets
+  /// its pages then, while workers change the window. Another thread than that of Put() may call this.
+  virtual void Expect(std::uint64_t) {}
   virtual void End(std::span<const std::byte>) {}
   /// Returns the size of the output so far.
   virtual std::uint64_t bytes() const = 0;
@@ -133,9 +136,19 @@ class FormatWriter : public StreamWriter {
 class FileWriter : public StreamWriter {
  public:
   FileWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written)
-      : StreamWriter(job, output, written), workers_(workers) {}
+      : StreamWriter(job, output, written), workers_(workers), expected_(written) {}
+  void Expect(std::uint64_t bytes) override {
+    const std::uint64_t end = expected_ += bytes;
+    if (!makes_pages_) return;
+    try {
+      output_.file()->AllocateToWrite(end);
+    } catch (const Error&) {
+      makes_pages_ = false;  // Put() may need fewer pages. If it does not, it reports the error.
+    }
+  }
   void Put(const std::shared_ptr<Chunks>& chunks) override {
-    std::uint64_t end = bytes_;
+    const std::uint64_t begin = bytes_, read = chunks->window.bytes;
+    std::uint64_t end = begin;
     for (const Chunk& chunk : chunks->list) end += chunk.bytes();
     output_.file()->AllocateToWrite(end);
     for (const Chunk& chunk : chunks->list) {
@@ -151,10 +164,14 @@ class FileWriter : public StreamWriter {
       });
       bytes_ += chunk.bytes();
     }
+    expected_ += end - begin - read;
+    if (end - begin < read / 2) makes_pages_ = false;  // most of the pages would not be needed
   }
 
  private:
   WorkerPool& workers_;
+  std::atomic<std::uint64_t> expected_;  ///< the size of the output if all expected windows were written whole
+  std::atomic<bool> makes_pages_{true};
 };
 
 /// Returns the last stage for `output`. `written` is the size of the output so far.
@@ -260,7 +277,10 @@ class StagedSink : public WindowSink {
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
     }
+    const std::uint64_t bytes = window.bytes;
     cut_.Push(chunks);
+    // If all records are written, the space of the output is reserved before.
+    if (groups_) writer_->Expect(bytes);
   }
 
   void Put(const std::shared_ptr<Chunks>& chunks) {
