@@ -6,6 +6,7 @@
 // %w     the name of a weekday and its separator, or nothing
 // %^     separators between date and clock        %,     a comma, or nothing
 // %#     a clock: hour, minute, second, perhaps a fraction, perhaps AM or PM
+// %J     a clock hh.mm.ss and the number of a job of JES2
 // %@     a clock, perhaps without a second        %h     a clock without separators, perhaps with a fraction
 // %!     nothing, but the clock must have had a fraction
 // %z     a zone, perhaps after a blank, or nothing
@@ -16,6 +17,7 @@
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
 // %X     hexadecimal seconds since 1970, a fraction, and the number of a thread: 5fdb1c2e.1a2b3c4d 0x7f00
 // %E     mmddhhmmyy                               %K     a zone after '#', such as "#+0200" or "#0-500", or nothing
+// %|     nothing, but the word must end, and no clock may follow in the line
 // %;     nothing, but no clock may follow         %M     a number of hours east of UTC in parentheses, or nothing
 // %x     the clock and the date of Configuration Manager: 22:10:01.123-060" date="11-23-2026
 #include "formats/log_forms.hpp"
@@ -141,8 +143,20 @@ constexpr TimeForm kForms[] = {
     {"day.month", "%d.%m%^%#%z", kShortAdvice, 7},
     {"month.day", "%m.%d%^%#%z", kShortAdvice, 7},
     {"time of day", "%#%z", kClockAdvice},
+    {"JES2", "%J", kClockAdvice},
     {"seconds since the start", "%s", kStartAdvice},
     {"errpt", "%E", kErrptAdvice},
+};
+
+constexpr TimeForm kDates[] = {
+    {"date, ISO 8601", "%Y-%m-%d%|"},
+    {"date, year/month/day", "%Y/%m/%d%|"},
+    {"date, year.month.day", "%Y.%m.%d%|"},
+    {"date, day/month/year by name", "%d/%b/%Y%|"},
+    {"date, day-month-year by name", "%d-%b-%Y%|"},
+    {"date, day.month.year", "%d.%m.%Y%|"},
+    {"date, day month year", "%w%e %b%, %Y%|"},
+    {"date, month day year", "%w%b %e%, %Y%|"},
 };
 
 /// Takes a number of one to `most` digits in [low, high].
@@ -264,6 +278,21 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
   }
   TakeHalfOfDay(reader, parts);
   return true;
+}
+
+/// Takes the clock before the number of a job of JES2: "22.10.01 JOB00123".
+bool TakeClockOfJob(TextReader& reader, TimeParts& parts) {
+  constexpr std::size_t kSize = 8;
+  const char* const end = reader.at + kSize;
+  if (reader.rest().size() <= kSize || end[-3] != '.' || !TakeClockOfLog(reader, parts, true) || reader.at != end) {
+    return false;
+  }
+  TextReader job = reader;
+  while (job.Is(' ')) ++job.at;
+  const std::string_view kind = job.rest().substr(0, 3);
+  if (job.at == end || (kind != "JOB" && kind != "STC" && kind != "TSU")) return false;
+  job.at += kind.size();
+  return job.digits() >= 5;
 }
 
 /// Skips the name of a zone of the IANA database, such as Europe/Berlin, if the text begins with one.
@@ -666,8 +695,14 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       TimeParts unused;
       return !TakeBetween(clock) || !TakeClockOfLog(clock, unused, false);
     }
+    case '|': {
+      constexpr std::string_view kEnds = " \t]),;:|\"";
+      return (reader.done() || kEnds.find(*reader.at) != kEnds.npos) && !FrontHasClock(reader.rest());
+    }
     case 'h':
       return TakeCompactClock(reader, parts);
+    case 'J':
+      return TakeClockOfJob(reader, parts);
     case 'E':
       return reader.digits() == 10 && TakeDigits(reader, 2, 1, 12, parts.month) &&
              TakeDigits(reader, 2, 1, 31, parts.day) && TakeDigits(reader, 2, 0, 23, parts.hour) &&
@@ -706,10 +741,24 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
 
 std::span<const TimeForm> KnownForms() { return kForms; }
 
-bool IsClock(const TimeForm& form) { return std::string_view(form.format) == "%#%z"; }
+bool IsClock(const TimeForm& form) {
+  return std::string_view(form.format) == "%#%z" || std::string_view(form.format) == "%J";
+}
 bool IsCount(const TimeForm& form) {
   return std::string_view(form.format).starts_with("%N") || std::string_view(form.format) == "%E";
 }
+
+bool FrontHasClock(std::string_view line) {
+  constexpr std::size_t kMostSearched = 400;
+  line = line.substr(0, kMostSearched);
+  for (std::size_t at = line.find(':', 1); at != line.npos && at + 1 < line.size(); at = line.find(':', at + 1)) {
+    const std::size_t digits = TextReader{line.data() + at + 1, line.data() + line.size()}.digits();
+    if (IsDigit(line[at - 1]) && (digits == 2 || digits == 6)) return true;
+  }
+  return false;
+}
+
+std::span<const TimeForm> KnownDates() { return kDates; }
 
 bool IsCommonLog(const TimeForm& form) { return std::string_view(form.format).starts_with("%d/%b/%Y"); }
 
@@ -740,6 +789,7 @@ FormFront FrontOf(std::string_view format) {
   if (first == 'E') front.runs = kBit(10);
   if (first == 'N') front.runs = kBit(1) | kBit(10) | kBit(13) | kBit(16) | kBit(19);
   if (first == '#' || first == 'x') front = {.runs = kBit(1) | kBit(2), .next = ':'};
+  if (first == 'J') front = {.runs = kBit(2), .next = '.'};
   if (first == 'X') {
     for (unsigned digits = 1; digits <= 8; ++digits) front.runs |= kBit(digits);
   }

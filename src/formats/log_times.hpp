@@ -128,7 +128,7 @@ void SkipColours(TextReader& reader);
 bool TakeWholeTime(TimeShape::Kind kind, std::string_view format, TextReader& reader, TimeParts& parts);
 /// The largest number of words before the time of a line. Later words are not searched for a time, because this would
 /// take too long for long lines.
-inline constexpr unsigned kMostWords = 16;
+inline constexpr unsigned kMostWords = 18;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If the year is missing,
 /// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);

@@ -11,6 +11,7 @@
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
+#include "formats/log_forms.hpp"
 #include "formats/log_sample.hpp"
 #include "formats/time_pattern.hpp"
 
@@ -68,17 +69,6 @@ std::string PlaceText(const TimeShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
-/// Returns true if the front of the line has a colon between digits, as a clock has.
-bool HasClock(std::string_view line) {
-  constexpr std::size_t kMostSearched = 400;
-  line = line.substr(0, kMostSearched);
-  for (std::size_t at = line.find(':', 1); at != line.npos && at + 1 < line.size(); at = line.find(':', at + 1)) {
-    const std::size_t digits = TextReader{line.data() + at + 1, line.data() + line.size()}.digits();
-    if (IsDigit(line[at - 1]) && (digits == 2 || digits == 6)) return true;
-  }
-  return false;
-}
-
 /// Counts the second line of a record if it begins as the second line of the first record does.
 void NoteSecond(std::string_view line, KeyTally& tally) {
   constexpr std::size_t kFront = 4;
@@ -97,7 +87,7 @@ void NoteUntimed(std::string_view line, std::string_view before, const LogTimes&
     if (IsBlankChar(line[0])) return;
     if (LookAlikeOf(times, line) == LookAlike::kOtherForm) {
       tally.other_form_lines.Note(line);
-    } else if (HasClock(line) && tally.inner_times.count <= kMostLooked && inner.IsOfOther(times, line, time)) {
+    } else if (FrontHasClock(line) && tally.inner_times.count <= kMostLooked && inner.IsOfOther(times, line, time)) {
       tally.inner_times.Note(line);
     }
     return;
@@ -115,12 +105,12 @@ void NoteUntimed(std::string_view line, std::string_view before, const LogTimes&
   if (times.shapes.empty() || times.shapes[0].kind == TimeShape::kGiven || !times.shapes[0].pattern.empty()) return;
   if (tally.inner_times.count > kMostLooked) return;
   // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones with enough
-  // digits for a date and a time are.
-  constexpr std::size_t kMostFront = 100, kDateAndTime = 10;
+  // digits for a date are.
+  constexpr std::size_t kMostFront = 100, kDate = 6;
   const auto has_digits = [&] {
-    return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDateAndTime;
+    return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDate;
   };
-  if (!HasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
+  if (!FrontHasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
   // Fields of a mail or of HTTP that follow one another belong together.
   if (IsHeaderField(line) && IsHeaderField(before)) return;
   if (inner.Holds(times, line, time, false)) tally.inner_times.Note(line);
@@ -133,7 +123,7 @@ void NoteHead(std::string_view head, const LogTimes& times, const LogTime& time,
   while (!head.empty()) {
     const std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(std::min(head.size(), line.size() + 1));
-    if (!HasClock(line)) continue;
+    if (!FrontHasClock(line)) continue;
     if (inner.Holds(times, LineOf(line), time, true)) near.Note(LineOf(line));
     if (inner.Holds(times, LineOf(line), {}, true)) all.Note(LineOf(line));
   }
@@ -520,8 +510,10 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       keys_[key].PutInstant(*time.instant, out);
       tally.columns[key].any = true;
     } else {
-      // The record has no time. PutKey() counts its first line as a value that is no timestamp.
-      PutKey(key, {LineAt(begin, end), Field::kValue, 0}, out, tally);
+      // The record has no time. PutKey() counts its first line as a value that is no timestamp, unless this is the line
+      // of dashes at the end of svn log.
+      const bool last = late && line == state.log.times->start && record_end == AfterLine(line, end);
+      PutKey(key, {LineAt(begin, end), last ? Field::kNull : Field::kValue, 0}, out, tally);
     }
   }
   if (record_end == nullptr) record_end = end_of();

@@ -101,6 +101,10 @@ printf '%s\n' "$dashes" 'r2 | jo | 2026-11-20 21:41:00 +0000 (x) | 3 lines' '' '
   'r1 | jo | 2026-11-20 21:40:00 +0000 (x) | 1 line' '' 'msg' >svn.dashes
 expect 0 "$g" "${log[@]}" -o out svn.dashes
 { tail -n 4 svn.dashes; head -n 6 svn.dashes; } | cmp - out || fail 'a message of svn was torn'
+# The line of dashes at the end stays there, also with --strict.
+echo "$dashes" >>svn.dashes
+expect 0 "$g" "${log[@]}" --strict -o out svn.dashes
+{ sed -n '7,10p' svn.dashes; head -n 6 svn.dashes; echo "$dashes"; } | cmp - out || fail 'the end of svn log moved'
 # Dates of two digits that can be of Hadoop, but only in another order near the last change of the file.
 printf '%s\n' '28/11/26 01:00:00 ERROR web.Client: a' '02/12/26 01:00:00 ERROR web.Client: c' >days.log
 expect 0 "$g" "${log[@]}" -k time:desc -o out days.log

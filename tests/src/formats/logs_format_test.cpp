@@ -730,6 +730,45 @@ TEST(LogTimes, PrefersMembersThatVaryAndAreNotNested) {
   EXPECT_EQ(NoteOf(usual + "1" + time + "4" + end_of_both + usual + "3" + time + "2" + end_of_both), "");
 }
 
+TEST(LogTimes, KnowsDatesWithoutTimesOfDay) {
+  for (const char* const date : {"2026-11-23", "[2026-11-23]", "2026/11/23", "2026.11.23", "23/Nov/2026", "23-Nov-2026",
+                                 "23.11.2026", "23 Nov 2026", "Mon, 23 Nov 2026", "Nov 23, 2026"}) {
+    SCOPED_TRACE(date);
+    const std::string line = std::string(date) + " a\n";
+    const std::shared_ptr<const LogTimes> log = LearnLog(line + "  more\n" + line + "b\n", {}, kNow);
+    EXPECT_EQ(log->matched, 2u);
+    EXPECT_NE(log->note.find("lines of one day keep their order"), std::string::npos);
+    LogTimeReader reader;
+    EXPECT_EQ(reader.Read(*log, line).instant->seconds, ParseInstant("2026-11-23")->seconds);
+    // Later lines can have a time after the date. No other time of day is lost.
+    const std::string timed = std::string(date).substr(0, std::string_view(date).find(']')) + " 22:10:01 a";
+    EXPECT_EQ(reader.Read(*log, timed).instant->seconds, ParseInstant("2026-11-23 22:10:01")->seconds);
+    EXPECT_FALSE(reader.Begins(*log, std::string(date) + " INFO 22:10:01 a"));
+    EXPECT_TRUE(InnerTimes().Holds(*log, std::string(date) + " INFO 22:10:01 a", {}, false));
+    EXPECT_THROW(LearnLog(line + date + " INFO 22:10:01 a\n" + line, {}, kNow), Error);
+  }
+  EXPECT_THROW(LearnLog("2026-11-23x a\n2026-11-24x b\n", {}, kNow), Error);
+  EXPECT_THROW(LearnLog("2026-11-23 a\nb\nc\n", {}, kNow), Error);
+  EXPECT_THROW(LearnLog("2026-02-30 a\n2026-02-30 b\n", {}, kNow), Error);
+  EXPECT_EQ(LearnLog("2026-11-23 10:00:00 a\n2026-11-24 b\n", {}, kNow)->note, "");
+}
+
+TEST(LogTimes, KnowsTimesOfDayInTheLogOfAJobOfJes2) {
+  const std::string front = "22.10.01 JOB00123  $HASP373 X\n22.10.02 STC00007  -X ENDED\n";
+  EXPECT_THROW(LearnLog(front, {}, kNow), Error);
+  const std::shared_ptr<const LogTimes> log = LearnLog(front, {.dated = true}, kNow);
+  EXPECT_EQ(log->matched, 2u);
+  EXPECT_EQ(LogTimeReader().Read(*log, front).instant->seconds, (22 * 60 + 10) * 60 + 1);
+  EXPECT_THROW(LearnLog("22.10.01 version\n22.10.02 JOB1\n", {.dated = true}, kNow), Error);
+}
+
+TEST(LogTimes, FindsTimesAfterTheCountersOfVmstat) {
+  const std::string counters = " 1  0      0 12 1234 56789    0    0     1     2    3    4  5  1 94  0  0 ";
+  const std::string text = "procs -----memory----- ---cpu--- -timestamp-\n r  b   swpd   free\n" + counters +
+                           "2026-11-23 22:10:01\n" + counters + "2026-11-23 22:10:02\n";
+  EXPECT_EQ(Beginnings(text), (Numbers{2, 3}));
+}
+
 TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
   const std::shared_ptr<const LogTimes> log = LearnLog("2026-11-23 22:10:01 a\n2026-11-23 22:10:02 b\n", {}, kNow);
   InnerTimes inner;
@@ -753,6 +792,8 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "=INFO REPORT==== 23-Nov-2026::22:10:01 ===",
            "10.0.0.1 - - [01/Jan/2020:10:00:00 +0000] y",
            "1500000000.123 y",
+           "2026-11-24 y",
+           "[24/Nov/2026] y",
            "SET timestamp=1795471831;",
        }) {
     EXPECT_TRUE(inner.Holds(*log, line, near, false)) << line;
@@ -766,6 +807,9 @@ TEST(LogTimes, FindsLinesThatMayBeRecordsOfTheirOwn) {
            "#Date: 2026-11-23 22:10:01",
            "address 02:42:ac:11:00:02",
            "SET timestamp=1795471801;",
+           "2026-01-24 y",
+           "2026-11-24y",
+           "y 2026-11-24",
            "SET timestamp=1795468201;",
            "id 1500000000",
            "",
