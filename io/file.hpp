@@ -152,9 +152,12 @@ class FileSystem {
   void SyncDirectory(const std::string& directory);
   /// Starts a new version of the file `path`, which replaces the old file when it is complete. Follows a symbolic link
   /// to its target if the kernel allows it, and creates a missing target at once as an empty file. Throws Error(kUsage)
-  /// in these cases: `path` is not a regular file; the file exists and is not writable; its directory is missing or not
-  /// writable; with kKeep, the file exists; with kReplace, no new file can have the owner, group and ACL of the old
-  /// file.
+  /// in these cases:
+  /// - `path` is not a regular file.
+  /// - The file exists and is not writable.
+  /// - The directory of the file is missing or not writable.
+  /// - With kKeep: the file exists.
+  /// - With kReplace: it is impossible to give a new file the owner, group and ACL of the old file.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Returns how many bytes this user can still write in `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);

@@ -8,11 +8,12 @@
 
 namespace gpusort {
 
-/// Returns true if another user could have put the file or link at `path` there as a trap. All of these must be true:
-/// - All users may write to the folder.
+/// Returns true if the file or link at `path` may be a trap that another user has put there. All of these must be true:
+/// - All users may write to the folder of `path`.
 /// - The file or link belongs neither to this user nor to the owner of the folder.
-/// - `path` is a link, or the folder is sticky, as /tmp is. In any other folder, all users could replace any file, so
-///   the check of a file would be useless.
+/// - `path` is a link, or the folder is sticky, as /tmp is. A file in a folder that is not sticky is never reported:
+///   any user could replace it after the check, so the check would not help.
+///
 /// Does not follow links. Returns false if `path` cannot be read.
 bool PlantedByOther(const std::string& path);
 /// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through

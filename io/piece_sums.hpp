@@ -25,9 +25,9 @@ class PieceSums {
   void Add(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Removes all checksums, because the caller will write the file again. No thread may be writing.
   void Clear();
-  /// Returns checksums of pieces, by ascending offset, that together contain the first `bytes` bytes of the file. (A
-  /// piece is the bytes of one call of Add.) Pieces overlap if bytes were written twice. Throws Error(kInternal) if
-  /// some byte is in no piece.
+  /// Returns the checksums of enough pieces to cover the first `bytes` bytes of the file, by ascending offset. (A piece
+  /// is the bytes of one call of Add.) Pieces overlap if bytes were written twice. Throws Error(kInternal) if some byte
+  /// is in no piece.
   std::vector<PieceSum> Cover(std::uint64_t bytes) const;
 
  private:

@@ -130,9 +130,11 @@ class SpillStore {
   std::exception_ptr sync_failure_;
 };
 
-/// Returns the directories for temporary files: `asked` (the directories that the user names) if it is not empty,
-/// otherwise TMPDIR if it is set, otherwise the directory of the output. If `output` is null or its directory is not
-/// writable, returns /var/tmp instead.
+/// Returns the directories for temporary files. They are the first of these choices that is possible:
+/// - `asked`, the directories that the user names, if it is not empty
+/// - TMPDIR, if this environment variable is set
+/// - the directory of `output`, if `output` is not null and its directory is writable
+/// - /var/tmp
 std::vector<std::string> TempDirectories(const std::vector<std::string>& asked, const OutputFile* output);
 
 /// Throws Error(kUsage) if `directory` is not an existing, writable directory.

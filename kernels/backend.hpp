@@ -88,7 +88,7 @@ struct BackendLimits {
 struct ArenaShape {
   RecordLayout layout;
   /// The size of a slot (a buffer) in bytes. A slot holds a batch (the records that are sorted together) or a merge
-  /// window (the output that is merged at once). Each of them consists of whole records, fewer than 2^32. For lines,
+  /// window (the output of one merge step). Each of them consists of whole records, fewer than 2^32. For lines,
   /// slot_bytes must be below 2^32. A batch of lines is also limited to SlotRecords(layout, slot_bytes) lines. A merge
   /// window does not have this limit.
   std::uint64_t slot_bytes = 0;
@@ -109,8 +109,8 @@ class InputBlock {
   virtual std::span<const std::byte> bytes() const = 0;
 };
 
-/// Returns the records that are sorted together (a batch) block by block, in input order. Next() returns null after the
-/// last block.
+/// Returns the blocks of one batch, in input order. A batch is the records that are sorted together. Each call of
+/// Next() returns one block, and null after the last block.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -290,7 +290,8 @@ class Backend {
   /// Returns, for each range of sorted records, the total size in bytes of those records that come before `cut_record`.
   /// `cut_record` must be in host memory.
   virtual std::vector<std::uint64_t> BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_record) = 0;
-  /// Makes all copies in `reads` and waits for them. On a GPU, many short copies take about as long as one copy.
+  /// Makes all copies in `reads` and waits for them. On a GPU, one call with many short copies takes about as long as a
+  /// call with one copy.
   virtual void Read(std::span<const SlotRead> reads) {
     for (const SlotRead& read : reads) std::memcpy(read.out.data(), read.data, read.out.size());
   }
@@ -299,8 +300,8 @@ class Backend {
   virtual bool ReachInto(int /*device*/) { return false; }
   /// Returns the largest number of bytes of GPU memory that were in use at one time.
   virtual std::uint64_t device_peak() const = 0;
-  /// Returns how many of the limits().threads sorting threads the system refused to start. The threads that did start
-  /// do all the work.
+  /// Returns the number of sorting threads that the system refused to start, out of the limits().threads threads. The
+  /// other threads do all the work.
   virtual unsigned refused_threads() const { return 0; }
   /// Makes every lane (worker) that waits for a slot (a buffer), now or later, throw Error(kCancelled).
   virtual void Cancel() = 0;

@@ -1,7 +1,7 @@
 // The work of one thread block of the textbook merge kernels (merge_kernels.cuh), for host and device. The work is
 // divided into phases, which all threads of the block run, with barriers between the phases. BasicMergeBlock merges
-// directly from list to list. BufferedMergeBlock merges through shared memory, tile by tile (a tile is the items that
-// the block writes in one round). ListWindow has three ways to keep parts of the lists there. Start at
+// directly from list to list. BufferedMergeBlock merges tile by tile (a tile is the items that the block writes in one
+// round), and keeps parts of the lists in shared memory. ListWindow has three ways to keep these parts. Start at
 // BufferedMergeBlock. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12
 // (basic, tiled, circular); J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared
 // co-ranks, no branches).
@@ -10,7 +10,8 @@
 //
 //   Each(f)                    runs a phase: calls f(thread) for every thread of the block
 //   Barrier()                  makes every thread wait until all threads have arrived
-//   CountLanes<kWide>(t, p)    counts how often p(lane) is true for the kWide threads in the group of thread t
+//   CountLanes<kWide>(t, p)    calls p(lane) for lane = 0 to kWide - 1, once in each of the kWide threads in the group
+//                              of thread t, and returns how many calls returned true
 //   PerThread<T>               a type: x[thread] is a T of the thread, which lasts from phase to phase
 #pragma once
 

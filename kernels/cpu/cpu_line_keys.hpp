@@ -183,9 +183,9 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the encoded key of a keyed line: the first field that the order uses. (A keyed line begins with fields,
-  /// and each field has one encoded key.) Later fields are not part of the result. Before they count, a HostOrder,
-  /// which has no encoding, must compare the lines.
+  /// Returns the first encoded key that the order uses, from a keyed line. (A keyed line begins with encoded keys, each
+  /// in a field of its own.) If two lines are equal in this key, a HostOrder must compare the lines next. Only after
+  /// that do later fields decide.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
@@ -228,8 +228,8 @@ class CommonKey {
     return Same(wide, most);
   }
   /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on.
-  /// `common` must be at most `skip`. If fewer than `common` leading bytes are equal in the encoded keys of `line` and
-  /// of the constructor's line `first`, sets `common` to the number of equal bytes.
+  /// `common` must be at most `skip`. Lowers `common` to the number of leading bytes that are equal in the encoded keys
+  /// of `line` and of `first` (the line that the constructor got), if this number is smaller.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
@@ -245,8 +245,8 @@ class CommonKey {
   }
 
   /// Returns the first twelve bytes of the code (see KeyCode) of the encoded key of `line`, from key byte `skip` on.
-  /// Coded::bytes counts key bytes from byte `skip` on. If fewer than `common` leading bytes are equal in the encoded
-  /// keys of `line` and of the constructor's line `first`, sets `common` to the number of equal bytes.
+  /// The result's member `bytes` is how many key bytes, from byte `skip` on, these twelve bytes encode. `common` is
+  /// lowered as by Chunk().
   KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
     if (keys_.in_line()) {
       const RecordSpan key = keys_.InLine(line);
@@ -260,8 +260,8 @@ class CommonKey {
     coded.chunk.ended = wide.ended() && wide.size <= skip + coded.bytes;
     return coded;
   }
-  /// Counts the bytes of the encoded key of `line` in `counts`, from byte `skip` on. Counts at most 28 bytes, as many
-  /// as twelve bytes of code usually hold.
+  /// Adds the bytes of the encoded key of `line`, from byte `skip` on, to `counts`: how often each byte value occurs.
+  /// Uses at most 28 bytes of the key, because twelve bytes of code usually encode no more.
   void Count(RecordSpan line, std::uint64_t skip, KeyCode::Counts& counts) const {
     constexpr std::uint64_t kMost = 28;
     WideKey wide;
@@ -329,7 +329,7 @@ class WideCompare {
   }
 
  private:
-  /// The row (line index) of an entry of the cache that is not used yet. No batch has so many lines.
+  /// Marks an unused entry of the cache. No line has this row (line index), because a batch has fewer than 2^32 lines.
   static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
   std::uint64_t CacheIndex(std::uint32_t row) const { return row & (memory_.size() - 1); }

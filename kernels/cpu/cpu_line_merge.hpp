@@ -17,9 +17,10 @@
 
 namespace gpusort::detail {
 
-/// Merges pieces, which are lists of sorted lines. Divides all pieces at the same line into two parts, and each part
-/// again, until the lines of a part have at most kTileBytes bytes together (a tile). Each worker then merges one tile
-/// after the other, with a table of the tile's lines in its own memory.
+/// Merges pieces, which are lists of sorted lines. Chooses a line, and divides each piece into the lines that sort
+/// before this line and the lines from it on. The first halves of all pieces are one part of the output, and the second
+/// halves are another part. Divides each part again, until it is a tile: a part of at most kTileBytes bytes. Each
+/// worker then merges one tile after the other, with a table of the tile's lines in its own memory.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineMemoryMap& map, std::byte* memory)
@@ -63,8 +64,8 @@ class LineMerger {
     std::uint64_t bytes = 0;
     std::byte* out = nullptr;
   };
-  /// The maximum size of a tile (the part of the output that is merged at once), in bytes. The lines of a tile and
-  /// their Entry objects stay in a second-level cache of 1 MiB.
+  /// The maximum size of a tile (the part of the output that one worker merges at a time), in bytes. The lines of a
+  /// tile and their Entry objects stay in a second-level cache of 1 MiB.
   static constexpr std::uint64_t kTileBytes = std::uint64_t{512} << 10;
 
   Entry* Tile(unsigned worker, unsigned index) const { return map_.Tile(memory_, worker, index); }

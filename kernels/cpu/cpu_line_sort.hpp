@@ -62,12 +62,13 @@ struct LineMemoryMap {
   }
 };
 
-/// Sorts entries that have the same twelve bytes, by the rest of their encoded keys. (An Entry has a line index, and
-/// twelve bytes of the line's encoded key or of the key's code.) Goes from the most significant bytes to the least,
-/// with a list of groups instead of recursion. Skips bytes that are equal in all keys of a group.
+/// Sorts entries that have the same twelve bytes. An Entry has a line index, and twelve bytes of the line's encoded key
+/// (bytes that sort as the line does). These bytes may be compressed (see KeyCode). Compares the later bytes of the
+/// encoded keys, from the most significant bytes to the least, with a list of groups instead of recursion. Skips bytes
+/// that are equal in all keys of a group.
 ///
-/// A sort key that only the host can compare has no encoding, so the encoded key ends before it. If all lines of a
-/// group are known to be equal in such a sort key (HostOrder::Settled), goes on with the sort keys after it. Otherwise
+/// An option -k that only the host can compare has no encoding, so the encoded key ends before it. If all lines of a
+/// group are known to be equal in such an option (HostOrder::Settled), goes on with the options after it. Otherwise
 /// compares whole lines.
 template <typename Lines>
 class LineRefiner {
@@ -87,8 +88,9 @@ class LineRefiner {
   }
 
   /// Completes the order of entries that VqSort has sorted by their twelve bytes (of a line's key or of its code).
-  /// next(row) must return a number of leading key bytes that are equal in all lines whose entries have the same twelve
-  /// bytes as the entry of line `row`. On return the entries are in the final order, with unchanged content.
+  /// next(row) must return how many leading key bytes need no comparison any more: all lines whose entries have the
+  /// same twelve bytes as the entry of line `row` must be equal in these key bytes. On return the entries are in the
+  /// final order, with unchanged content.
   template <typename Next>
   void Refine(Entry* entries, std::uint64_t n, Next next) {
     const Entry* const last = entries + n;
@@ -405,11 +407,13 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), from byte `skip` on. Each
-  /// entry gets twelve bytes of the key. If `code` is set, each entry gets twelve bytes of the key's code instead. The
-  /// code has the same order and few bits for common bytes (see KeyCode). Sets `exact` to true if the entries alone
-  /// decide the order. Returns how many leading bytes are equal in all keys, at most `skip`. If the result is less than
+  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), if the first `skip` bytes
+  /// are equal in all keys. Returns how many leading bytes really are equal, at most `skip`. If the result is less than
   /// `skip`, the parts are not sorted, and the caller must call again with the result as `skip`.
+  ///
+  /// Each line gets an entry with twelve bytes of its key, from byte `skip` on. If `code` is set, the entry gets twelve
+  /// bytes of the key's code instead (see KeyCode), which has the same order and takes fewer bits. Sets `exact` to true
+  /// if the entries alone decide the order.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, const std::optional<KeyCode>& code, bool& exact,

@@ -363,8 +363,8 @@ class RecordSorter final : public SlotSorter {
   const RecordLayout& layout_;
   const KeyReader keys_;
   const std::uint64_t records_;  ///< the maximum number of records in a buffer
-  /// The number of records in a tile (the part of the output that is merged at once). Tiles of large records have fewer
-  /// records, so that the threads share the work evenly.
+  /// The number of records in a tile (the part of the output that one thread merges at a time). Tiles of large records
+  /// have fewer records, so that the threads share the work evenly.
   const std::uint64_t tile_items_ =
       std::min(records_, std::clamp<std::uint64_t>((std::uint64_t{8} << 20) / layout_.stride, 16, kEntriesPerTile));
 };

@@ -34,9 +34,10 @@ class KeyCode {
     LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
     std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
   };
-  /// Returns the first 96 bits of the code of `key`, padded with zeros. If `flip` is 0xFF, encodes the complements of
-  /// the key's bytes instead, and pads with ones. If two keys have equal codes (Coded::chunk), they are equal in their
-  /// first n bytes, where n is the Coded::bytes of either key. A shorter key counts as padded with zeros.
+  /// Returns the first 96 bits of the code of `key`. If `flip` is 0xFF, encodes the complements of the key's bytes
+  /// instead. A short code is padded as if the key went on with zero bytes: with zero bits, or with ones if `flip` is
+  /// 0xFF. If two keys have the same Coded::chunk, their first n bytes are equal, where n is Coded::bytes of one of
+  /// them. Zero bytes after the end of a shorter key count, too.
   Coded Encode(std::span<const Byte> key, Byte flip) const {
     std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
     const std::uint64_t n = key.size();
@@ -63,7 +64,8 @@ class KeyCode {
     return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
   }
 
-  /// Returns a lower limit of Coded::bytes for all keys whose code does not completely fit into the 96 bits.
+  /// Returns the least number of key bytes that Encode() can put into the 96 bits of its result, for keys that do not
+  /// end there.
   std::uint64_t least_bytes() const {
     std::uint32_t longest = 0;
     for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);

@@ -30,11 +30,11 @@ namespace gpusort::detail {
 /// 12:oom. The CUDA calls of the process are counted from 1. Calls in destructors are not counted and do not fail,
 /// because destructors must clean up after a fault. The kinds are:
 ///
-/// - oom: call N returns cudaErrorMemoryAllocation. All other calls are made.
+/// - oom: call N is not made and returns cudaErrorMemoryAllocation. All other calls are made.
 /// - sticky, or no KIND: call N and all later calls are not made. Each returns cudaErrorIllegalAddress.
-/// - hang: from call N on, before the next kernel, another kernel is started that never ends.
-/// - illegal: from call N on, before the next kernel, another kernel is started that writes to an invalid address. All
-///   later calls really fail.
+/// - hang: one additional kernel is started, which never ends. It is started before the first kernel from call N on.
+/// - illegal: one additional kernel is started at the same point, which writes to an invalid address. CUDA itself then
+///   returns errors from all later calls.
 /// - flip: copy number N from the GPU to the host has one wrong bit. The bit is wrong in the source of the copy, too.
 class CudaFaults {
  public:
@@ -176,7 +176,7 @@ void CheckCuda(const char* what, Call&& call) {
   if (error != cudaSuccess) ThrowCuda(what, error);
 }
 
-/// True after any GPU has not answered within its deadline. Never becomes false again.
+/// True once a GPU of this process has missed its deadline. Never becomes false again.
 inline std::atomic<bool> a_gpu_hangs{false};
 
 /// Throws the error for a GPU that hangs; `who` is the name of the GPU in the message. The error is no GpuLost, because
@@ -265,9 +265,10 @@ class CudaDevice {
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
-  /// Calls `query` until it succeeds or fails, or until the deadline passes. Spins at first, because most waits are
-  /// short, and then sleeps. On busy cores, sleeping is better than yielding. The system wakes a sleeping thread soon,
-  /// but a thread that yields waits until other threads have used up their time slices.
+  /// Calls `query` again and again as long as it returns cudaErrorNotReady. Returns its next result, or
+  /// cudaErrorLaunchTimeout if the deadline passes. Spins at first, because most waits are short, and then sleeps. On
+  /// busy cores, sleeping is better than yielding. The system wakes a sleeping thread soon, but a thread that yields
+  /// waits until other threads have used up their time slices.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
@@ -276,7 +277,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // Another thread may have found that the GPU hangs. Does not wait for the deadline a second time.
+      // If another thread has found that the GPU hangs, this thread need not wait for the deadline, too.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;

@@ -85,8 +85,9 @@ class CudaLane : public Lane {
   const LaneMemory lane_memory_;
   const RecordLayout& layout_;
   const LaneMemoryMap& map_;
-  // Copies to and from the host have their own stream, bus_. If kernels used the same stream, a kernel after a copy
-  // would wait for copies of other lanes (workers). This wait takes milliseconds if the bus is always busy.
+  // Copies to and from the host have their own stream, bus_. A copy may wait milliseconds for the bus, which all lanes
+  // (workers) share. If kernels used the same stream, they would wait for such a copy, even if they do not need its
+  // data.
   const Stream stream_, bus_;
   const Event turn_;
   std::array<std::unique_ptr<Copied>, kBlocksInFlight + 1> copies_;

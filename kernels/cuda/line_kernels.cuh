@@ -109,10 +109,11 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Compares two encoded keys (bytes that sort as the lines do), of which only the last parts are given: a[0, a_size)
-/// and b[0, b_size). The `front` bytes before the last parts must be equal in both keys. The first `from` bytes of the
-/// whole keys must be equal, too. Returns the number of equal bytes at the start of the whole keys, or one of the
-/// special results of KeyDifference.
+/// Compares two encoded keys (bytes that sort as the lines do). a[0, a_size) and b[0, b_size) are the ends of the keys:
+/// the keys without their first `front` bytes, which must be equal. `from` is the number of leading bytes of the whole
+/// keys that are known to be equal. If `from` is greater than `front`, these bytes include the first from - front bytes
+/// of `a` and `b`. Returns the number of equal bytes at the start of the whole keys, or one of the special results of
+/// KeyDifference.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -310,11 +311,13 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the order of the lines after one round of the sort, which has compared more key bytes. sorted[0, count) are
-/// the entries of the round in order. The place of entry j in `order` is active[j].place, or j if `active` is null.
-/// Writes the line index of entry j to this place. Sets heads[j] to the place if entry j differs from entry j - 1 or is
-/// the first entry, and to 0 otherwise. The maximum of heads[0..j] is therefore the place where the group of lines
-/// equal to entry j begins. `active` lists the lines that take part in the round; null means all lines.
+/// Stores the result of one round of the sort: the order of the lines, and the first line of each group of equal lines.
+/// sorted[0, count) are the entries of the round, in order. `active` lists the lines that take part in the round; null
+/// means all lines. Let p be active[j].place, or j if `active` is null. For each entry j:
+/// - Sets order[p] to the line index of the entry.
+/// - Sets heads[j] to p if the entry is the first one or differs from entry j - 1. Otherwise sets heads[j] to 0.
+///
+/// The maximum of heads[0..j] is then the place of the first line of the group that contains entry j.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -327,15 +330,17 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Prepares the next round of the sort, which will compare more key bytes. Lines that are equal so far form a group;
-/// its number g is the place of its first line. Sets skips[g] to the number of leading bytes that are equal in all keys
-/// of the group. If the lines of the group are equal, skips[g] stays kNoDifference. Sets status->decided to 0 if
+/// Finds out, after a round of the sort, from which key byte on the next round must compare lines. Lines that are equal
+/// in all key bytes compared so far form a group. The number of a group is the place of its first line. For each group
+/// g, sets skips[g] to the number of leading bytes that are equal in all keys of the group. If all keys of the group
+/// are equal, does not change skips[g]; the caller must have set it to kNoDifference. Sets status->decided to 0 if
 /// different lines have equal keys. The inputs are:
-/// - active: the lines of the round that has just ended; null means all lines
-/// - groups: groups[j] is the group of line j
-/// - known: if `active` is null, the first `known` key bytes of the lines of a group are equal
-/// - known_skips: otherwise, the first known_skips[h] + 8 key bytes of these lines are equal. h is the group in which
-///   the lines were before the round.
+/// - active: the lines that took part in the round; null in the first round, in which all lines took part
+/// - order: the line index at each place, after the round
+/// - groups: groups[j] is the group of line j, after the round
+/// - known: for the first round, the number of leading key bytes that are equal in all lines of a group
+/// - known_skips: for a later round, the array `skips` that the round used. If h was the group of a line before the
+///   round, the round compared eight key bytes of the line, after the first known_skips[h] bytes.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -356,8 +361,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if line j needs another round of the sort. This is the case if its group, the lines that are equal so
-/// far, contains lines with different keys.
+/// Returns true if line j needs another round of the sort. The lines of its group are equal in the key bytes compared
+/// so far. Another round is needed if later key bytes differ.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;

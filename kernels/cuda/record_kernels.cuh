@@ -75,9 +75,9 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Returns the index of the input word for one output word when records are copied in the order of `entries`. `offset`
-/// is the position of the output word, in words from the start of the output record first_record. `offset` has 32 bits,
-/// because a 64-bit division costs a GPU thread about a hundred instructions.
+/// Returns which word of the input to copy to a given word of the output, when records are copied in the order of
+/// `entries`. The word of the output is `offset` words after the start of output record number `first_record`. `offset`
+/// has 32 bits, because a 64-bit division costs a GPU thread about a hundred instructions.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   const std::uint32_t record = offset / record_words;
@@ -101,7 +101,8 @@ __global__ void __launch_bounds__(kRecordThreads)
                          bool want_prefix, InspectResult* result) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = 1 + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    // Other threads may write these values at the same time. A thread that reads an old value only does needless work.
+    // Other threads may write these values at the same time. An old value is harmless: it makes this thread do needless
+    // work, but does not change the result.
     const bool in_order = *static_cast<volatile std::uint32_t*>(&result->out_of_order) == 0;
     const std::uint64_t prefix =
         want_prefix ? layout.key_bytes - *static_cast<volatile unsigned long long*>(&result->differing) : 0;

@@ -102,7 +102,7 @@ struct StableTileSorter {
 
 namespace detail {
 
-/// The size in bytes of a tile, which is a part of the output that is merged at once. A tile, its scratch memory and
+/// The size in bytes of a tile, the part of the output that one thread merges at a time. A tile, its scratch memory and
 /// its parts of the runs fit together in a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
 /// The smallest number of items that is worth a thread. With fewer items, a thread costs more time than it saves.
@@ -278,9 +278,10 @@ struct Cursors {
   }
 };
 
-/// Merges the sorted arrays a[0, m) and b[0, n) stably to out[0, m + n). Four merges that do not depend on each other
-/// take turns: each half of the output is merged from the front and from the back. The processor runs their steps in
-/// parallel. The steps of a single merge would wait for each other, about eight cycles each.
+/// Merges the sorted arrays a[0, m) and b[0, n) stably to out[0, m + n). Divides the work into four independent merges:
+/// each half of the output is merged from the front and from the back. A loop makes one step of each merge in turn, so
+/// the processor can overlap four steps. In a single merge, each step would wait about eight cycles for the step before
+/// it.
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {

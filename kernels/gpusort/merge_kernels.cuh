@@ -120,8 +120,9 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 inline constexpr std::uint32_t kWarpThreads = 32;
 
 // The kernels use programmatic dependent launch: the blocks of a kernel may start while the previous kernel is ending.
-// Every kernel waits for the previous kernel before it accesses memory, and lets the next kernel start once its own
-// blocks run. A pass of a small sort therefore takes no longer than a launch.
+// Once all blocks of a kernel run, the kernel lets the next kernel start. Each kernel waits for the previous kernel
+// before it accesses memory. The launch of a kernel thus overlaps with the work of the previous kernel, which matters
+// in small sorts.
 
 /// Waits until all work that was queued before this kernel is done and its results are visible in memory.
 __device__ __forceinline__ void WaitForKernelsBefore() {
@@ -162,8 +163,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // The threads look at items in ascending order of their indices. Items that are not among the first k merged items
-    // therefore belong to the last threads.
+    // Each thread tests one item of `a`; a thread with a higher index tests a later item. If an item is not among the
+    // first k merged items, later items are not, either. So the threads whose items are too far are the last threads.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -395,8 +396,10 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // The words that a thread copies are kStepItems items apart. If kStepItems is a multiple of 2^PaddedTile::kShift
-    // (the distance between unused places), their distance in bytes is always kStep. Otherwise kStep is 0.
+    // kStep is the distance in shared memory, in bytes, between one word that a thread copies and its next word. These
+    // two words belong to items whose indices differ by kStepItems. In a PaddedTile, the distance is constant only if
+    // kStepItems is a multiple of 2^kShift, because one place is unused after every 2^kShift items. Otherwise kStep is
+    // 0.
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -429,9 +432,9 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns input item number `at` of a tile, the output of one thread block. The items of run w that belong to the tile
-/// have the numbers [bounds[w], bounds[w + 1]). Reads the item from the input list that contains it. Used for values
-/// that are not in shared memory.
+/// Returns one of the input items that a thread block merges into its tile, the block's part of the output. These items
+/// are counted run by run: the items of run w have the indices [bounds[w], bounds[w + 1]). `at` is such an index. Reads
+/// the item from the input list that contains it. Used for values that are not in shared memory.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -490,10 +493,10 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Writes the items of this level of merging with padding (unused places in shared memory) only if the reads of this
-  // level have bank conflicts. The reads of the next level would then probably have conflicts, too, and padding avoids
-  // those. Padding makes the writes a tenth slower. Without padding, the writes have no bank conflicts, because each
-  // thread writes an odd number of items.
+  // Decides whether to write the merged items with padding (unused places in shared memory). Padding avoids bank
+  // conflicts when the next level of merging reads the items, but it makes the writes a tenth slower. It is used only
+  // if this level had bank conflicts when it read its input, because the next level would then probably have them, too.
+  // The writes never have conflicts without padding, because each thread writes an odd number of items.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;

@@ -92,9 +92,9 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // The result for run w is in [split[w], high[w]]. Items before split[w] are known to be among the first `rank` items,
-  // and items from high[w] on are known not to be. The items between are unknown. `left` is how many of the first
-  // `rank` items are unknown.
+  // The result for run w is in [split[w], high[w]]. Items before split[w] are known to be among the first `rank` merged
+  // items, and items from high[w] on are known not to be. The items between are undecided. `left` is how many of the
+  // undecided items are among the first `rank` items: `rank` minus the sum of all split[w].
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -106,12 +106,12 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
     left -= split[w];
     if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
   }
-  // Each unknown part has a probe, the item in its middle. `before` is the number of unknown items that precede the
-  // probe of their own run. `left` items of the first `rank` items are unknown.
-  // - If left > before, the least probe is among the first `rank` items, because at most `before` unknown items precede
-  //   it.
-  // - If left <= before, the greatest probe is not among the first `rank` items, because at least `before` unknown
-  //   items precede it.
+  // In each run with undecided items, the item in their middle is the probe of the run. `before` is the number of
+  // undecided items that come before the probe of their run, in all runs together.
+  // - An undecided item that merges before the least probe also comes before the probe of its own run. There are at
+  //   most `before` such items. If left > before, the least probe is therefore among the first `rank` items.
+  // - All of the `before` items merge before the greatest probe. If left <= before, the greatest probe is therefore not
+  //   among the first `rank` items.
   while (left > 0) {
     std::uint64_t before = 0;
     int least = -1, greatest = -1;
@@ -308,9 +308,9 @@ struct alignas(16) WayTile {
 };
 
 /// Returns the maximum number of items in a tile, the output of one thread block, when kWays runs are merged at a time.
-/// The block merges the runs in pairs, at most kWays / 2 pairs at a time. A thread writes at most `items` items, all of
-/// one pair, so the last thread of a pair may write fewer. The block therefore needs up to kWays / 2 - 1 additional
-/// threads.
+/// The block has `threads` threads, and merges at most kWays / 2 pairs of runs at the same time. A thread writes at
+/// most `items` items, all of one pair. The last thread of each pair may write fewer items. The tile therefore has
+/// (kWays / 2 - 1) * items fewer items than all threads could write.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
@@ -324,10 +324,10 @@ struct LevelShare {
   std::uint32_t first = 0;  ///< the index in the tile where the thread starts to read the lower of its two runs
 };
 
-/// Does one thread's part of one level of pairwise merging in a tile, the items of one thread block. The tile has kWays
-/// sorted segments: segment w is tile[bounds[w], bounds[w + 1]). Level 0 merges pairs of segments, level 1 merges pairs
-/// of merged pairs, and so on. Sets `out` to the merged keys, and `from` to their indices in the tile. Returns the
-/// place in the tile where the caller must write the keys.
+/// Merges the items that one thread writes in one level of pairwise merging. One thread block merges the sorted
+/// segments of its tile (the block's items): segment w is tile[bounds[w], bounds[w + 1]), and there are kWays segments.
+/// Level 0 merges pairs of segments, level 1 merges pairs of merged pairs, and so on. Sets `out` to the merged keys,
+/// and `from` to their indices in the tile. Returns the place in the tile where the caller must write the keys.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -522,8 +522,8 @@ struct MergePass {
 };
 
 /// Finds where a tile, a part of the output, begins in each of the kWays runs of its group. Sets split[w] to the number
-/// of items of run w that come before the tile in the output. `lists` provides the lists that contain the first run and
-/// the last run: lists.first() and lists.last().
+/// of items of run w that come before the tile in the output. lists.first() is the list that contains the first run,
+/// and lists.last() is the list that contains the last run. The lists may be different only if kWays is 2.
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -538,9 +538,9 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores in `way_tiles` where tile t begins in each run of its group: after the first split[w] items of run w. A tile
-/// is a part of the output. If tile t - 1 belongs to the same group, also stores that it ends there. `way_tiles` is
-/// complete after one call for each tile of the pass, in any order.
+/// Stores in `way_tiles` where tile t (a part of the output) begins in each run of its group. In run w this is after
+/// the first split[w] items. If tile t - 1 belongs to the same group, stores the same places as the end of tile t - 1.
+/// `way_tiles` is complete after one call for each tile of the pass, in any order.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* way_tiles) {

@@ -262,16 +262,18 @@ GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkSha
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge by a sorting network: merges this thread's part of the output, `share`, to `items`. `first`
-/// is what NetworkCoRank returned for this thread. `end` is what NetworkCoRank returned for the next thread or, for the
-/// last thread of the two runs, the length of the ascending run. If the share has fewer than kItems items, copies of
-/// `largest` fill the end of `items`.
+/// Second phase of a merge by a sorting network: merges this thread's part of the output to `items`. NetworkShare
+/// explains the two runs, one ascending and one descending, and the part `share`. The items [first, end) of the
+/// ascending run belong to the part. `first` is the result of NetworkCoRank for this thread, and `end` is the result
+/// for the next thread. For the last thread of the merge, `end` is the length of the ascending run. If the part has
+/// fewer than kItems items, copies of `largest` fill the end of `items`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // The items from the descending run go to the last places of `items`: items[i] gets tile[b + i].
+  // The items from the descending run fill `items` from its end to its front. The first of them, in output order, is
+  // tile[share.end - 1 - (share.rank - first)], which goes to items[kItems - 1]. In general, items[i] gets tile[b + i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {

@@ -21,7 +21,8 @@ __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, s
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
   const std::uint32_t end = over + static_cast<std::uint32_t>(left < 64 ? left : 64);
   const auto mask4 = [separator](std::uint32_t four) {
-    // Returns a word in which the high bit of a byte is set if the byte at this place of `four` differs from `c`.
+    // Compares the four bytes of `four` with `c`. Byte i of the result has its high bit set if byte i of `four` differs
+    // from `c`. The other bits of the result have no meaning.
     const auto differ = [four](std::uint32_t c) {
       const std::uint32_t x = four ^ c * 0x01010101u;
       return ((x & 0x7F7F7F7F) + 0x7F7F7F7F) | x;

@@ -29,9 +29,9 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if this key cannot change the order of `line`: every line that has the same bytes in the keys before
-  /// this key is also equal in this key. If Settled returns true for two lines whose earlier keys are equal, the lines
-  /// count as equal in this key, and Compare is not called.
+  /// Returns true if this key need not be compared for `line`: any other line whose earlier keys have the same bytes as
+  /// the earlier keys of `line` is also equal to `line` in this key. If Settled returns true for both of two lines
+  /// whose earlier keys have the same bytes, the two lines count as equal in this key, and Compare is not called.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
@@ -98,7 +98,8 @@ struct LineOrder {
   }
 };
 
-/// Returns true if a GPU can neither compare nor encode the keys, because it has no long double and no locales.
+/// Returns true if a key has the ordering kGeneral or kHost. A GPU can neither compare nor encode such a key, because
+/// it has no long double and no locales.
 GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kGeneral || view.keys[k].ordering == LineOrdering::kHost) return true;
@@ -107,9 +108,11 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
 }
 
 /// Returns true if lines whose encoded keys are equal always compare equal. (An encoded key is a string of bytes that
-/// sorts as the line does.) Returns false if encoded keys end in unchanged bytes of the line, unless nul_free is true:
-/// the zeros that pad the key look like NULs of the line. Also returns false if only the host can compare some key
-/// (kHost), because such a key has no encoding.
+/// sorts as the line does.) Returns false in these cases:
+/// - Lines whose keys are equal are compared as a whole (last_resort), or there are no keys.
+/// - Only the host can compare some key (kHost). Such a key has no encoding.
+/// - The encoded key ends in unchanged bytes of the line, and these bytes may be NULs (nul_free is false). NULs look
+///   like the zeros that pad an encoded key.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;

@@ -179,8 +179,9 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 /// both keys have ended, and ChunksDecide returns true, the lines are equal. If ChunksDecide returns false,
 /// CompareLines must decide.
 ///
-/// After its end, an encoded key is padded with zeros, or with ones if its last bytes are in descending order. The cost
-/// of a call grows with `skip`, unless the encoded key is an unchanged range of the line's bytes.
+/// After its end, an encoded key is padded with zeros. If its last bytes are complemented, because they belong to a key
+/// in descending order (-r), it is padded with ones instead. The cost of a call grows with `skip`, unless the encoded
+/// key is an unchanged range of the line's bytes.
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);

@@ -9,8 +9,8 @@
 
 namespace gpusort::detail {
 
-/// The thousands separator of the C locale in GNU sort 9.1 and later. That locale has no separator, so GNU sort stores
-/// CHAR_MAX + 1, which makes byte 0x80 the separator.
+/// The byte that GNU sort 9.1 and later skips as a thousands separator in the C locale. The C locale defines no
+/// separator; GNU sort then uses the value CHAR_MAX + 1, which is the byte 0x80.
 inline constexpr unsigned kThousandsSeparator = 0x80;
 
 /// The digits of a decimal number of any length, as positions in the line. Leading zeros of the integer part and
@@ -109,7 +109,8 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
     out.PutWord(large);
   }
 
-  // Leaves out the trailing zeros of an integer: for 100, `large` (3) and the digit 1 are enough.
+  // Leaves out the trailing zeros of an integer. The code above has already written the number of digits, `large`. For
+  // 100, the number of digits (3) and the digit 1 are enough.
   std::uint64_t end = number.integer_end;
   if (fraction == number.fraction_end) {
     while (end > at && (number.line[end - 1] == '0' || number.line[end - 1] == kThousandsSeparator)) --end;

@@ -67,8 +67,8 @@ GPUSORT_HD inline void PutText(Writer& out, const KeyText& text) {
     }
     at += 8;
   }
-  // Appends the remaining bytes and the end mark 0 in one step, unless one of these bytes is 0 or 1 and becomes two
-  // bytes.
+  // Appends the remaining bytes and an end mark, the byte 0, in one step. If a remaining byte is 0 or 1, it must become
+  // two bytes, so the loop below appends the bytes instead.
   if (const std::uint64_t left = text.end - at; as_it_is && left > 0 && left < 8 && !out.full()) {
     const std::uint64_t word = LoadWord(text.line, at, text.end);
     if (ZeroBytes((word & ~kLowBits) | ~std::uint64_t{0} >> 8 * left) == 0) {

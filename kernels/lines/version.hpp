@@ -49,7 +49,8 @@ GPUSORT_HD inline unsigned VersionRank(unsigned c) {
   if (c == '~') return kVersionTilde;
   if (IsDigit(c)) return kVersionNumber;
   if (IsAlpha(c)) return kVersionNumber + 1 + (c < 'a' ? c - 'A' : c - 'a' + 26);
-  // Digits, letters and the tilde leave 193 other bytes, so the largest rank is 248, and every rank fits in a byte.
+  // Letters have the ranks 4 to 55. The 193 bytes that are no letter, digit or tilde have the ranks 56 to 248, in the
+  // order of their values.
   return kVersionNumber + 53 + c - (c > '9' ? 10 : 0) - (c > 'Z' ? 26 : 0) - (c > 'z' ? 26 : 0) - (c > '~');
 }
 
@@ -58,8 +59,8 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Compares characters by rank until each name is at a digit or at its end. The code after this loop compares digits
-    // and ends.
+    // Compares characters by rank until the next character of each name is a digit, or the name has ended. The code
+    // after this loop compares the digits.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;

@@ -27,8 +27,9 @@ class BatchFeeder {
   /// - `scheme` makes sort keys. If it is not null, the feeder puts a sort key before each record. Offsets then count
   ///   bytes with keys, as if all inputs were one stream.
   /// - `order` says how every input must already be sorted. Without `scheme` it must be kNone.
-  /// - `ring_memory` is the memory of the buffers, from buffer number `first_block` on. If it is null, the feeder
-  ///   allocates memory.
+  /// - `ring_memory` is memory that contains the buffers of `ring`, one after the other. If it is null, the feeder
+  ///   allocates the memory of all buffers.
+  /// - `first_block` is the number of buffers at the front of `ring_memory` that the feeder must not use.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone,

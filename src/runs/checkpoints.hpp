@@ -100,13 +100,13 @@ class Checkpoints {
   }
 
  private:
-  /// The minimum and the maximum time from one checkpoint of the output to the next. The minimum limits the time that
-  /// checkpoints cost. The maximum limits the work that a kill loses to a few minutes. If enough output has followed a
-  /// checkpoint (see BeforeCut), the next checkpoint begins earlier.
+  /// The minimum and the maximum time from one checkpoint of the output to the next. The minimum limits the cost of
+  /// checkpoints. The maximum limits how much work a kill can lose: the work of a few minutes. A checkpoint begins even
+  /// before the minimum time if the output has grown enough since the last checkpoint (see BeforeCut).
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
-  /// Counts the windows (pieces of merged output) that are written. Every window holds a reference to this object,
-  /// because windows may live longer than the Checkpoints object.
+  /// Tells the checkpoint thread which windows (pieces of merged output) have been written. Every window holds a
+  /// reference to this object, because windows may live longer than the Checkpoints object.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -176,8 +176,9 @@ class Checkpoints {
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::uint64_t epochs_ = 0;  ///< the number of checkpoint intervals so far
-  /// A token that all windows (pieces of output) between two checkpoints share. Do not release the token while holding
-  /// Signal::mutex, because the release locks this mutex.
+  /// A token that all windows (pieces of output) since the last checkpoint share. When the last of them is destroyed,
+  /// the token reports to Signal that all of them are written. Do not release the token while holding Signal::mutex,
+  /// because the report locks this mutex.
   std::shared_ptr<void> epoch_;
   // Signal::mutex protects the following members.
   std::optional<PendingCheckpoint> pending_;

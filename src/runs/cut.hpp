@@ -1,5 +1,5 @@
 // Decides which bytes of the sorted runs a merge takes next. A run is a sorted part of the data, in memory as a whole
-// or in blocks that are read in advance. The bytes that are merged at once are a window. All records of a window sort
+// or in blocks that are read in advance. The output of one merge step is a window. All records of a window sort
 // before all records of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
@@ -54,7 +54,7 @@ struct Cursor {
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
   /// A whole record of the run, and the offset of its end in the run. Samples show where the run may be cut for the
-  /// next window, the output that is merged at once. Used only if all runs are completely in memory.
+  /// next window (the output of one merge step). Used only if all runs are completely in memory.
   struct Sample {
     std::uint64_t end = 0;
     /// The first bytes of the key. If two samples differ in `word`, the smaller `word` belongs to the smaller record.
@@ -65,7 +65,7 @@ struct Cursor {
   /// Some records of the run after offset `taken`, in the order of the run. They show where the run may be cut for the
   /// next windows. Used only if all runs are in memory.
   std::deque<Sample> samples;
-  // The following members are about the window (the output that is merged at once) that is being chosen now.
+  // The following members are about the window (the output of one merge step) that is being chosen now.
   std::uint64_t take = 0;               ///< the number of bytes of the run that the window gets
   std::uint64_t weight = 1;             ///< how many bytes of this run a round may take, relative to other runs
   std::size_t passed = 0;               ///< the number of samples before the cut, the key at which the window ends
@@ -98,13 +98,13 @@ struct Cursor {
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The bytes that are merged into one window (the output that is merged at once): pieces of several runs.
+/// The bytes that are merged into one window (the output of one merge step): pieces of several runs.
 struct WindowPieces {
   std::vector<RunPiece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Chooses the windows of a merge one after the other. A window is the output that is merged at once: some bytes of
+/// Chooses the windows of a merge one after the other. A window is the output of one merge step: some bytes of
 /// each sorted run, from the first byte that is not merged yet.
 ///
 /// If all runs are in memory, samples (some records of the runs) show where to cut them (CutBySamples). One search of
@@ -127,7 +127,7 @@ class Cutter {
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Chooses the next window (the output that is merged at once). Sets the member `take` of every cursor to the number
+  /// Chooses the next window (the output of one merge step). Sets the member `take` of every cursor to the number
   /// of bytes that its run gives to the window. The window has at most `limit` bytes, or is a single longer record.
   /// Returns the size of the window in bytes. Before the call, every run that is not completely merged must have a
   /// record in memory.
@@ -182,13 +182,14 @@ class Cutter {
     RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
   };
 
-  /// Chooses the next window (the output that is merged at once) by samples, which are records of the runs with known
-  /// offsets. One sample becomes the cut: each run gives its records before the cut. Returns the size of the window in
-  /// bytes. Returns 0 if no window of at most `limit` bytes is found in this way, for example because records are very
-  /// long.
+  /// Chooses the next window (the output of one merge step) by samples, which are records of the runs with known
+  /// offsets. Returns the size of the window in bytes. Returns 0 if no window of at most `limit` bytes is found in this
+  /// way, for example because records are very long.
   ///
-  /// At first, the cut is only known to lie between two neighbouring samples of each run. The window is planned as if
-  /// each run gave all bytes up to the second of these samples. The exact place of the cut in each run is found last.
+  /// One sample becomes the cut record: each run gives its records before this record to the window. At first, the
+  /// place of the cut record is known only in its own run. In any other run, it lies between two neighbouring samples.
+  /// The window is planned as if each run gave all bytes up to the second of these samples. The exact place in each run
+  /// is found last.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -276,10 +277,10 @@ class Cutter {
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples of every run in which few samples are left after the cut, the place where the window ends.
-  /// Samples are records with known offsets, here about `step` bytes apart. For each sample, reads SampleBytes() bytes
-  /// of the run and takes the last whole record in them. If these bytes contain no whole record, skips the sample.
-  /// Reads from all runs that are in GPU memory by a single call.
+  /// Takes more samples of every run that has few samples after the end of the current window. Samples are records with
+  /// known offsets, here about `step` bytes apart. For each sample, reads SampleBytes() bytes of the run and takes the
+  /// last whole record in them. If these bytes contain no whole record, skips the sample. A single call reads all
+  /// samples of runs in GPU memory.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -344,8 +345,8 @@ class Cutter {
     return std::clamp(4 * (run.bytes / std::max<std::uint64_t>(1, run.sum.records)), kLeast, kMost);
   }
 
-  /// Chooses the next window (the output that is merged at once) in rounds, in which runs offer the records that they
-  /// have in memory. Returns the size of the window in bytes.
+  /// Chooses the next window (the output of one merge step) in rounds, in which runs offer the records that they have
+  /// in memory. Returns the size of the window in bytes.
   std::uint64_t CutByOffers(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t total = 0;
@@ -397,8 +398,8 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses a window (the output that is merged at once) of one record, the smallest record of all runs. Used if no
-  /// larger window is found, for example because the records are very long.
+  /// Chooses a window (the output of one merge step) of one record, the smallest record of all runs. Used if no larger
+  /// window is found, for example because the records are very long.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -455,8 +456,8 @@ class Cutter {
   }
 
   /// Copies the bytes near the ends of all offers from GPU memory, by a single call. An offer is the records that one
-  /// run can give to the next window (the records that are merged at once). Separate calls for all runs would take
-  /// about as long as merging the window.
+  /// run can give to the next window (the output of one merge step). Separate calls for all runs would take about as
+  /// long as merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -484,7 +485,7 @@ class Cutter {
     const LoadedBlock& block = cursor.BlockAt(end - 1);
     const std::uint64_t begin = std::max(from, block.begin);
     const std::uint64_t whole = WholeRecordBytes(block.bytes.subspan(begin - block.begin, end - begin), layout_);
-    // Each block ends with a whole record, and so the loaded bytes do, too.
+    // Each block ends with a whole record. Therefore the loaded bytes also end with a whole record.
     offer.bytes = begin + whole - from;
     if (offer.bytes == 0) return;
     const LoadedBlock& holder = cursor.BlockAt(from + offer.bytes - 1);

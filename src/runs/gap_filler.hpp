@@ -1,13 +1,13 @@
-// Puts the texts between the rows of a sorted SQL dump back to their places. In an INSERT statement with several rows,
-// the text between two rows (such as the end of one statement and the beginning of the next) belongs to a place in the
-// dump, and not to a row. Most rows are followed by the same text, the separator (","), which moves with the row. Any
-// other text between two rows is a gap.
+// Puts the texts between the rows of a sorted SQL dump back to their places. Most rows are followed by the same text,
+// the separator (","), which belongs to its row and moves with it. Any other text between two rows is a gap, such as
+// the end of one INSERT statement and the beginning of the next. A gap belongs to a place in the dump, and not to a
+// row.
 //
 // The dump consists of parts that are sorted separately, such as the rows of one table. A gap is sorted like a record,
-// and comes before all rows of its part. The sort key of a gap contains the number of the part, the index of the
-// row before the gap, and the separator. GapFiller reads the sorted records, removes the gaps, and inserts each gap
-// again after the same number of rows as in the input. The output keeps its size: a row that comes before a gap loses
-// its separator, and a row that had no separator gets one. Start at GapFiller.
+// and comes before all rows of its part. The sort key of a gap contains the number of the part, the index of the row
+// before the gap, and the separator. GapFiller reads the sorted records, removes the gaps, and inserts each gap again
+// after the same number of rows as in the input. The output keeps its size: a row that comes before a gap loses its
+// separator, and a row that had no separator gets one. Start at GapFiller.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@
 
 namespace gpusort {
 
-/// The result of StripGaps(): a description of the rows and gaps in sorted records of an SQL dump. A gap is text
-/// between two rows that is not the usual separator, such as the end of an INSERT statement.
+/// The result of StripGaps(): a description of the rows and gaps in sorted records of an SQL dump. The usual text
+/// between two rows is a separator (","). Any other text between two rows is a gap, such as the end of an INSERT
+/// statement and the beginning of the next.
 struct StrippedRecords {
   struct Gap {
     std::string key;   ///< the first field of the gap's sort key, without escapes
@@ -62,15 +63,14 @@ struct GapEdit {
 /// Only one thread at a time may call a function of this object.
 class GapFiller {
  public:
-  /// `most_bytes` is the memory limit of this object in bytes. The memory holds the places of the gaps (texts between
-  /// rows) in one part of the dump, such as the rows of one table. It also holds each different text once.
-  /// `front` is a result of GapFront::Save() if the records are a range of the records of a dump. Otherwise it is
-  /// empty.
+  /// `most_bytes` is the memory limit of this object in bytes. The memory holds the places of all gaps (texts between
+  /// rows) in the current part of the dump, and one copy of each different text. If the records are only a range of the
+  /// records of a dump, `front` must be a result of GapFront::Save(). Otherwise it must be empty.
   explicit GapFiller(std::uint64_t most_bytes, const std::string& front = {});
 
-  /// Returns the changes to the rows and statements that `records` describes: removed separators, added separators, and
-  /// inserted gaps (texts between two rows). Call this in the order of the output. The texts in the result are valid as
-  /// long as this object exists. Throws Error(kUsage) if the gaps take more memory than allowed.
+  /// Returns the changes that the caller must make to the rows and statements that `records` describes: separators to
+  /// remove or add, and gaps (texts between two rows) to insert. Call this in the order of the output. The texts in the
+  /// result are valid as long as this object exists. Throws Error(kUsage) if the gaps take more memory than allowed.
   std::vector<GapEdit> Take(const StrippedRecords& records);
   /// Ends the last part of the dump. Call this after the last records. Throws Error(kInternal) if a gap (text between
   /// two rows) was not inserted, unless the range of records ends before the end of the part.
@@ -85,14 +85,16 @@ class GapFiller {
   /// Begins to read the rows of the current part of the dump. Call this before the first row of the part, after all
   /// gaps (texts between rows) of the part: gaps are sorted before rows.
   void BeginRows();
-  /// Adds the changes to one row, or to one statement with a single row, to `edits`. The row or statement is the bytes
-  /// [begin, end).
+  /// Finds the changes that one row, or one statement with a single row, needs at its place in the output, and appends
+  /// them to `edits`. The row or statement is the bytes [begin, end). `bare` is true for a row without a separator
+  /// after it.
   ///
-  /// This is for a part of the dump in which statements with one row each come before statements with several rows.
-  /// Sorting may move rows between the two kinds of places. A row that moves to the place of a statement gets the text
-  /// of a statement around it ("INSERT INTO ... VALUES" and ";"). A statement that moves to the place of a row loses
-  /// this text. The function also adds and removes separators, and inserts gaps. `bare` is true for a row without a
-  /// separator after it.
+  /// This is for a part of the dump in which statements with one row each come first, followed by statements with
+  /// several rows. Sorting may move a row from one kind of statement to the other:
+  /// - A row that moves to a statement of its own gets the text of a statement ("INSERT INTO ... VALUES" and ";").
+  /// - A row that moves from its own statement into a longer statement loses this text.
+  ///
+  /// The changes also include separators to add or remove, and gaps to insert.
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
@@ -104,8 +106,8 @@ class GapFiller {
   // The following members describe the current part of the dump, such as the rows of one table.
   std::optional<GapList> gaps_;            ///< the gaps of the part; no value: no gap was read
   std::optional<GapList::Reader> reader_;  ///< set when the first row of the part is read
-  /// True: `front` of the constructor has given all gaps of the part. Gaps among the records are then ignored, and
-  /// other tasks write the first rows of the part.
+  /// True: this object begins in the middle of the part. `front`, an argument of the constructor, contained all gaps of
+  /// the part, so gaps among the records are ignored. Another task writes the rows before.
   bool given_ = false;
   const std::string* separator_ = nullptr;
   /// A flag that differs between neighbouring parts of the dump (ranges that are sorted separately), so that the border

@@ -15,11 +15,11 @@
 
 namespace gpusort {
 
-/// Different texts, which have numbers in the order in which they came. A reference to a text is valid as long as this
-/// object.
+/// A set of texts. Each text is stored once, and has an index: 0 for the text that was stored first, and so on. A
+/// reference to a text is valid as long as this object exists.
 class GapTexts {
  public:
-  /// Returns the number of `text`, which is added if it is not there.
+  /// Returns the index of `text` in this object. Stores `text` if it is new.
   std::uint32_t Number(const std::string& text);
   const std::string& operator[](std::uint32_t number) const { return texts_[number]; }
   /// Returns the memory that the texts take, in bytes.
@@ -40,10 +40,11 @@ class GapList {
   std::uint64_t singles = 0;
 
   GapList() = default;
-  /// Makes an empty list for the gaps of the part that `key`, the key of one of its gaps, describes.
+  /// Makes an empty list for the gaps of one part of the dump. `key` is the key of any gap of this part.
   explicit GapList(const GapKey& key);
 
-  /// Adds the gap `text` after row number `place`. Places must not fall. Texts with the same place are joined.
+  /// Adds the gap `text` after row number `place`. `place` must not be less than in the call before. Texts with the
+  /// same place are joined.
   void Add(std::uint64_t place, std::string_view text, GapTexts& texts);
   /// Adds the gaps of `other`, which come after those of this list. Both describe the same part of the dump.
   void Add(const GapList& other, const GapTexts& other_texts, GapTexts& texts);
@@ -89,7 +90,7 @@ class GapList {
 void PutVarint(std::uint64_t number, std::string& out);
 std::uint64_t TakeVarint(std::string_view& from);
 
-/// What a task that merges a range of all records of a dump must know of the gaps.
+/// Facts about gaps for a task that merges only a range of the sorted records of a dump.
 struct GapFront {
   std::uint64_t row = 0;        ///< the number of rows of the first part of the dump that come before the range
   std::optional<GapList> list;  ///< the gaps of the first part of the dump; no value: it has none

@@ -48,8 +48,9 @@ class Journal {
 
   // Each of the following functions appends a line to the manifest (the log file of the job), and returns when this
   // line is on the disk.
-  /// Records that a sorted run is completely in temp files. If it was merged from other runs, `replaces` has the ids of
-  /// these runs, which are removed from the manifest.
+
+  /// Adds a sorted run to the manifest. The run must be completely in temp files. If it was merged from other runs,
+  /// `replaces` has the ids of these runs, which are removed from the manifest.
   void Add(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
   void SetFormed(const std::vector<std::byte>& trailer);
   void SetMerged(const KeptMerge& merge);

@@ -183,8 +183,8 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
   }
 
-  /// Stores a piece of the input whose keys are made. Then moves all stored pieces whose turn has come to the output
-  /// queue, in the order of the input. Waits while too many pieces are stored.
+  /// Stores a piece of the input whose keys are made. Pieces go to the output queue in the order of the input: each
+  /// stored piece is moved there as soon as all earlier pieces have been moved. Waits while too many pieces are stored.
   void HandOnInTurn(Made made) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(made.number, std::move(made));
@@ -271,15 +271,15 @@ class KeyStage {
   }
 
   /// Throws Error(kBadInput) with the message `why` about a wrong record at `place`. The records and newlines in
-  /// `place` are counted from the beginning of a piece of the input. Call this only when all earlier pieces are in the
-  /// output queue.
+  /// `place` are counted from the beginning of the current piece of the input. Call this only when all pieces before
+  /// the current piece are in the output queue.
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the place of a record, counted from the beginning of its input. The records and newlines in `place` are
-  /// counted from the beginning of a piece of the input. Call this only when all earlier pieces are in the output
-  /// queue.
+  /// Returns the place of a record, counted from the beginning of its input. In the argument `place`, records and
+  /// newlines are counted from the beginning of the current piece of the input. Call this only when all pieces before
+  /// the current piece are in the output queue.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
     if (input != input_) return place;

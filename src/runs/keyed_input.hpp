@@ -100,8 +100,9 @@ class KeyedInput {
     if (keyed.capacity() <= 2 * range_bytes_) made.keyed = std::move(keyed);
     if (cut.piece) {
       RawPiece& piece = *cut.piece;
-      // Counts memory for the first record of the piece, which may be long. Its copy with a sort key counts twice,
-      // because the memory of a vector that grows can be twice the size of its content.
+      // Counts memory for the first record of the piece, `head`, which may be long, and for `last_`, a copy of the last
+      // record before the piece. `head` counts three times: once for its bytes, and twice for its copy with a sort key,
+      // because a vector that grows can take twice the size of its content.
       Hold(3 * piece.head.size() + last_.size());
       try {
         keys_.Make(piece, *buffers.encoder_, made);

@@ -201,8 +201,8 @@ struct KeyedPiece {
 /// needs a separate KeyEncoder.
 class PieceKeys {
  public:
-  /// `max_record` is the maximum size of a record without its key, in bytes. `order` is the order that every input must
-  /// have before it is read.
+  /// `max_record` is the maximum size of a record without its key, in bytes. `order` is the order in which every input
+  /// must contain its records (kNone: any order).
   PieceKeys(const Inputs& inputs, const KeyScheme& scheme, std::uint64_t max_record, NeededOrder order)
       : inputs_(inputs),
         layout_(scheme.layout()),

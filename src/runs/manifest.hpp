@@ -106,8 +106,8 @@ nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
 /// Returns a new line of the manifest, the log file of the job, with a newline at its end. The line contains
-/// `{"kind":value}` and a hash over all lines up to and including the new one. `before` is the hash in the line before.
-/// Sets `before` to the hash in the new line.
+/// `{"kind":value}` and a hash. The hash covers all earlier lines, and the text of the new line before the hash.
+/// `before` must be the hash in the line before, and is set to the hash in the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
 /// Updates `manifest` with the content of one line of the file, {"kind":value}. Throws Error(kIntegrity) if the value

@@ -24,8 +24,8 @@ class PartBorders {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
     std::uint64_t count = records.size();
-    // A new part can begin in these bytes only if the current part has its share of the bytes, and the key changes. The
-    // first test is cheap. The second test compares the last record before these bytes with the last record in them.
+    // A new part can begin among `records` only if the current part is large enough, and the key changes. The first
+    // test is cheap. The second test compares the last record before `records` with the last record of `records`.
     if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
       RecordSpan before = last_;
       for (count = 0; count < records.size();) {

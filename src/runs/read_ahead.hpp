@@ -250,9 +250,9 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads block number `index` of an input of -m, and puts a sort key before each of its records. KeyedInput reads the
-  /// input from its beginning to its end. Therefore Choose() begins a block of this run only after the block before is
-  /// loaded.
+  /// Loads block number `index` of an input of -m, and puts a sort key before each of its records. KeyedInput can read
+  /// the input only from its beginning to its end. Call this only after the previous block of the run is loaded;
+  /// Choose() sees to it.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);

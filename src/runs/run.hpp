@@ -49,8 +49,9 @@ std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 /// no memory, because their places are computed from their indices.
 class RunBlocks {
  public:
-  /// The memory for the description of a block, in bytes. kBytes is for the list of blocks, without the ForecastKey
-  /// (the first bytes of the last record's sort key). kSlotBytes is for the place of the block in a temp file.
+  /// The memory for the description of one block, in bytes. kBytes is the size of an entry in the list of blocks,
+  /// without its ForecastKey (the first bytes of the last record's sort key). kSlotBytes is the additional memory for
+  /// the place of the block in a temp file.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns how many words of a ForecastKey (the first bytes of a sort key) are used for records of this layout.
   static std::size_t ForecastWords(const RecordLayout& layout) {
@@ -139,8 +140,9 @@ enum class RunOrder { kTrusted, kVerified };
 /// with kCheck and kCheckUnique.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
-/// The memory for the description of a sorted run without its blocks, in bytes: the object Run, the list of its places
-/// in the input, and a node in the map of runs that are being made.
+/// The memory for the description of a sorted run, in bytes. The memory for the list of its blocks is not included. The
+/// description is the object Run, the list of its places in the input, and a node in the map of runs that are being
+/// made.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
 /// Copies sorted records from GPU memory to host memory. Call this if the records cannot stay in GPU memory.
@@ -236,8 +238,9 @@ class RunView {
 /// record. Does not set RunBlock::place, the place where a block is stored.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
-/// Returns the list of the blocks of a sorted run that stays in the input. `ranges` are the places of the run in the
-/// input, and `sorted` contains its records. A block has at most `payload` bytes.
+/// Makes the list of blocks for a sorted run that is not written to a temp file, because its records are already in
+/// order in the inputs. `ranges` are the places of these records in the inputs. `sorted` has the same records in
+/// memory. A block has at most `payload` bytes.
 RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,
                       const RecordLayout& layout);
 

@@ -115,8 +115,9 @@ class TempCodec {
   /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
-  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs.
-  /// `beside` is the size of the codecs' memory that is counted against the memory limit, in bytes.
+  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs. The
+  /// codecs allocate their memory themselves. `beside` is an estimate of its size in bytes, which the constructor
+  /// counts against the memory limit.
   struct Workspace {
     Workspace(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
         : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {
@@ -193,8 +194,8 @@ class TempCodec {
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};  ///< measures the speed of writes since the last choice of a codec
-  /// The number of bytes that are written from one choice of a codec to the next, or before the first choice. Protected
-  /// by mutex_.
+  /// The next choice of a codec comes after this number of bytes is written. The bytes are counted from the last
+  /// choice, or from the beginning if there was none. Protected by mutex_.
   std::uint64_t next_choice_bytes_;
   std::mutex mutex_;
   std::condition_variable returned_;

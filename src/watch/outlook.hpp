@@ -38,8 +38,8 @@ class JobOutlook {
 
   /// Sets the parts of the job that follow the current part, in their order.
   void Expect(std::vector<JobPart> parts) { coming_ = std::move(parts); }
-  /// Begins the part `name` of the job, which has `bytes` bytes (0: unknown). The parts that Expect() has listed before
-  /// this part do not count any more.
+  /// Begins the next part of the job. `name` is the name of the part, and `bytes` is its size in bytes (0: unknown). If
+  /// Expect() has listed other parts before this part, they are removed from the estimate.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
   /// Sets the progress of the current part of the job: `done` bytes are done. `skipped` of these bytes were done before
   /// the part began, by an earlier process.

@@ -75,8 +75,8 @@ class Progress {
   /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase must do until its end, or 0 if it
   /// is unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Until the phase ends, takes the number of bytes that are done from the function `count`, and ignores calls of
-  /// Advance(). Any thread may call `count`.
+  /// Makes progress come from `count` until the phase ends: `count` must return how many bytes are done. Calls of
+  /// Advance() are ignored until then. Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts `bytes` bytes as done although this process skips them, because an earlier process of the job has done

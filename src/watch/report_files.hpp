@@ -9,10 +9,13 @@
 
 namespace gpusort {
 
-/// Throws Error(kUsage) if a report cannot be written. Also throws if a report or the output would overwrite another
-/// file of the job (a report, the output, an input, or the file of --files0-from or --random-source), or a file that
-/// holds anything but a report of the same kind. Only one case is allowed: the output may overwrite an input. `parts`
-/// are the names of the files of --split. Changes no file.
+/// Checks that the reports can be written, and that no file of the job is overwritten by mistake. Changes no file.
+/// `parts` are the names of the files of --split. Throws Error(kUsage) in these cases:
+/// - A report cannot be written, or its file may be a trap that another user has made.
+/// - A report is the same file as another report, an output, or an input.
+/// - Two outputs are the same file. (An output may be the same file as an input.)
+/// - A report or an output is the file of --files0-from or --random-source.
+/// - A report would overwrite a file that is not empty and contains no report of the same kind.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

@@ -18,8 +18,8 @@ struct AttemptStats {
   std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
 };
 
-/// The sizes that the plan of a sort has chosen. All are bytes, except `gpus` and `fan_in`, the number of runs that one
-/// merge reads.
+/// The numbers that the plan of a sort has chosen. `gpus` is the number of GPUs, and `fan_in` is the number of runs
+/// that one merge reads. All other members are sizes in bytes.
 struct PlanStats {
   unsigned gpus = 0;  ///< 0 means that the CPU sorts
   std::uint64_t fan_in = 0, slot_bytes = 0, block_bytes = 0, window_bytes = 0, device_memory = 0, temp_bytes = 0;
@@ -45,7 +45,7 @@ struct SortStats {
   std::vector<AttemptStats> attempts;  ///< all processes of a job with --resume-dir; the last one is this process
 };
 
-/// Returns the content of the file of --stats, in JSON. The job may have failed.
+/// Returns the content of the file of --stats, in JSON. Also works for a job that has failed.
 std::string StatsText(const SortStats& stats);
 /// Writes the file of --stats. If that fails, throws Error(kIo) or Error(kNoSpace), with a message that the output of
 /// the sort is complete.

@@ -75,8 +75,8 @@ class Trace {
   /// Moves the slices (TraceSlice) of all threads from their buffers to the file.
   void Drain();
   void AddCounter(std::string_view name, Nanoseconds now, double value);
-  /// Writes to the file all slices (TraceSlice) that are still in buffers, and as the last event `ending`, which is a
-  /// JSON value. Returns 0, or the errno of the first write that failed.
+  /// Writes all slices (TraceSlice) that are still in buffers to the file. Then writes `ending`, a JSON value, as the
+  /// last event. Returns 0, or the errno of the first write that failed.
   int End(Nanoseconds now, const std::string& ending);
 
   std::uint64_t dropped() const { return dropped_; }

@@ -26,7 +26,9 @@ struct Chunk {
   StrippedRecords stripped;      ///< for formats with gaps: the rows in `records`, and the gaps that were in it
   std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
 
-  // The following members are used only if the end of a group of equal records decides what is written of the group.
+  // The following members are about groups of equal records. Some groups begin before the chunk or go on after it.
+  // `led`, `open` and `open_count` are used if a group is written only after its size is known: with --count, or if -u
+  // keeps only single or only repeated records.
   std::uint64_t led = 0;         ///< the number of records at the front that belong to the last group before the chunk
   std::vector<std::byte> open;   ///< the first record of the last group, which may go on after the chunk
   std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
@@ -58,7 +60,8 @@ struct Chunk {
     for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
     return bytes;
   }
-  /// Calls put(bytes) with the parts of the chunk in the output.
+  /// Calls put(bytes) for consecutive pieces of the output of this chunk, in order. Together they are the records with
+  /// their counts, or with the changes in `edits`.
   template <typename Put>
   void ForEachPart(Put put) const {
     if (form != nullptr) {

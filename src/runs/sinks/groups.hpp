@@ -13,8 +13,8 @@
 namespace gpusort {
 
 /// Keeps the first record of each group of equal records that the output gets, and counts the records of the group.
-/// Chunks are changed on any thread, and joined in the order of the output. Records are dropped only here, in the last
-/// merge: runs in temp files have all equal records. Counts in the runs would make these files smaller.
+/// Chunks are changed on any thread, and joined in the order of the output. Equal records are dropped only here, in the
+/// last merge. The runs in temp files still contain all records.
 class Groups {
  public:
   /// `last` is the record before the first chunk; empty if there is none. `form` says how counts are written; null: no
@@ -28,8 +28,9 @@ class Groups {
   void LookInOrder(Chunk& chunk);
   /// Removes the records that the output does not get. Any thread may call this.
   void Change(Chunk& chunk) const;
-  /// Returns the group that was open before `chunk`, as a chunk of its own, if the group ends in `chunk` and the output
-  /// gets it. Call this in output order, after Change().
+  /// Ends the group that was open before `chunk` (the last group of the earlier chunks) if another group begins in
+  /// `chunk`. Then returns the first record of the ended group as a chunk of its own, unless the options leave the
+  /// group out of the output. In all other cases returns std::nullopt. Call this in output order, after Change().
   std::optional<Chunk> Join(Chunk& chunk);
   /// Returns the last group as Join() does. Call this after the last chunk.
   std::optional<Chunk> End();
@@ -58,7 +59,7 @@ class LargestGroups {
   /// Takes all records out of `chunk`. Chunks must come in output order. Throws Error(kUsage) if the records take too
   /// much memory.
   void Take(Chunk& chunk);
-  /// Returns the records, the largest count first, and tells `proof` that all other records are left out.
+  /// Returns the kept records, the largest count first. Tells `proof` that the output has only these records.
   Chunk End(const CountForm& form, OutputProof& proof);
 
  private:
