@@ -1,11 +1,12 @@
 // Parses a sort key of records with columns: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last], such as
 // amount:decimal:desc. The type, the direction and the place of nulls may stand in any order after the column. A name
-// ends at its first colon. A name in double quotes may contain colons, and a quote in it is doubled. The FORMAT in
-// timestamp(FORMAT) ends at the last ')' that is before a colon or at the end of the key.
+// ends at its first colon. A name in double quotes may contain colons, and a quote in it is doubled. In
+// timestamp(FORMAT), FORMAT may contain colons and brackets. The bracket that closes FORMAT is the last ')' that has a
+// colon or nothing after it.
 //
 // For lines and logs, a key can have a regular expression (~RE), a field (3) or a range of fields (3,4) instead of a
-// column. A regular expression may contain colons. Only known words such as :int are taken off the end of such a key;
-// the rest of the key is the expression.
+// column. A regular expression may contain colons. Known words at the end of the key, such as :int, are not part of the
+// expression. All other text after the ~ is the expression.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Decides whether a job may write its output. Asks a person at a terminal before an existing file is replaced. Refuses
-// two outputs: a terminal that the user did not name, and an input that the shell has emptied (gpusort file > file).
-// Start at ConfirmOutput.
+// to write to a terminal that the user did not name. Also refuses to write to a file that is an input too, if the shell
+// has already emptied this file (gpusort file > file). Start at ConfirmOutput.
 #pragma once
 
 #include "io/stream.hpp"

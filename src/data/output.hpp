@@ -31,8 +31,8 @@ namespace gpusort {
 /// less time if its page exists already.
 class PageMaker {
  public:
-  /// Starts the thread that makes the pages. Making a page means that the file system allocates its memory. The thread
-  /// calls three functions:
+  /// Starts the thread that makes the pages. To make a page, the file system takes one page of memory for the file. On
+  /// a tmpfs, free memory is the free space of the file system. The thread calls three functions:
   /// - known() returns the number of bytes that will be written, as far as this number is known at the time of the
   ///   call.
   /// - make(begin, end) makes the pages of this range of bytes in the file. It returns false or throws if it cannot.
@@ -41,8 +41,8 @@ class PageMaker {
   PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
             std::function<std::uint64_t()> free_space);
   ~PageMaker();
-  /// Tells the thread that makes pages: the result of known(), a function given to the constructor, is final from now
-  /// on. Any thread may call this.
+  /// Tells this object that the number which known() returns will not change any more. The thread ends after it has
+  /// made the pages for that number of bytes. Any thread may call this.
   void AllIsKnown() { all_known_ = true; }
 
  private:

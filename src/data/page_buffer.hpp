@@ -8,8 +8,8 @@
 
 namespace gpusort {
 
-/// An array of items that grows without copying: the kernel moves its pages to other addresses. Pages that were never
-/// written take no memory, so the capacity may be larger than needed.
+/// An array of items that grows without copying: the operating system moves the pages of the array to other addresses.
+/// Pages that were never written take no memory, so the capacity may be larger than needed.
 template <typename T>
 class PageBuffer {
  public:

@@ -122,10 +122,11 @@ class OutputProof {
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
-  /// Adds to the number of records that the counts of --count stand for, in the output and in groups of equal records
-  /// that were left out. Check() then requires that the counts add up to the number of records that were read.
+  /// Adds `records` to the sum of the counts that --count makes. The counts of groups of equal records that are left
+  /// out of the output must also be added. Check() then requires that the sum is the number of records that were read.
   void AddCounted(std::uint64_t records);
-  /// Says that of the records added so far, only those with the checksum `kept` are written.
+  /// Keeps only some of the records added so far in the output. `kept` is the checksum of the kept records together.
+  /// All other records count as left out on purpose (see AddDropped).
   void KeepOnly(const RecordSum& kept);
   /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
   /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum

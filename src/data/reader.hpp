@@ -66,10 +66,12 @@ class InputReader {
   /// - kAhead: by RecordFormat::LookAhead, which guesses where records end in formats such as CSV.
   enum class Looks { kDescribe, kAhead };
 
-  /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`, in pieces of at most `piece_bytes`. A
-  /// block of `pool` must have kReadSlack bytes more than a piece. If `caches` is not empty, each thread gets a share
-  /// of it, which should fit the cache of a core. The thread then reads records into its share, computes their checksum
-  /// there, and copies them to a block.
+  /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`.
+  /// - Each thread reads pieces of at most `piece_bytes` bytes into blocks of `pool`. The size of a block must be at
+  ///   least `piece_bytes` + kReadSlack.
+  /// - If `caches` is not empty, it is divided equally among the threads. A thread then reads records into its share of
+  ///   `caches`, computes their checksum there, and copies the records to a block. The share should fit the cache of a
+  ///   core.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});

@@ -11,7 +11,8 @@
 
 namespace gpusort {
 
-/// The size of the longest record that this file can hash, in bytes: one block of AES.
+/// The largest size of a record that SumShortRecords() can hash, in bytes: one block of AES. SumRecords() hashes longer
+/// records in another way.
 inline constexpr std::uint64_t kMostShortRecord = 16;
 
 /// A function that returns the checksum of records of equal size. `records` is the number of records (at most 2^31),

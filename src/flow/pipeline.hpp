@@ -396,7 +396,7 @@ class WorkerPool {
     std::uint64_t left = 0, running = 0;
     bool abandoned = false;
   };
-  /// Counts a task as ended when it goes out of scope, even if the task throws.
+  /// An object whose destructor counts a task of `group` as ended. A task that throws is therefore counted, too.
   struct Ended {
     Group& group;
     ~Ended() {

@@ -1,5 +1,5 @@
-// The form in which --count writes the number of equal records: in front of a line as uniq -c does, as the first column
-// of a row, or as the first member of a JSON object. Start at CountForm.
+// Writes the counts of equal records (--count) into the records. The place of a count is before a line, as in uniq -c,
+// or the first column of a row, or the first member of a JSON object. Start at CountForm.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace gpusort {
 
 class CountForm {
  public:
-  /// The bytes that a record gets, and where.
+  /// The text that is inserted into a record, and the place for it.
   struct Insertion {
     std::uint64_t at = 0;  ///< the offset in the record
     std::uint8_t size = 0;
@@ -25,10 +25,12 @@ class CountForm {
 
   explicit CountForm(const JobSpec& spec);
 
-  /// Returns the header of the output: `header`, the header of the inputs, with the name of the new column.
+  /// Returns the header of the output. `header` is the header of the inputs. If the counts are a column, adds the name
+  /// of this column before the other names.
   std::vector<std::byte> HeaderOf(RecordSpan header) const;
-  /// Returns the bytes that say that `count` records are equal to `record`, which has no sort key. Throws
-  /// Error(kBadInput) if the record has no place for them. Any thread may call this.
+  /// Returns the text that tells the number `count`, for insertion into `record`. `record` must not have a sort key
+  /// before it. Throws Error(kBadInput) if the counts are members of JSON objects, and `record` is not a JSON object.
+  /// Any thread may call this.
   Insertion For(std::uint64_t count, RecordSpan record) const;
 
  private:

@@ -19,16 +19,17 @@ struct GapKey {
   /// The gap is directly after the row with this index. The index counts the rows that are sorted together, from 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
-  /// The number of INSERT statements with one row each at the beginning of a group of rows that are sorted together.
-  /// `head` and `tail` are the text before and after the row of such a statement. GapFiller adds this text to a row
-  /// that moves to the place of such a statement. Only the first gap (text between two rows) of a group stores these
-  /// three values. In later gaps, they are 0 and empty.
+  /// A group of rows that are sorted together can begin with INSERT statements that have one row each. `singles` is the
+  /// number of these statements. `head` and `tail` are the text before and after the row of each of them. GapFiller
+  /// adds this text to a row that moves to the place of such a statement. Only the first gap (text between two rows) of
+  /// a group stores these values. In later gaps, `singles` is 0, and the texts are empty.
   std::uint64_t singles = 0;
   std::string head, tail;
 };
 
-/// Returns true if records of the part of a dump with the index `part` have the bit kOddPart. Parts with rows have
-/// every second index.
+/// Returns true if kOddPart is set in the INSERT statements of a part of a dump. `part` is the index of the part. Parts
+/// with rows have every second index, and the other indices belong to the SQL between them. The bit 2 of the index
+/// therefore changes from each part with rows to the next.
 inline bool IsOddPart(std::uint64_t part) { return (part & 2) != 0; }
 
 /// Writes the sort key of a gap (text between two rows of a dump, which stays in its place). Before this call, the
@@ -78,7 +79,8 @@ inline GapKey ReadGapKey(const std::string& key) {
   return gap;
 }
 
-/// Returns the index of the part of a dump that a record belongs to. `record` is the record after its sort key.
+/// Returns the index of the part of a dump that a record belongs to. `record` is a keyed record: a sort key, which
+/// begins with this index, and then the record of the dump.
 inline std::uint64_t PartOfDump(RecordSpan record) {
   constexpr std::size_t kMost = 9;
   const std::string bytes = FieldWriter::Unescape(record, kMost);

@@ -17,8 +17,8 @@ class InnerTimes {
   InnerTimes(const InnerTimes&) = delete;
   InnerTimes& operator=(const InnerTimes&) = delete;
 
-  /// Returns true if `line`, which begins no record, has a time. The line could then be a record. `record` is the time
-  /// of the current record. Not all times count:
+  /// Returns true if `line` has a time and may therefore be a separate record. `line` must be a line that was taken for
+  /// a part of the current record. `record` is the time of the current record. Not all times count:
   /// * A time that is not near the beginning of the line must be at most a month away from `record`, if that has a
   ///   value.
   /// * If the line begins with a blank, the time must be near the beginning.

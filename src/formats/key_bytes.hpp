@@ -232,8 +232,9 @@ class ShortDigits {
 
 // --- Texts ------------------------------------------------------------------------------------------------------
 
-/// Appends one byte of a text to a sort key. Texts in keys end with the byte 3. Therefore the bytes 0 to 4 of a text
-/// are written as two bytes: the byte 4, and the byte plus 16.
+/// Appends one byte of a text to a sort key. A byte from 0 to 4 is written as two bytes: 4, and then its value plus 16.
+/// The byte 3, which ends a text, is therefore smaller than all bytes of texts, and a text comes before all longer
+/// texts that begin with it.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);

@@ -68,8 +68,9 @@ struct KeyTally {
   /// larger than `timed_lines`.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// How the second line of the first record with several lines begins, and in how many records it begins so. If nearly
-  /// all records are alike, they have several lines each, so that many lines without a time are no surprise.
+  /// `second_line`: the first bytes of the second line of a record, from the first record with several lines.
+  /// `alike_lines`: the number of records whose second line begins with these bytes. If nearly all records do, the log
+  /// has records of several lines, and no warning tells of its many lines without a time.
   std::string second_line;
   std::uint64_t alike_lines = 0;
   /// Counts the lines of one kind in a log, or the statements or tables of one kind in a dump. Stores the beginning of
@@ -96,7 +97,8 @@ struct KeyTally {
   /// Rows of a dump in which the server fills in a value, such as the next ID. `first` is the name of a table with such
   /// rows.
   Lines renumbered_rows;
-  /// Tables of a dump in which a statement after the rows makes the server give numbers to these rows.
+  /// Tables of a dump whose rows the server numbers only after they were inserted, because of an ALTER TABLE. After
+  /// sorting, the rows can get other numbers.
   Lines renumbered_tables;
   Lines order_statements;  ///< statements of a dump whose results can depend on the order of the rows before them
   /// `filled_tables`: the tables of a dump that have rows. `triggered_tables`: the tables with a trigger or rule that

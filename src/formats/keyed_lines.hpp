@@ -39,7 +39,7 @@ class KeyedOrder : public KeyScheme {
   /// The lines end with the byte `delimiter`, and `maker` computes their keys. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// Returns the order of lines without computed keys before them. It uses KeyMaker::Compare.
+  /// Returns the order of lines that have no computed keys. This order compares two lines by KeyMaker::Compare.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;

@@ -25,7 +25,8 @@ namespace gpusort {
 /// bits depends on the KeyScheme, the class that makes the keys.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// The number of keys before a record with columns: the byte of flags, and the keys of all columns.
+/// The value of RecordLayout::keys for records with columns. There are always two fields before the record: the byte of
+/// flags, and one field with the keys of all columns.
 inline constexpr std::uint32_t kTableKeys = 2;
 
 /// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only the

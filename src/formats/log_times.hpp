@@ -32,8 +32,9 @@ struct TimeShape {
     kWord,    ///< the time comes after `count` words, which blanks separate, and the text `lead`
     kColumn,  ///< the time comes after `count` separators (see `separator`) and the text `lead`
     kLabel,   ///< the line begins with the text `lead`, and then the time
-    /// The time comes after the text `lead`, anywhere in the line. If a line has this text several times, the first one
-    /// with a time after it counts. Empty `lead`: the time is the first word that can be a time.
+    /// The time comes after the text `lead`, anywhere in the line. If the line has this text several times, the time
+    /// comes after the first of these texts that is directly followed by a time. Empty `lead`: the time is the first
+    /// word that can be a time.
     kAnywhere,
   };
   std::string name;  ///< the name of the form in messages: "syslog"
@@ -94,8 +95,9 @@ struct LogForms {
 
 /// Finds out how times are written in `front`, the first bytes of an input. `latest` is the latest time that a line can
 /// have (see LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times can be read in two ways,
-/// such as 01/02. Usually, half of the lines must have a time. Fewer are enough if the first line has a time, because
-/// long stack traces have none. A single line is enough if the user gives the form or a regular expression.
+/// such as 01/02. Usually, half of the lines must have a time. If the first line has a time, fewer lines are enough,
+/// because the others may be lines of long stack traces. If the user gives the form or a regular expression, a single
+/// line with a time is enough.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
 /// Reads the time of `line` at the place that `shape` gives. `line` must not include its newline. Returns the end of
@@ -166,9 +168,9 @@ class LogTimeReader {
   }
 
  private:
-  /// Returns true if `line` begins a record, and sets `time` to the time in the line. `needs` is false if the caller
-  /// does not use `time`. If all lines of the log are JSON, each line with a JSON object begins a record. If `needs` is
-  /// false, such a line is not parsed.
+  /// Returns true if `line` begins a record, and sets `time` to the time in the line. If `needs` is false, the caller
+  /// does not use `time`. If all lines of the log are JSON, every line with a JSON object begins a record, even without
+  /// a time. The brace at its beginning is enough to recognize an object. The object is parsed only if `needs` is true.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
   /// Prepares this reader for the lines of `log`: makes a fast reader for each form of its times, and finds out whether
   /// all lines are JSON. Must be called before the first line of another log is read.

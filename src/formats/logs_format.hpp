@@ -74,8 +74,9 @@ class LogsFormat : public TableFormat {
   /// Returns true if `line` begins a record, and sets `time` to the time in this line. Must not be called for the lines
   /// before the first line of the input with a time.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const;
-  /// Returns the time of `record`. The time need not be in the first line of the record, as in the output of git log
-  /// (see LogTimes::start). `log` says how times are written. The records before `record` are not used.
+  /// Returns the time of `record`. The time may be in any line of the record, as in the output of git log (see
+  /// LogTimes::start). `log` says how times are written. If the year or the day is missing, takes it from the options,
+  /// never from the records before.
   LogTime TakeLateTime(RecordSpan record, const LogState& log, LogScratch& scratch) const;
   /// Returns true if `line` is long enough to tell whether it begins a record. `line` is the beginning of a line that
   /// was not read to its end yet.

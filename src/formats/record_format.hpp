@@ -132,8 +132,8 @@ class RecordFormat {
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
   /// Finds out how the records of an input are written, such as the form of the times in a log. The first argument is
   /// the beginning of the input: at least kFrontBytes bytes, unless the input is shorter. The second argument is the
-  /// index of the input. The third argument is the parser's state at the beginning of the input, which gets the result.
-  /// Throws Error(kBadInput).
+  /// index of the input. The third argument is the parser's state at the beginning of the input. The result is stored
+  /// in this state. Throws Error(kBadInput).
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
   /// The number of bytes at the beginning of an input that BeginInput() examines. In most logs, they contain the 400
   /// lines that LearnLog() needs. Even a job with little memory reads this many bytes at a time, so that the result
@@ -193,8 +193,9 @@ class RecordFormat {
     std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_scan.cpp
   };
   virtual Guess LookAhead(RecordSpan) const { return {}; }
-  /// Returns the same as Scan(). It is faster if `guess`, the result of LookAhead(bytes), is right. By default, checks
-  /// whether a record ends at guess.from. If so, only the bytes before guess.from are scanned.
+  /// Returns the same as Scan(bytes, state). Takes less time than Scan() if `guess`, the result of LookAhead(bytes), is
+  /// right. This implementation scans the bytes before guess.from. If a record ends there, `guess` is right and has the
+  /// result for all other bytes. Otherwise the other bytes are scanned, too.
   virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
 };
 
@@ -217,7 +218,8 @@ class PlainFormat : public RecordFormat {
   const std::uint64_t header_lines_;
 };
 
-/// The format of the inputs of a job with Source::keyed: lines, each of which is a record of a dump after its sort key.
+/// The format of the inputs of a job with Source::keyed. Each line of the inputs is a sort key, followed by a record of
+/// a dump.
 class KeyedRunFormat : public PlainFormat {
  public:
   using PlainFormat::PlainFormat;

@@ -55,7 +55,8 @@ class SqlDumpFormat : public CopyFormat {
   /// between rows that must stay in its place, and an option or task of the job does not allow this.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
-  /// A scan holds bytes back until it has seen what comes after a record, such as a comment before the next INSERT.
+  /// Returns true if the scan has held back the end of a record in `state`. A scan does this until it has seen what
+  /// comes after the record, such as a comment before the next INSERT. If the input ends there, the record is complete.
   bool ends_in(const ScanState& state) const override { return !state.held.empty(); }
   bool has_gaps() const override { return true; }
 
@@ -121,22 +122,22 @@ class SqlDumpFormat : public CopyFormat {
   /// * The texts after these rows differ: in their clauses, such as ON CONFLICT, or in their white space up to the end
   ///   of the statement.
   ///
-  /// The reason: all rows of a statement with several rows share one end, so rows with different ends cannot move into
-  /// it.
+  /// The reason: a statement with several rows has only one such text, after its last row. Rows that need different
+  /// texts after them cannot move into this statement.
   void SplitPart(ScanState& state) const;
-  /// Must be called when the first row of a statement was read. Decides whether, from here on, each row or each whole
-  /// INSERT statement is a record. From the first statement with several rows on, each row is a record. `several` is
-  /// true if another row follows in the statement. `separator` is then the text between the two rows, and SplitPart()
-  /// must have been called.
+  /// Decides whether, from here on, each row or each whole INSERT statement is a record. If a statement of the part has
+  /// several rows, each row is a record from this statement on. Must be called when the first row of a statement was
+  /// read. `several` is true if another row follows in the statement. If so, the caller must have called SplitPart(),
+  /// and `separator` is the text between the two rows.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, including the semicolon
   /// and the newline. Throws BadRecord at offset `at` if this statement and the previous one have several rows, but
   /// different clauses after the last row. The rows of such statements cannot be mixed.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
-  /// Calls EndInsert() for a statement whose last row ends at `row_end`. Also counts the table in `tally` if this
-  /// statement is the first one of its part that says what happens to a row whose key exists already (ON CONFLICT).
+  /// Calls EndInsert() for a statement whose last row ends at `row_end`. Also calls NoteReplacing() if the statement
+  /// has a clause such as ON CONFLICT, and NoteReplacing() was not called for the current part of the dump before.
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
-  /// Counts the table of `part`, which REPLACE, INSERT IGNORE or ON CONFLICT fills, in `tally`.
+  /// Counts the table of `part` in `tally`, as a table that REPLACE, INSERT IGNORE or ON CONFLICT fills.
   static void NoteReplacing(const RowsPart& part, KeyTally& tally);
   /// Returns a description of rows of the table `target` that are sorted together. It says how to make their sort keys,
   /// from the keys of the user and from CREATE TABLE.
@@ -177,11 +178,12 @@ class SqlDumpFormat : public CopyFormat {
   /// The dialect of the dump and the meaning of a backslash (see PackRules), as far as the scan has found them out.
   /// LookAhead() uses these rules. Its result says which rules it has used.
   mutable std::atomic<unsigned> rules_;
-  /// For each ValueType: the object that makes the keys of the columns that have this type by CREATE TABLE. Null: no
-  /// column has this type.
+  /// For each ValueType: the object that makes the keys of the columns that CREATE TABLE declares with this type. Null:
+  /// no column has this type, or the type is an enum, whose words must be known first.
   Orders of_type_;
-  /// For each key that the user gave without a type: one object for each ValueType. The object makes the keys if the
-  /// column has this type by CREATE TABLE. It obeys the other options of the key, such as desc.
+  /// For each key of the user: one object for each ValueType, or nothing if the user gave the type. The type that
+  /// CREATE TABLE declares for the column decides which object makes the keys. All objects follow the other options of
+  /// the key, such as desc.
   std::vector<Orders> of_key_;
 };
 

@@ -38,7 +38,8 @@ struct RowsPart {
   /// The indices of the columns that the server numbers automatically (AUTO_INCREMENT), in ascending order. If a row
   /// has no value or null in such a column, the server stores the next number.
   std::vector<std::size_t> counted;
-  /// True: the rows lack a column that the server numbers automatically, or the server ignores the values there.
+  /// True: the rows have no values for a column that the server numbers automatically, or the INSERT tells the server
+  /// to ignore these values. The server then gives a number to each row.
   bool lacks_counted = false;
 
   std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
@@ -122,7 +123,8 @@ inline constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the la
 inline constexpr std::size_t kMostProgram = std::size_t{32} << 10;
 /// The largest size of the text of an INSERT before its first row, in bytes.
 inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
-/// The largest size of the text of an INSERT after a row, in bytes.
+/// The largest size, in bytes, of the text that follows a row inside an INSERT, up to the next row or the end of the
+/// statement.
 inline constexpr std::size_t kMostTail = std::size_t{1} << 20;
 inline constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message names
 

@@ -74,9 +74,9 @@ struct SqlTable {
 /// from the CREATE TYPE statements before it.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
-/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. For the
-/// server, this value is then different from all values with other sort keys, unless Column::loose is true. `text` is
-/// the value without the escapes of a literal.
+/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. If so,
+/// values with different sort keys are also different for the server, unless Column::loose is true. `text` is the value
+/// without the escapes of a literal.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
@@ -96,17 +96,18 @@ struct SqlTableChange {
   SqlTarget attached;                            ///< a table that becomes a partition of `table`, and gets its keys
   bool ignores = false;  ///< true (ALTER IGNORE): of rows with equal unique keys, only one stays
 };
-/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text, and
-/// for a change to which the order of rows does not matter.
+/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text.
+/// Also returns std::nullopt if the order of the rows does not matter for the change.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, UPDATE or DELETE.
 bool BeginsRowProgram(std::string_view text);
 /// Parses a CREATE TRIGGER or CREATE RULE. Returns the table of the trigger or rule if it runs when rows are inserted
 /// into the table. Otherwise returns std::nullopt.
 std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
-/// Returns true if the result of the statement `text` can depend on the order of the rows in a table. This is so for
-/// UPDATE, DELETE and CREATE TABLE with SELECT, if the statement has one of these: nextval, a variable that it sets,
-/// row_number, ctid, rowid, AUTO_INCREMENT, or LIMIT without ORDER BY.
+/// Returns true if the result of the statement `text` can depend on the order of the rows in a table. `text` must be an
+/// UPDATE, a DELETE, or a CREATE TABLE that contains a SELECT; the result is false for other statements. The statement
+/// must also have one of these: nextval, an assignment to a variable (:=), row_number, ctid, rowid, AUTO_INCREMENT, or
+/// LIMIT without ORDER BY.
 bool DependsOnOrder(std::string_view text, SqlDialect dialect);
 /// Returns true if `a` and `b` are equal, or differ only in the upper or lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);

@@ -116,10 +116,10 @@ struct AfterRow {
 /// Parses the text [p, end), which follows a row of an INSERT statement. The result has `is` = kUnfinished if the text
 /// has neither a comma nor a semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
-/// Skips whole rows of an INSERT statement, at most `most`. This is faster than RowLexer. The first row begins at `p`.
-/// Stops before a row that only RowLexer can read, for example because of inner brackets or quoted names. Also stops
-/// before a row if `separator` and another row do not follow it. Sets `rows` to the number of skipped rows, and returns
-/// the place after the last `separator`. If `separator` is empty, skips one row and nothing after it.
+/// Skips at most `most` whole rows of an INSERT statement. This is faster than RowLexer. The first row begins at `p`.
+/// Skips a row only if `separator` and then another row follow it. Stops before a row that only RowLexer can read, for
+/// example because of inner brackets or quoted names. Sets `rows` to the number of skipped rows, and returns the place
+/// after the last `separator`. If `separator` is empty, skips one row and nothing after it.
 const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
                      std::uint64_t most, std::uint64_t& rows);
 /// Returns the clause after the last row of an INSERT, such as "ON CONFLICT DO NOTHING". Removes comments, and replaces
@@ -156,8 +156,8 @@ struct RowLexer {
 };
 
 /// Returns the end of the value that begins at `p`, in a row of an INSERT: a pointer to the comma or the bracket after
-/// it. [p, end) must contain the rest of the row. RowLexer must accept the row, because this function does not know
-/// comments.
+/// it. [p, end) must contain the rest of the row. The row must have no comment, because this function would misread the
+/// comment. RowLexer refuses rows with comments.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
 /// A value in a row of an INSERT statement.

@@ -1,6 +1,7 @@
-// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). The sort key before a record
-// (formats/keyed_record.hpp) has one field. It contains the keys of all columns that the job sorts by, one after the
-// other. The order of the records is the order of the bytes of this field. Start at TableFormat.
+// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). Each record gets a sort key. The
+// key is stored before the record (formats/keyed_record.hpp). This sort key is a single field with the keys of all
+// columns that the job sorts by, one key after the other. Records are compared by the bytes of this field. Start at
+// TableFormat.
 #pragma once
 
 #include <bitset>
@@ -131,8 +132,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter_ = 0;
 
-  /// With --prefix-name, this has one text for each input. It is written before each record of the input. Otherwise
-  /// empty.
+  /// The texts that --prefix-name writes before records: one text for each input, written before each record of this
+  /// input. Empty without --prefix-name.
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 

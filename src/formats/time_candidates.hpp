@@ -1,5 +1,5 @@
-// The candidates for the times of a sample of lines. A candidate is a form of times at a place in the line. Start at
-// TimeCandidates.
+// Finds out where the lines of a sample have their times. A candidate is a possible answer: a way to write times (a
+// form), and a place in the line. Start at TimeCandidates.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace gpusort {
 
-/// Finds candidates (forms of times at places in the line) in a sample, and decides which of them can be the times of
-/// records.
+/// Finds candidates in a sample of lines, and decides which of them can be the times of records. A candidate is a way
+/// to write times (a form), and a place in the line.
 class TimeCandidates {
  public:
   /// `sample` and `forms` must outlive this object. `latest` is the latest time that a line can have.

@@ -18,7 +18,7 @@ namespace gpusort {
 /// Returns true if a field with this name can be a time, as a number of seconds since 1970.
 bool IsTimeName(std::string_view name);
 
-/// A form of times at a place in the line, and those lines of the sample that have such a time.
+/// A way to write times (a form), a place in the line, and those lines of the sample that have such a time there.
 struct TimeCandidate {
   TimeShape shape;
   std::size_t form = 0;  ///< the index of the form in TimeFinder's `forms`
@@ -71,8 +71,9 @@ class TimeFinder {
     std::array<const char*, kSeparators.size()> after;  ///< for each separator: the byte after its last occurrence
   };
 
-  /// Calls take(form, end, parts, where) for each time in the line `text` that at most `words` words precede. `form` is
-  /// the index of its form, `end` is its end, and `where` is its place.
+  /// Calls take(form, end, parts, where) for each time in the line `text`, but not for times with more than `words`
+  /// words before them. `form` is the index of the time's form in `forms`. `end` is the end of the time, `parts` are
+  /// the values in the time, such as the year, and `where` is the place of the time.
   template <typename Take>
   void Walk(std::string_view text, unsigned words, Take take) {
     const TextReader all{text.data(), text.data() + text.size()};
@@ -122,8 +123,8 @@ class TimeFinder {
   static void Separator(char c, const char* p, Where& where);
   /// Returns the indexes of the forms that a time at `p` can have, or null if no time can begin there.
   const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
-  /// Calls take() for each form in `forms` by which the text at `reader` begins with a time. Returns the end of the
-  /// longest of these times, or null if there is none.
+  /// Reads a time at the place of `reader` in each of the `forms`. Calls take() for each form that fits. Returns the
+  /// end of the longest time, or null if no form fits.
   template <typename Take>
   const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;

@@ -59,16 +59,17 @@ struct Instant {
 std::optional<Day> ParseDay(std::string_view text);
 
 /// Parses a point in time. Returns std::nullopt unless `text` has one of these forms:
-/// * A day as in ParseDay, optionally with T, t or blanks and hh:mm[:ss[.fraction]], after YYYYMMDD also hhmm[ss].
-///   24:00:00 is the next midnight, and a second 60 is the next second.
+/// * A day in one of the forms of ParseDay, such as 2026-12-31 or 20261231. A time can follow: T, t or blanks, and
+///   hh:mm[:ss[.fraction]]. After a day of eight digits, the time can also be hhmm[ss], and must not be missing: eight
+///   digits alone are a count of seconds (see below). 24:00:00 is the next midnight, and a second 60 is the next
+///   second.
 /// * After the time, a zone may follow: Z, an abbreviation such as CET in upper or lower case, +hh, +hhmm, +hh:mm or
 ///   +hh:mm:ss. A zone may also be a name of the IANA database: after a blank if the name has a slash, or any name in
 ///   brackets. If an offset stands before the brackets, the offset is used and not the name. If a local time in a named
 ///   zone occurs twice, because clocks are set back, it is taken for its second occurrence.
 /// * Apache's 31/Dec/2026:23:59:59 +0100.
 /// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
-///   (15 to 17) or nanoseconds (18 and 19). A sign may stand before the digits. 20260101 is a count of seconds, not a
-///   day.
+///   (15 to 17) or nanoseconds (18 and 19). A sign may stand before the digits.
 /// * infinity, -infinity.
 std::optional<Instant> ParseInstant(std::string_view text);
 

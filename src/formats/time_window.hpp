@@ -12,9 +12,9 @@
 
 namespace gpusort {
 
-/// Checks `text`, the value of --since or --until, and returns it. It must be @ and a count of seconds since 1970, or a
-/// day or time that ParseInstant() reads. Throws Error(kUsage) for any other text, and for an infinity. Throws it also
-/// for a text of digits alone, because 20260101 could be a day or a count of seconds.
+/// Checks `text`, the value of --since or --until, and returns it. `text` must be a day or time that ParseInstant()
+/// reads, or @ and a count of seconds since 1970. Throws Error(kUsage) for any other text. Also throws it for
+/// "infinity" and "-infinity", and for a number without @: 20260101 could be a day or a count of seconds.
 std::string CheckedWindowTime(const std::string& text);
 
 class TimeWindow {
@@ -33,8 +33,8 @@ class TimeWindow {
   std::optional<Instant> since_, until_;
 };
 
-/// Returns warnings about the records outside of a time window: how many of them have no time, or that no record is in
-/// the window. Times in the warnings are in `zone`.
+/// Returns the warnings about a time window: how many records were left out because they have no time, and whether no
+/// record at all is in the window. Returns no warning if neither is the case. Times in the warnings are in `zone`.
 std::vector<std::string> DescribeWindow(std::string_view since, std::string_view until, const Zone& zone,
                                         const WindowTally& tally);
 

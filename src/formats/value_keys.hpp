@@ -71,9 +71,9 @@ bool IsAddress(std::string_view text);
 /// Appends the sort key of an IP address or network. The order is that of PostgreSQL's type inet: first by the bits of
 /// the network, then by the length of the prefix, then by the bits of the host.
 bool PutAddress(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a MAC address of six or eight bytes, written as hexadecimal digits. Colons, hyphens or
-/// points can separate equal groups of digits: points after every two bytes, colons and hyphens after every byte, every
-/// two bytes, or half of the address. If colons or hyphens separate single bytes, a byte can have a single digit.
+/// Appends the sort key of a MAC address of six or eight bytes, written as hexadecimal digits. The digits can be
+/// divided into groups of the same length. Points divide them into groups of two bytes. Colons or hyphens divide them
+/// into groups of one byte, of two bytes, or of half an address. A group of one byte can have a single digit.
 bool PutMacAddress(std::string_view text, KeyBytes& out);
 
 }  // namespace gpusort::keys

@@ -17,8 +17,8 @@ struct FolderSpeed {
   double read = 0, write = 0;
   /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
-  /// True: the files are in memory (tmpfs or the page cache). The time for copying them is part of the speed of the
-  /// cores, so no time for a disk is added.
+  /// True: the files are in memory (tmpfs or the page cache). No time for a disk is added, because the measured speed
+  /// of the cores already includes the copying of these files.
   bool memory = false;
 };
 

@@ -38,17 +38,19 @@ class JobSurvival {
   /// runs contain the whole input. If an input has changed since the runs were made, drops the runs and returns false.
   /// Throws Error(kIntegrity) if a run refers to a place that does not exist in the inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Continues the output that an earlier process has begun. Turns on checkpoints, which record how much of the output
-  /// is written. Does nothing, so that the output is written from its beginning, unless all of these are true:
+  /// Continues the output that an earlier process has begun, and turns on checkpoints, which record how much of the
+  /// output is written. Does this only if all of the following are true:
   /// - The output is one new, uncompressed file.
-  /// - --top and --debug are not given.
+  /// - --top, --debug, --shuffle and the options for groups of equal records, such as --count, are not given.
   /// - The sort keys can be computed from the output alone.
+  ///
+  /// Otherwise does nothing, and the output is written from its beginning.
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins the journal (the log of the finished work), or continues that of an earlier process. Call this after the
   /// plan is made and before RunStore::Open().
   void Begin(Sorting& sorting);
-  /// Reads the lists of the blocks of the sorted runs that TakeUpRuns() has added. The temp files must be open. Throws
-  /// Error(kIntegrity) if a block is missing.
+  /// Completes the sorted runs that TakeUpRuns() has added: reads the list of blocks of each run from the temp files,
+  /// which must be open. Throws Error(kIntegrity) if a block is missing.
   void FindBlocks(Sorting& sorting);
   /// Stores all sorted runs on the disk, so that a later process does not need the input. Call this in each attempt
   /// when all runs are made. Runs with sort keys cannot be stored earlier, because it is not known until then which

@@ -38,8 +38,8 @@ std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares&
 
 /// Makes the plan of a sort. `ring` is the result of MakeRing(), the buffers for reading. Throws Error(kUsage) if the
 /// memory is too small for the smallest plan; the message says how much memory is enough. Throws TooLittleGpuMemory if
-/// the GPU memory is too small. `facts` may differ from those for MakeRing(), because it may be found out later whether
-/// there is a GPU.
+/// the GPU memory is too small. `facts` may differ from the facts that MakeRing() got: the caller can open the GPUs
+/// between the two calls, and the facts about the GPUs can change.
 Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Returns one sentence about the plan, without a full stop: "the input fits in memory: one pass, no temp files".

@@ -21,11 +21,16 @@ struct MergeGroup {
 /// In the argument `run_bytes` of the functions below, this value means that a run is in memory. Such a run needs no
 /// buffers for reading, so it does not count for the limit `fan_in`. Only the last merge reads it.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the sorted runs to merge next. Returns std::nullopt if the last merge can read all runs: at most `fan_in`
-/// runs are not in memory. `run_bytes` has the sizes of the runs in the order of the input, or kResident for a run in
-/// memory. Chooses only runs that are not in memory. Chooses only neighbours, so that equal records keep their order.
-/// Chooses as few runs as possible without an additional merge later. Of such groups, chooses the one with the fewest
-/// bytes. Throws Error(kOutOfMemory) if no two runs outside of memory are neighbours.
+/// Returns the sorted runs to merge next, or std::nullopt if the last merge can read all runs: at most `fan_in` runs
+/// are not in memory. `run_bytes` has the sizes of the runs in the order of the input, or kResident for a run in
+/// memory. The function chooses among groups of runs by these rules:
+/// - No run of the group is in memory.
+/// - The runs are neighbours, so that equal records keep their order.
+/// - The group has the smallest number of runs that does not make an additional merge necessary later. If there are not
+///   so many neighbours, the group is as large as possible.
+/// - If several groups have this number of runs, chooses the group with the fewest bytes.
+///
+/// Throws Error(kOutOfMemory) if no two neighbouring runs are both outside of memory.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of sorted runs needs until one run is left.

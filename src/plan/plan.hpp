@@ -23,8 +23,8 @@ struct Ring {
   /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into its own buffer of
   /// this size, and copies the bytes from there to a block of the ring. 0: threads read into the blocks directly.
   std::uint64_t cache_bytes = 0;
-  /// The number of places in the input that are read at the same time, because each of several GPUs may get records
-  /// from another place. Each place has an equal share of the buffers and threads.
+  /// The number of places in the input that are read at the same time. It is larger than 1 only for several GPUs: each
+  /// GPU can then get records from its own place. Each place has an equal share of the buffers and threads.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }

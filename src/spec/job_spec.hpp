@@ -69,8 +69,8 @@ struct Source {
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
-  /// True: the inputs are lines, and each is a record of a dump after its sort key (Target::keyed). The output gets the
-  /// records without their keys.
+  /// True: each line of the inputs is a sort key, followed by a record of a dump. Target::keyed writes such lines. The
+  /// output gets the records without their keys.
   bool keyed = false;
 };
 

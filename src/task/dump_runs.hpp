@@ -17,10 +17,11 @@
 namespace gpusort {
 
 bool IsDump(const JobSpec& spec);
-/// Returns the job as which the runs of the job `spec` are read and merged. This is `spec`, unless it sorts a dump.
+/// Returns the JobSpec for reading and merging the sorted runs of a job. `spec` describes the job. The result differs
+/// from `spec` only if the job sorts a dump.
 JobSpec SpecOfRuns(const JobSpec& spec);
 
-/// The gaps of all parts of a dump, by the number of the part.
+/// The gaps (texts between two rows) of all parts of a dump. The keys of `lists` are the indices of the parts.
 struct DumpGaps {
   GapTexts texts;
   std::map<std::uint64_t, GapList> lists;
@@ -36,12 +37,15 @@ struct DumpGaps {
   static DumpGaps Load(std::string_view from);
 };
 
-/// Takes the records of the run of a dump, from the first one, and counts them in a DumpPlace.
+/// Reads the records of one run of a dump, one after the other. Counts the bytes and rows before the place that it has
+/// reached in the run (DumpPlace).
 class DumpReader {
  public:
-  /// `runs` is the layout of the lines of the run. `place` is the place before the first record.
+  /// `runs` is the layout of the lines in runs. `place` says what comes before the record at which reading begins. By
+  /// default, reading begins at the first record of the run.
   explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {});
-  /// Takes whole records, the next ones of the run. If `gaps` is not null, adds the gaps among them.
+  /// Reads `records`, which must be whole records and the next records of the run. If some of the records are gaps
+  /// (texts between two rows), adds these gaps to *gaps, unless `gaps` is null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
   const DumpPlace& place() const { return place_; }
   /// Returns the checksum of all taken records as they are in the output, without their sort keys.
@@ -54,7 +58,9 @@ class DumpReader {
   std::vector<std::byte> scratch_;
 };
 
-/// Returns what comes before a place in a run, if the output is divided at a record of part number `part` of the dump.
+/// Converts `place` to the counts that OutputBytes() needs. `place` is the place in a run where a part of the output
+/// begins. `part` is the index of the part of the dump that has the first record of this part of the output. The record
+/// may be in another run.
 DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part);
 
 /// Returns the size of the output before a record. `before` is what comes before the record in all runs, and `gaps` has

@@ -55,7 +55,8 @@ class JobFolder {
   /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
   /// returns where each run ends.
   RunOffsets ReadBegins(const TaskCut& cut, std::uint64_t part);
-  /// Returns the texts between the rows of a dump that keep their places, as DumpGaps::Save() returns them.
+  /// Returns the gaps of a dump, in the form that DumpGaps::Save() returns. A gap is a text between two rows that keeps
+  /// its place while the rows are sorted.
   std::string ReadGaps(const TaskCut& cut);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);

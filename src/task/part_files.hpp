@@ -35,8 +35,8 @@ class PartFiles {
   std::string PathOf(std::uint64_t part) const;
   /// Returns the single output file, or null if the output is a folder.
   OutputFile* whole() const { return whole_.get(); }
-  /// Returns the name of the hidden file or folder that holds the unfinished output, next to the final output. Empty if
-  /// the output is a folder, because its parts are not hidden.
+  /// Returns the name of the hidden file or folder, next to the final output, that holds the unfinished output. Returns
+  /// an empty name if the final output is a folder: its files are written there directly and are not hidden.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
   /// Creates the file of a part of the output, and the folder of this file. If the folder is hidden, only this user can

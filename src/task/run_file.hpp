@@ -29,7 +29,7 @@ class TaskOrder {
     std::uint64_t bytes = 0;  ///< size of the record in the file
   };
 
-  /// Makes an order for records with the order and keys of `ordered`, which must outlive this object.
+  /// `ordered` gives the order of the records and their sort keys. It must outlive this object.
   explicit TaskOrder(const Ordered& ordered) : ordered_(ordered), layout_(ordered.comparable()) {}
 
   /// Returns true if the end of a record can be found without looking at the bytes before the record. This is false for
@@ -111,19 +111,20 @@ class RunFile {
   /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
   /// as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// The same for the run of a dump. Adds the gaps of the run to `gaps`, and sets `sum` to the checksum of its lines.
-  /// Throws WrongResult if the lines are not in order, or if their records do not have the checksum `own`.
+  /// Returns the fences of the run of a dump, as MakeFences() does. Adds the gaps of the run to `gaps`, and sets `sum`
+  /// to the checksum of its lines. Throws WrongResult if the lines are not in order, or if their records do not have
+  /// the checksum `own`.
   std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
   /// Returns what comes before the record at `offset` in the run of a dump.
   DumpPlace PlaceAt(std::uint64_t offset);
-  /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
-  /// all runs. Searches only the offsets [low, high], which must contain the result. `own` is the number of this run.
-  /// If `unique` is true, records with equal keys stay together.
+  /// Returns the offset of the first record of this run that is not before `position` (see IsBefore). `own` is the
+  /// index of this run, and `unique` is the argument of IsBefore(). Searches only the offsets [low, high], which must
+  /// contain the result.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                      std::uint64_t high);
-  /// Returns the offset in this run of the first record that is not before `position` in the order of the records of
-  /// all runs. Uses the fences (records whose offsets are known) to search only a part of the file. `own` is the number
-  /// of this run. If `unique` is true, records with equal keys stay together.
+  /// Returns the offset of the first record of this run that is not before `position` (see IsBefore). `own` is the
+  /// index of this run, and `unique` is the argument of IsBefore(). Uses the fences (records whose offsets are known)
+  /// to search only a part of the file.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high) of the file, which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,
@@ -148,15 +149,17 @@ class RunFile {
 };
 
 /// PackFences() returns the content of a file that stores fences: some records of a run and their offsets, for a fast
-/// search. For a dump, the file also has `gaps`, a result of DumpGaps::Save(). ReadFences() reads such a file, and throws
-/// Error(kIntegrity) if the file was changed. It sets *gaps unless `gaps` is null.
+/// search. For a dump, the file also has `gaps`, a result of DumpGaps::Save(). ReadFences() reads such a file, and
+/// throws Error(kIntegrity) if the file was changed. It sets *gaps unless `gaps` is null.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::string& gaps, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
                               std::string* gaps = nullptr);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
-/// Returns true if a record comes before `position` in the order of the records of all runs. The record is
-/// `comparable`, at `offset` of run number `own`. If `unique` is true, records with equal keys have the same position.
+/// Returns true if a record comes before `position` in the sorted sequence of all runs together. Records are sorted by
+/// TaskOrder::Compare(), then by the index of their run, and then by their offset in the run. If `unique` is true, only
+/// TaskOrder::Compare() decides, so that no part of the output begins between records with equal keys. `comparable` is
+/// the record as TaskOrder::Comparable() returns it. It is at `offset` in the run with the index `own`.
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
               bool unique, const TaskOrder& order);
 

@@ -83,8 +83,9 @@ struct TaskRun {
   KeyTally tally{};  ///< counts of unusual values in key columns, as far as RefuseNoValues() needs them
 };
 
-/// What comes before a place in the run of a dump. A part of a dump is a range of records that are sorted together,
-/// such as the rows of one table. A gap is text between two rows that keeps its place while the rows are sorted.
+/// A place in a run of a dump, given by the counts of bytes and rows before it. A part of a dump is a range of records
+/// that are sorted together, such as the rows of one table. A gap is text between two rows that keeps its place while
+/// the rows are sorted.
 struct DumpPlace {
   std::uint64_t part = 0;     ///< the number of the part of the dump that the last record before the place belongs to
   std::uint64_t earlier = 0;  ///< the bytes of all records of earlier parts, as they are in the output
@@ -95,8 +96,10 @@ struct DumpPlace {
   std::uint64_t statements = 0;  ///< how many of the rows are whole INSERT statements
 };
 
-/// What comes before a record of a dump in the runs: the bytes of the records, without the gaps of the record's part of
-/// the dump, and the rows of this part. See DumpPlace.
+/// The counts of bytes and rows before a certain record of a dump, in one run or in all runs together. OutputBytes()
+/// computes the place of the record in the output from these counts. See DumpPlace.
+/// - `bytes` is the size of all earlier records, except gaps in the same part of the dump.
+/// - The other members count only earlier rows in the same part of the dump.
 struct DumpBefore {
   std::uint64_t bytes = 0, rows = 0, separators = 0, statements = 0;
 
@@ -116,8 +119,8 @@ struct RecordPosition {
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
 };
 
-/// The position in the order of all records where a part of the output begins. If `run` is the number of runs, the
-/// position is after all records.
+/// The position in the order of all records where a part of the output begins. If the index `run` equals the number of
+/// runs, no run has this index, and the position is after all records.
 struct PartStart : RecordPosition {
   /// The size in bytes of all records that come before this part of the output, in all runs together. No value: not
   /// known.

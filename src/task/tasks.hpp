@@ -63,9 +63,10 @@ std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, st
                                     const std::string& folder);
 
 /// Copies of the records of one part of the output, for a machine that does not have the sorted runs. For each run,
-/// `folder` contains a file with the name and the header of the run, but only the records of this part. `offset` is the
-/// offset of the part in the output; set only if the output is a single file. For a dump, `before` has the sums of
-/// PartBorder::before over all runs, and tells the offset.
+/// `folder` contains a file with the name and the header of the run, but only the records of this part. If the output
+/// is a single file, one of two members gives the offset of the part in the output:
+/// - `offset` is the offset itself. It is not used for dumps.
+/// - `before` is only for dumps. It is the sum of PartBorder::before over all runs, from which the offset is computed.
 struct PartPieces {
   std::string folder;
   std::optional<std::uint64_t> offset;
