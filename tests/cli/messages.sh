@@ -63,6 +63,7 @@ row 'memory without a unit' "$g" --memory 10 fruit.txt out
 row 'a choice misspelt' "$g" --device gup fruit.txt out
 row 'a type misspelt' "$g" --type i23 in.u64 out
 row 'a format misspelt' "$g" --format cvs fruit.txt out
+row 'a word for a format that has another name' "$g" --format txt fruit.txt out
 row 'options of two formats' "$g" --format csv -t, fruit.txt out
 row 'options that exclude each other' "$g" --type u64 --record-size 8 in.u64 out
 row 'an option without meaning for --check' "$g" --check --top 3 fruit.txt
