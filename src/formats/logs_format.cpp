@@ -518,8 +518,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   }
   if (record_end == nullptr) record_end = end_of();
   ++tally.timed_lines;
-  if (tally.log_note.empty() && !state.log.times->note.empty()) {
-    tally.log_note = inputs_.at(tally.input) + ": " + state.log.times->note;
+  if (!state.log.times->note.empty() && !tally.log_notes.contains(tally.input)) {
+    tally.log_notes[tally.input] = inputs_.at(tally.input) + ": " + state.log.times->note;
   }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';

@@ -471,7 +471,15 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   tell(tally.inner_times, "line",
        "a time stands in {} that did not begin a record, the first is {}; such lines were taken for parts of the "
        "records before them: --explain shows the times that were found, and --time gives others");
-  if (!tally.log_note.empty()) lines.push_back(tally.log_note);
+  constexpr std::size_t kMostNotes = 5;
+  std::size_t notes = 0;
+  for (const auto& [input, note] : tally.log_notes) {
+    if (notes++ < kMostNotes) lines.push_back(note);
+  }
+  if (notes > kMostNotes) {
+    lines.push_back("not shown: warnings of " + Counted(notes - kMostNotes, "more input") +
+                    "; --explain shows what was found");
+  }
   tell(tally.parted_rows, "statement",
        "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
        "sorted before and after that place, not across it");

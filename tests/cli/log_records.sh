@@ -187,6 +187,14 @@ mail() { printf '%s\n' "2026-11-20 21:$1:00 mail" 'Return-Path: <a@b>' "Date: Fr
 { mail 42; mail 41; } >mail.log
 expect 0 "$g" "${log[@]}" -o out mail.log
 ! grep -q 'a time stands\|begin with no time' err || fail "$(cat err)"
+# Each input has a warning of its own.
+echo '2026-01-01 10:00:00 a' >far.txt
+for i in 1 2 3 4 5 6 7; do printf '2026-01-0%s a\n' $i $i >day$i.log; done
+expect 0 "$g" "${log[@]}" -o out day1.log far.txt day2.log
+[ "$(grep -c 'day[12].log: the lines begin with dates' err)" = 2 ] || fail "$(cat err)"
+expect 0 "$g" "${log[@]}" -o out day[1-7].log
+[ "$(grep -c 'the lines begin with dates' err)" = 5 ] || fail "$(cat err)"
+says 'not shown: warnings of 2 more inputs'
 # Lines before the first record are announced if several have times, even of other years.
 printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2026-11-20 21:41:00 c' '2026-11-20 21:40:00 d' \
   '2026-11-20 21:42:00 e' '2026-11-20 21:43:00 f' '2026-11-20 21:44:00 g' >far.log
