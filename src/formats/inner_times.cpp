@@ -74,11 +74,11 @@ bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime
     const bool common = lead == "[" && IsCommonLog(forms_[form]);  // of a web server, after the name of the user
     const bool front = common || (where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos);
     if (!front && (indented || only_front)) return;
-    if (parts.count && (indented || (only_front && where.word > 0))) return;
+    const bool id = parts.count && (where.word > 0 || parts.fraction.empty());  // perhaps not a time
+    if (id && (indented || (only_front && where.word > 0))) return;
     const std::optional<Instant> instant = InstantOf(parts, log.latest);
     if (!instant || (line.starts_with("SET timestamp=") && IsSameTime(*instant, record))) return;
     dated = dated || (front && !parts.count);
-    const bool id = parts.count && (where.word > 0 || parts.fraction.empty());  // perhaps not a time
     if (record.instant && (!front || id || indented || (only_front && where.word > 0))) {
       constexpr std::int64_t kMeanYear = 31556952;
       std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);

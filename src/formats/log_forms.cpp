@@ -283,10 +283,9 @@ bool TakeClockOfLog(TextReader& reader, TimeParts& parts, bool seconds) {
 /// Takes the clock before the number of a job of JES2: "22.10.01 JOB00123".
 bool TakeClockOfJob(TextReader& reader, TimeParts& parts) {
   constexpr std::size_t kSize = 8;
+  if (reader.rest().size() <= kSize) return false;
   const char* const end = reader.at + kSize;
-  if (reader.rest().size() <= kSize || end[-3] != '.' || !TakeClockOfLog(reader, parts, true) || reader.at != end) {
-    return false;
-  }
+  if (end[-3] != '.' || !TakeClockOfLog(reader, parts, true) || reader.at != end) return false;
   TextReader job = reader;
   while (job.Is(' ')) ++job.at;
   const std::string_view kind = job.rest().substr(0, 3);

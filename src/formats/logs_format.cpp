@@ -110,7 +110,15 @@ void NoteUntimed(std::string_view line, std::string_view before, const LogTimes&
   const auto has_digits = [&] {
     return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDate;
   };
-  if (!FrontHasClock(line) && (!few || IsBlankChar(line[0]) || !has_digits())) return;
+  // An indented line can begin with seconds since 1970 and their fraction.
+  const auto has_count = [&] {
+    constexpr std::size_t kSeconds = 10;
+    const std::string_view text = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    return TextReader{text.data(), text.data() + text.size()}.digits() == kSeconds &&
+           text.substr(kSeconds).starts_with('.');
+  };
+  const bool examined = IsBlankChar(line[0]) ? has_count() : few && has_digits();
+  if (!FrontHasClock(line) && !examined) return;
   // Fields of a mail or of HTTP that follow one another belong together.
   if (IsHeaderField(line) && IsHeaderField(before)) return;
   if (inner.Holds(times, line, time, false)) tally.inner_times.Note(line);

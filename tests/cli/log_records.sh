@@ -173,8 +173,8 @@ expect 0 "$g" "${log[@]}" -o out years.log
 says 'the times are year/month/day of two digits, as in logs of Hadoop and Spark'
 years '09/06/09 20:10:40 INFO spark.SecurityManager: a' '09/06/09 20:10:41 INFO spark.SparkContext: b'
 expect 0 "$g" "${log[@]}" -o out years.log
-# Records that all have the same lines give no warning that most lines have no time. A statement that repeats the time of
-# its record, and fields of a mail, are no records.
+# Records that all have the same lines give no warning that most lines have no time. A statement that repeats the time
+# of its record, and fields of a mail, are no records.
 slow() { printf '%s\n' "# Time: 2026-11-20T21:$1:03.5Z" "# User@Host: r @ h" "SET timestamp=$2;" 'SELECT 1;'; }
 { slow 41 1795210863; slow 40 1795210803; } >slow.log
 expect 0 "$g" "${log[@]}" -o out slow.log
@@ -183,10 +183,14 @@ expect 0 "$g" "${log[@]}" -o out slow.log
 { slow 41 1795210800; slow 40 1795210803; } >slow.log
 expect 0 "$g" "${log[@]}" -o out slow.log
 says "a time stands in 1 line that did not begin a record, the first is 'SET timestamp=1795210800"
-mail() { printf '%s\n' "2026-11-20 21:$1:00 mail" 'Return-Path: <a@b>' "Date: Fri, 20 Nov 2026 21:$1:01 +0000" '' 'text'; }
+mail() { printf '%s\n' "2026-11-20 21:$1:00 mail" 'Return-Path: <a@b>' "Date: Fri, 20 Nov 2026 21:$1:01 +0000" '' x; }
 { mail 42; mail 41; } >mail.log
 expect 0 "$g" "${log[@]}" -o out mail.log
 ! grep -q 'a time stands\|begin with no time' err || fail "$(cat err)"
+# So are aligned seconds since 1970 that only begin after the front.
+{ for ((i = 0; i < 3000; ++i)); do echo "2026-11-20 21:41:00.5 text $i"; done; echo '    1795210890.943 D Tag: m'; } >late.log
+expect 0 "$g" "${log[@]}" -o out late.log
+says "a time stands in 1 line that did not begin a record, the first is '    1795210890"
 # Each input has a warning of its own.
 echo '2026-01-01 10:00:00 a' >far.txt
 for i in 1 2 3 4 5 6 7; do printf '2026-01-0%s a\n' $i $i >day$i.log; done
@@ -196,8 +200,8 @@ expect 0 "$g" "${log[@]}" -o out day[1-7].log
 [ "$(grep -c 'the lines begin with dates' err)" = 5 ] || fail "$(cat err)"
 says 'not shown: warnings of 2 more inputs'
 # Lines before the first record are announced if several have times, even of other years.
-printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2026-11-20 21:41:00 c' '2026-11-20 21:40:00 d' \
-  '2026-11-20 21:42:00 e' '2026-11-20 21:43:00 f' '2026-11-20 21:44:00 g' >far.log
+printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2026-11-20 21:41:00 c' \
+  '2026-11-20 21:40:00 d' '2026-11-20 21:42:00 e' '2026-11-20 21:43:00 f' '2026-11-20 21:44:00 g' >far.log
 for _ in {1..200}; do echo '2026-11-20 22:00:00 x'; done >>far.log
 expect 0 "$g" "${log[@]}" -o out far.log
 says "a time stands in 2 lines that did not begin a record, the first is '.DEBUG 2015"
