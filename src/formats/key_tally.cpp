@@ -31,9 +31,7 @@ KeyTally::Lines KeyTally::odd_keys() const {
 
 KeyTally::Lines KeyTally::triggered() const {
   Lines lines;
-  for (const std::string& table : triggered_tables) {
-    if (filled_tables.contains(table)) lines.Note(table);
-  }
+  for (const std::string& table : triggered_tables) lines.Note(table);
   return lines;
 }
 
@@ -74,7 +72,6 @@ void KeyTally::Add(const KeyTally& later) {
   replacing_inserts.Add(later.replacing_inserts);
   for (const auto& [table, rows] : later.odd_rows) odd_rows[table] += rows;
   order_statements.Add(later.order_statements);
-  filled_tables.insert(later.filled_tables.begin(), later.filled_tables.end());
   triggered_tables.insert(later.triggered_tables.begin(), later.triggered_tables.end());
   replaced_tables.insert(later.replaced_tables.begin(), later.replaced_tables.end());
   other_form_lines.Add(later.other_form_lines);

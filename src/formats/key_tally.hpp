@@ -101,9 +101,8 @@ struct KeyTally {
   /// sorting, the rows can get other numbers.
   Lines renumbered_tables;
   Lines order_statements;  ///< statements of a dump whose results can depend on the order of the rows before them
-  /// `filled_tables`: the tables of a dump that have rows. `triggered_tables`: the tables with a trigger or rule that
-  /// runs on INSERT and is created before their first row.
-  std::set<std::string> filled_tables, triggered_tables;
+  /// The tables of a dump that have rows after a trigger or rule that these rows start.
+  std::set<std::string> triggered_tables;
   /// Tables of a dump with a foreign key to themselves. After sorting, a row may come before the row that it refers to,
   /// and the server may refuse such a row. These tables are not counted if the dump turns off the checks of foreign
   /// keys.
@@ -137,8 +136,7 @@ struct KeyTally {
   /// Adds up `odd_rows` over all tables in `replaced_tables`. Returns the sum as Lines::count, and the name of one of
   /// these tables as Lines::first.
   Lines odd_keys() const;
-  /// Counts the tables that are both in `filled_tables` and in `triggered_tables`. Returns the count as Lines::count,
-  /// and the name of one of these tables as Lines::first.
+  /// Returns the number of tables in `triggered_tables`, and the first one.
   Lines triggered() const;
   /// Adds `later`, the counts of the next part of the input. The caller must add the parts in the order of the input.
   void Add(const KeyTally& later);

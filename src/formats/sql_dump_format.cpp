@@ -241,6 +241,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
         DumpState& next = Change(state);
         next.tables = nullptr;
         next.enums = nullptr;
+        next.triggers = nullptr;
         next.filled = nullptr;
         next.session = {};
         next.part = nullptr;

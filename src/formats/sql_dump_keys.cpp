@@ -24,11 +24,32 @@ bool IsVolatile(std::string_view line) {
   return std::ranges::any_of(kLines, [&](std::string_view text) { return line.starts_with(text); });
 }
 
+/// Returns true if an expression of whole numbers, such as 1-1, may be 0.
+bool MayBeZero(std::string_view text) {
+  constexpr std::size_t kMostDigits = 15;
+  std::int64_t sum = 0, sign = 1;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (size > kMostDigits) return true;
+    std::int64_t number = 0;
+    for (const char digit : text.substr(0, size)) number = number * 10 + (digit - '0');
+    sum += sign * number;
+    text.remove_prefix(size);
+    if (text.empty()) break;
+    if (text[0] != '+' && text[0] != '-' && !IsSpace(text[0])) return true;
+    if (!IsSpace(text[0])) sign = text[0] == '-' ? -1 : 1;
+    text.remove_prefix(1);
+  }
+  return sum == 0;
+}
+
 /// Returns true if the server counts up a value instead of storing this one. `zero_counts` is true if it does so for
-/// the value 0.
-bool IsCountedUp(const SqlValue& value, std::string_view text, SqlDialect dialect, bool zero_counts) {
+/// the value 0, and `only_default` if it does so only for the word DEFAULT.
+bool IsCountedUp(const SqlValue& value, std::string_view text, SqlDialect dialect, bool zero_counts,
+                 bool only_default) {
   if (IsWord(text, "default") && !value.literal) return true;
-  if (dialect == SqlDialect::kPostgres) return false;  // a null stays null
+  if (only_default) return text.empty() && !value.literal;  // the row ()
+  if (dialect == SqlDialect::kPostgres) return false;       // a null stays null
   if (value.is == SqlValue::kNull) return true;
   if (dialect != SqlDialect::kMysql) return false;
   if (text.empty() && !value.literal) return true;  // the row ()
@@ -36,7 +57,10 @@ bool IsCountedUp(const SqlValue& value, std::string_view text, SqlDialect dialec
   const std::string_view digits = value.is == SqlValue::kHex ? value.text : text;
   const std::size_t first = digits.find_first_not_of("0- ");
   const bool zero = first == digits.npos || (value.is != SqlValue::kHex && !IsDigit(digits[first]));
-  return zero_counts && zero && (value.literal || text == "false");
+  const bool computed = value.is == SqlValue::kNumber && text.find_first_of("+-*/% (", 1) != text.npos;
+  if (zero_counts && computed) return MayBeZero(text);
+  const bool bits = !value.literal && text.find_first_not_of('0') == text.npos;  // b'0'
+  return zero_counts && zero && (value.literal || bits || text == "false");
 }
 
 /// Writes the key of a time of MySQL whose month or day is 0, such as 0000-00-00. Returns false for any other text.
@@ -122,8 +146,10 @@ class SqlDumpFormat::InsertColumns {
   /// Returns false if the column, whose value the server may count up, is a number greater than 0. Takes less time than
   /// Read().
   bool MayBeCountedUp() const {
-    const Byte* const value = SkipSpace(p_, end_);
-    return value == end_ || *value < '1' || *value > '9';
+    const Byte* value = SkipSpace(p_, end_);
+    if (value == end_ || *value < '1' || *value > '9') return true;
+    while (value != end_ && IsDigit(static_cast<char>(*value))) ++value;
+    return value == end_ || (*value != ',' && *value != ')');
   }
   /// Returns the text of the row.
   std::string_view row() const { return Text(begin_, end_); }
@@ -208,12 +234,13 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   const auto wants = [&] { return all || next < wanted.by_column.size() || counted != part.counted.end(); };
   for (std::size_t column = 0; columns.more() && wants(); ++column) {
     if (counted != part.counted.end() && column == *counted) {
+      const bool only_default = part.only_default[static_cast<std::size_t>(counted - part.counted.begin())];
       ++counted;
       if (columns.MayBeCountedUp()) {
         SqlValue value;
         std::string buffer;
         const std::string_view text = columns.Read(nullptr, buffer, value).text;
-        renumbered |= IsCountedUp(value, text, dump.dialect, zero_counts);
+        renumbered |= IsCountedUp(value, text, dump.dialect, zero_counts, only_default);
       }
     }
     if (all) {
@@ -344,7 +371,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   BeginInsert(insert, Text(head, end), state);
   if (!insert.goes_on && StateOf(state).part->again) tally.parted_rows.Note(Text(head, head + insert.size));
   if (!insert.goes_on && StateOf(state).part->refers_to_itself) tally.self_references.Note(StateOf(state).part->table);
-  if (!insert.goes_on) tally.filled_tables.insert(StateOf(state).part->table);
+  if (!insert.goes_on && StateOf(state).part->triggered) tally.triggered_tables.insert(StateOf(state).part->table);
   if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces) NoteReplacing(part, tally);
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
@@ -460,7 +487,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
     tally.left_inserts.Note(line.substr(0, line.find_last_not_of(kSqlBlanks) + 1));
   }
   if (!ends_rows) TakeLine(line, 0, state, &tally);
-  if (state.mode == kRows) tally.filled_tables.insert(StateOf(state).part->table);
+  if (state.mode == kRows && StateOf(state).part->triggered) tally.triggered_tables.insert(StateOf(state).part->table);
   if (state.mode == kRows && StateOf(state).part->again) tally.parted_rows.Note(line.substr(0, line.size() - 1));
   return size;
 }

@@ -51,13 +51,13 @@ const SqlTable* FindTable(const SqlTarget& target, const DumpState& dump) {
   return nullptr;
 }
 
-/// Returns `table` with the columns that it inherits from other tables (PostgreSQL's INHERITS) before its own
+/// Returns `table` with the columns that it inherits from other tables (INHERITS, LIKE, PARTITION OF) before its own
 /// columns.
 std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpState& dump) {
   auto merged = std::make_shared<SqlTable>(table);
   merged->columns.clear();
   merged->parents.clear();
-  const auto add = [&](const SqlTable::Column& column) {
+  const auto add = [&](SqlTable::Column column) {
     const auto found = std::ranges::find(merged->columns, column.name, &SqlTable::Column::name);
     if (found != merged->columns.end()) {
       *found = column;
@@ -68,7 +68,20 @@ std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpSta
   for (const SqlTarget& parent : table.parents) {
     const SqlTable* const known = FindTable(parent, dump);
     merged->complete = merged->complete && known != nullptr && known->complete;
-    if (known != nullptr) std::ranges::for_each(known->columns, add);
+    if (known == nullptr) continue;
+    for (SqlTable::Column column : known->columns) {
+      if (table.copies) {
+        column.type = ValueType::kText;
+        column.labels.clear();
+        column.loose = true;
+        column.counted = column.counted && table.copies_defaults;
+      }
+      add(std::move(column));
+    }
+    if (!table.copies) continue;
+    merged->unique.insert(merged->unique.end(), known->unique.begin(), known->unique.end());
+    if (!known->primary.empty()) merged->unique.push_back(known->primary);
+    merged->replaces |= known->replaces;
   }
   std::ranges::for_each(table.columns, add);
   return merged;
@@ -84,15 +97,38 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     dump.enums = std::move(enums);
     return;
   }
-  const auto filled = [&](SqlTarget& target) {
+  // Gives `target` the name that the statements with its rows have. Returns the table if the dump describes it.
+  const auto find = [&](SqlTarget& target) {
+    const SqlTable* const table = FindTable(target, dump);
     if (target.schema.empty()) target.schema = dump.session.schema;
+    if (table != nullptr) target.table = table->table;
+    return table;
+  };
+  const auto filled = [&](SqlTarget& target) {
+    find(target);
     return dump.filled != nullptr && dump.filled->contains(target.name());
   };
-  if (tally != nullptr) {
-    if (std::optional<SqlTarget> target = ParseInsertTrigger(statement, dump.dialect); target && !filled(*target)) {
-      tally->triggered_tables.insert(target->name());
-    }
-    if (dump.filled != nullptr && DependsOnOrder(statement, dump.dialect)) tally->order_statements.Note(statement);
+  static const std::vector<SqlTrigger> no_triggers;
+  const std::vector<SqlTrigger>& triggers = dump.triggers ? *dump.triggers : no_triggers;
+  if (std::optional<SqlTrigger> trigger = ParseInsertTrigger(statement, dump.dialect)) {
+    trigger->exact = find(trigger->table) != nullptr;
+    auto more = std::make_shared<std::vector<SqlTrigger>>(triggers);
+    more->push_back(std::move(*trigger));
+    dump.triggers = std::move(more);
+  } else if (const std::string name = ParseDropTrigger(statement, dump.dialect); !name.empty() && !triggers.empty()) {
+    auto left = std::make_shared<std::vector<SqlTrigger>>(triggers);
+    std::erase_if(*left, [&](const SqlTrigger& one) { return IsSameSqlName(one.name, name); });
+    dump.triggers = std::move(left);
+  }
+  const auto is_key = [&](SqlTarget target, const std::string& column) {
+    const SqlTable* const table = find(target);
+    const auto is_column = [&](const std::vector<std::string>& key) {
+      return key.size() == 1 && IsSameSqlName(key[0], column);
+    };
+    return table != nullptr && (is_column(table->primary) || std::ranges::any_of(table->unique, is_column));
+  };
+  if (tally != nullptr && dump.filled != nullptr && DependsOnOrder(statement, dump.dialect, is_key)) {
+    tally->order_statements.Note(statement);
   }
   std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
   if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {
@@ -101,7 +137,8 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     if (known != nullptr) table = Changed(*known, *change);
     if (const SqlTable* const part = change->attached.table.empty() ? nullptr : FindTable(change->attached, dump)) {
       auto attached = std::make_shared<SqlTable>(*part);
-      attached->unique.emplace_back();  // a key that is not known
+      attached->partition_of = change->table;
+      if (attached->partition_of.schema.empty()) attached->partition_of.schema = dump.session.schema;
       dump.tables = std::make_shared<const TableList>(std::move(attached), dump.tables);
     }
     const bool has_rows = filled(target);
@@ -196,6 +233,14 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     if (found != columns.end()) part->counted.push_back(static_cast<std::size_t>(found - columns.begin()));
   }
   std::ranges::sort(part->counted);
+  for (const std::size_t column : part->counted) part->only_default.push_back(columns[column]->only_default);
+  const bool fires = dump.dialect != SqlDialect::kPostgres || !dump.session.unchecked;
+  for (std::size_t i = 0; fires && dump.triggers != nullptr && i < dump.triggers->size(); ++i) {
+    const SqlTrigger& trigger = (*dump.triggers)[i];
+    const bool no_case = !trigger.exact && dump.dialect != SqlDialect::kPostgres;
+    const std::string name = trigger.table.name();
+    part->triggered |= no_case ? IsSameSqlName(name, part->table) : name == part->table;
+  }
   const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
     const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
     if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
@@ -244,9 +289,20 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
       return std::ranges::any_of(names, is_name(target.columns[key.column]));
     });
   };
-  part->keyless = table->complete && table->primary.empty() && table->unique.empty();
+  // A partition also has the keys of its parents.
+  std::vector<std::vector<std::string>> unique = table->unique;
+  constexpr int kMostParents = 10;
+  const SqlTable* at = table;
+  for (int depth = 0; !at->partition_of.table.empty(); ++depth) {
+    at = depth < kMostParents ? FindTable(at->partition_of, dump) : nullptr;
+    if (at == nullptr || !at->complete) unique.emplace_back();  // a key that is not known
+    if (at == nullptr) break;
+    unique.insert(unique.end(), at->unique.begin(), at->unique.end());
+    if (!at->primary.empty()) unique.push_back(at->primary);
+  }
+  part->keyless = table->complete && table->primary.empty() && unique.empty();
   part->keeps_winners = part->keyless || (!part->primary.keys.empty() && has_keys(table->primary) &&
-                                          std::ranges::all_of(table->unique, has_keys));
+                                          std::ranges::all_of(unique, has_keys));
   return part;
 }
 

@@ -59,6 +59,16 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put(type.schema);
     put(type.name);
     put_all(type.labels);
+    out << type.counted << ' ';
+  }
+  static const std::vector<SqlTrigger> no_triggers;
+  const std::vector<SqlTrigger>& triggers = dump.triggers ? *dump.triggers : no_triggers;
+  out << triggers.size() << ' ';
+  for (const SqlTrigger& trigger : triggers) {
+    put(trigger.name);
+    put(trigger.table.schema);
+    put(trigger.table.table);
+    out << trigger.exact << ' ';
   }
   out << dump.any << ' ' << dump.gaps << ' ' << dump.inserts << ' ';
   std::vector<const SqlTable*> tables;
@@ -75,13 +85,16 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
       out << static_cast<unsigned>(column.type) << ' ' << column.generated << ' ' << column.counted << ' '
           << column.not_null << ' ' << column.loose << ' ' << column.padding << ' '
           << static_cast<unsigned>(column.affinity) << ' ' << column.size << ' ' << static_cast<unsigned>(column.text)
-          << ' ' << static_cast<std::uint64_t>(column.least) << ' ' << column.most << ' ' << column.year << ' ';
+          << ' ' << static_cast<std::uint64_t>(column.least) << ' ' << column.most << ' ' << column.year << ' '
+          << column.only_default << ' ' << column.in_bytes << ' ';
       put_all(column.labels);
     }
     put_all((*table)->primary);
     out << (*table)->unique.size() << ' ';
     for (const std::vector<std::string>& columns : (*table)->unique) put_all(columns);
     out << (*table)->refers_to_itself << ' ' << (*table)->replaces << ' ' << (*table)->complete << ' ';
+    put((*table)->partition_of.schema);
+    put((*table)->partition_of.table);
   }
   // No one asks for the part after its rows. LoadState() could not make it again: the tables may have changed.
   const bool has_part = state.mode != kSql && dump.part != nullptr;
@@ -150,8 +163,18 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     type.schema = name();
     type.name = name();
     type.labels = names();
+    type.counted = number() != 0;
   }
   if (!enums.empty()) dump.enums = std::make_shared<const std::vector<SqlEnum>>(std::move(enums));
+  std::vector<SqlTrigger> triggers;
+  for (std::uint64_t left = number(); left > 0 && in; --left) {
+    SqlTrigger& trigger = triggers.emplace_back();
+    trigger.name = name();
+    trigger.table.schema = name();
+    trigger.table.table = name();
+    trigger.exact = number() != 0;
+  }
+  if (!triggers.empty()) dump.triggers = std::make_shared<const std::vector<SqlTrigger>>(std::move(triggers));
   dump.any = number() != 0;
   dump.gaps = number() != 0;
   dump.inserts = number() != 0;
@@ -174,6 +197,8 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.least = static_cast<std::int64_t>(number());
       column.most = number();
       column.year = number() != 0;
+      column.only_default = number() != 0;
+      column.in_bytes = number() != 0;
       column.labels = names();
       if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
     }
@@ -182,6 +207,8 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     table->refers_to_itself = number() != 0;
     table->replaces = number() != 0;
     table->complete = number() != 0;
+    table->partition_of.schema = name();
+    table->partition_of.table = name();
     dump.tables = std::make_shared<const TableList>(std::move(table), dump.tables);
   }
   if (number() != 0) {

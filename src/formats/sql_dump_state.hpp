@@ -38,6 +38,8 @@ struct RowsPart {
   /// The indices of the columns that the server numbers automatically (AUTO_INCREMENT), in ascending order. If a row
   /// has no value or null in such a column, the server stores the next number.
   std::vector<std::size_t> counted;
+  std::vector<bool> only_default;  ///< for each column in `counted`: see SqlTable::Column
+  bool triggered = false;          ///< a trigger or rule of the table was made before
   /// True: the rows have no values for a column that the server numbers automatically, or the INSERT tells the server
   /// to ignore these values. The server then gives a number to each row.
   bool lacks_counted = false;
@@ -95,6 +97,7 @@ struct DumpState {
   std::shared_ptr<const TableList> tables;        ///< the tables that CREATE TABLE has made so far
   std::shared_ptr<std::set<std::string>> filled;  ///< the tables of this database that had rows
   std::shared_ptr<const std::vector<SqlEnum>> enums;
+  std::shared_ptr<const std::vector<SqlTrigger>> triggers;  ///< the triggers and rules of this database
   Session session;
   std::shared_ptr<const RowsPart> part;  ///< the last group of rows
   bool any = false;                      ///< true: a line was read

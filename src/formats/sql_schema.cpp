@@ -391,7 +391,7 @@ bool BeginsCreateType(std::string_view text) {
   SkipSqlSpaces(text);
   if (!TakeSqlWord(text, "create")) return false;
   SkipSqlSpaces(text);
-  return TakeSqlWord(text, "type");
+  return TakeSqlWord(text, "type") || TakeSqlWord(text, "domain");
 }
 
 bool BeginsTableChange(std::string_view text) {
@@ -439,11 +439,18 @@ bool TakeReference(Tokens& tokens, const std::string& table) {
   return TakeDottedName(tokens, schema, name) && IsSameSqlName(name, table);
 }
 
+/// Returns true if "(LIKE name)" begins here.
+bool LikeInBrackets(Tokens tokens) {
+  if (!tokens.Take("(") || !tokens.Take("like")) return false;
+  std::string schema, name;
+  return TakeDottedName(tokens, schema, name) && tokens.Is(")");
+}
+
 }  // namespace
 
 bool BeginsRowProgram(std::string_view text) {
   SkipSqlSpaces(text);
-  if (TakeSqlWord(text, "update") || TakeSqlWord(text, "delete")) return true;
+  if (TakeSqlWord(text, "update") || TakeSqlWord(text, "delete") || TakeSqlWord(text, "drop")) return true;
   if (!TakeSqlWord(text, "create")) return false;
   // MySQL allows DEFINER = 'user'@'host' here.
   constexpr std::size_t kMost = 300;
@@ -451,7 +458,16 @@ bool BeginsRowProgram(std::string_view text) {
   return lower.find("trigger") != lower.npos || lower.find("rule") != lower.npos;
 }
 
-std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect) {
+std::string ParseDropTrigger(std::string_view text, SqlDialect dialect) {
+  Tokens tokens(text, dialect);
+  std::string schema, name;
+  if (!tokens.Take("drop") || (!tokens.Take("trigger") && !tokens.Take("rule"))) return name;
+  for (const std::string_view word : {"if"sv, "exists"sv}) tokens.Take(word);
+  TakeDottedName(tokens, schema, name);
+  return name;
+}
+
+std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect) {
   Tokens tokens(text, dialect);
   if (!tokens.Take("create")) return std::nullopt;
   while (!tokens.Is("trigger") && !tokens.Is("rule")) {
@@ -460,18 +476,37 @@ std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect di
     tokens.Next();
   }
   const bool rule = tokens.Is("rule");
+  tokens.Next();
+  for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
+  SqlTrigger trigger;
+  std::string schema;
+  if (!TakeDottedName(tokens, schema, trigger.name)) return std::nullopt;
   bool insert = false;
   for (; !tokens.Is(rule ? "to" : "on"); tokens.Next()) {
     if (tokens.is() == Tokens::kEnd) return std::nullopt;
     insert |= tokens.Is("insert");
   }
   tokens.Next();
-  SqlTarget target;
-  if (!insert || !TakeDottedName(tokens, target.schema, target.table)) return std::nullopt;
-  return target;
+  if (!insert || !TakeDottedName(tokens, trigger.table.schema, trigger.table.table)) return std::nullopt;
+  return trigger;
 }
 
-bool DependsOnOrder(std::string_view text, SqlDialect dialect) {
+namespace {
+
+/// Returns true if "COLUMN = VALUE LIMIT" begins here, and `is_key` is true for the column.
+bool ChoosesOneRow(Tokens tokens, const SqlTarget& table,
+                   const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key) {
+  SqlTarget column;
+  if (!TakeDottedName(tokens, column.schema, column.table) || !tokens.Take("=")) return false;
+  const bool value = tokens.is() == Tokens::kString || (tokens.is() == Tokens::kWord && IsDigit(tokens.text()[0]));
+  tokens.Next();
+  return value && tokens.Is("limit") && is_key(table, column.table);
+}
+
+}  // namespace
+
+bool DependsOnOrder(std::string_view text, SqlDialect dialect,
+                    const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key) {
   Tokens tokens(text, dialect);
   const bool creates = tokens.Is("create");
   if (!creates && !tokens.Is("update") && !tokens.Is("delete")) return false;
@@ -482,11 +517,19 @@ bool DependsOnOrder(std::string_view text, SqlDialect dialect) {
       if (word > kMostWords || tokens.is() == Tokens::kEnd) return false;
     }
   }
-  bool selects = false, limits = false, sorts = false, depends = false, colon = false;
+  SqlTarget table;  // the table that UPDATE or DELETE changes
+  if (Tokens name = tokens; !creates) {
+    name.Next();
+    for (const std::string_view word : {"low_priority"sv, "quick"sv, "ignore"sv, "from"sv, "only"sv}) name.Take(word);
+    TakeDottedName(name, table.schema, table.table);
+  }
+  bool selects = false, limits = false, sorts = false, depends = false, colon = false, after_where = false;
   CountsUp counts_up;
   for (; tokens.is() != Tokens::kEnd; tokens.Next()) {
     selects |= tokens.Is("select");
     limits |= tokens.Is("limit");
+    if (after_where && !selects && ChoosesOneRow(tokens, table, is_key)) sorts = true;
+    after_where = tokens.Is("where");
     sorts |= tokens.Is("order");
     const bool postgres = dialect == SqlDialect::kPostgres;
     depends |= counts_up.Sees(tokens) && !(postgres && tokens.Is("identity"));
@@ -515,9 +558,14 @@ std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect
   if (!BeginsCreateType(text)) return std::nullopt;
   Tokens tokens(text, dialect);
   tokens.Next();
+  const bool domain = tokens.Is("domain");
   tokens.Next();
   SqlEnum type;
   if (!TakeDottedName(tokens, type.schema, type.name)) return std::nullopt;
+  if (domain) {
+    for (CountsUp counts_up; tokens.is() != Tokens::kEnd; tokens.Next()) type.counted |= counts_up.Sees(tokens);
+    return type.counted ? std::optional(std::move(type)) : std::nullopt;
+  }
   if (!tokens.Take("as") || !tokens.Take("enum") || !tokens.Take("(")) return std::nullopt;
   for (; tokens.is() != Tokens::kEnd && !tokens.Is(")"); tokens.Next()) {
     if (tokens.is() == Tokens::kString) type.labels.push_back(tokens.text());
@@ -575,6 +623,7 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       if (retypes) change.retyped.push_back(column);
     }
     bool counted = column.counted, not_null = false;
+    int words = 0;  // with `many`: the number of tokens of a column so far, which begins with its name and its type
     CountsUp counts_up;
     for (unsigned depth = 0; tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(";")));) {
       if (tokens.Take("references")) {
@@ -595,6 +644,8 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
         continue;
       }
       change.moves_columns |= depth == 0 && mysql && is({"first", "after"});
+      words = depth == 0 || (depth == 1 && tokens.Is(",")) ? 0 : words + 1;
+      counted |= many && mysql && words == 2 && tokens.Is("serial");
       depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
       const bool as = tokens.Is("as") && adds && !column.name.empty();
       tokens.Next();
@@ -620,6 +671,19 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
   while (!tokens.Take("table") && tokens.is() != Tokens::kEnd) tokens.Next();
   for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
+  const bool mysql_like = dialect == SqlDialect::kMysql && (LikeInBrackets(tokens) || tokens.Is("like"));
+  const bool partition = dialect == SqlDialect::kPostgres && tokens.Is("partition");
+  if (mysql_like || partition) {  // LIKE t, (LIKE t), PARTITION OF t
+    tokens.Take("(");
+    tokens.Next();
+    if (partition && !tokens.Take("of")) return nullptr;
+    SqlTarget& parent = table->parents.emplace_back();
+    if (!TakeDottedName(tokens, parent.schema, parent.table)) return nullptr;
+    table->copies = true;
+    if (partition) table->partition_of = parent;
+    table->complete = !partition || !tokens.Is("(");  // a partition may change columns in brackets
+    return table;
+  }
   if (!tokens.Take("(")) return nullptr;
   std::vector<std::string> integers;  // the columns of the type INTEGER
   /// The words of the type of each column, and its collation. Without a value: that of the table.
@@ -636,7 +700,23 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
     const bool constraint = BeginsConstraint(tokens, dialect);
-    if (constraint && tokens.Is("like")) table->complete = false;
+    if (constraint && tokens.Is("like")) {
+      Tokens like = tokens;
+      like.Next();
+      SqlTarget parent;
+      const bool first =
+          table->columns.empty() && table->parents.empty() && TakeDottedName(like, parent.schema, parent.table);
+      table->complete = first;
+      if (first) table->parents.push_back(std::move(parent));
+      bool including = false;
+      table->copies = true;
+      table->copies_defaults = false;
+      for (; like.is() != Tokens::kEnd && !like.Is(",") && !like.Is(")"); like.Next()) {
+        const bool counts = like.Is("defaults") || like.Is("identity") || like.Is("all");
+        if (including && counts) table->copies_defaults = true;
+        including = like.Is("including");
+      }
+    }
     // Keys of an other table, and EXCLUDE, are like unique keys of columns that are not known.
     if (constraint && (tokens.Is("like") || tokens.Is("exclude"))) table->unique.emplace_back();
     SqlTable::Column column;
@@ -709,7 +789,10 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         table->refers_to_itself |= TakeReference(tokens, table->table);
         continue;
       }
-      column.counted |= counts_up.Sees(tokens);
+      if (counts_up.Sees(tokens)) {
+        column.counted = true;
+        column.only_default = dialect == SqlDialect::kMysql && !tokens.Is("auto_increment") && !tokens.Is("value");
+      }
       in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
       if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
       const bool as = depth == 0 && tokens.Is("as");
@@ -735,6 +818,8 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       for (const SqlEnum& known : enums) {
         if (array || type_name.empty() || known.name != type_name.back()) continue;
         if (type_name.size() > 1 && !known.schema.empty() && known.schema != type_name[type_name.size() - 2]) continue;
+        column.counted |= known.counted;
+        if (known.labels.empty()) continue;
         column.type = ValueType::kEnum;
         column.labels = known.labels;
       }

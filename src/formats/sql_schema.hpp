@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,13 +17,16 @@
 
 namespace gpusort {
 
-/// An enum type of PostgreSQL, from CREATE TYPE ... AS ENUM.
+/// A type of PostgreSQL, from CREATE TYPE ... AS ENUM or CREATE DOMAIN.
 struct SqlEnum {
   std::string schema, name;
-  std::vector<std::string> labels;  ///< the words of the type, the least first
+  std::vector<std::string> labels;  ///< the words of the type, the least first; empty: the type is a domain
+  bool counted = false;             ///< true: the type is a domain with a DEFAULT such as nextval
 };
-/// Parses a statement that begins with CREATE TYPE. Returns std::nullopt if it makes no enum type.
+/// Parses a statement that begins with CREATE TYPE or CREATE DOMAIN. Returns std::nullopt if it makes neither an enum
+/// type nor a domain with a DEFAULT such as nextval.
 std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect);
+/// Returns true if `text` begins with CREATE TYPE or CREATE DOMAIN.
 bool BeginsCreateType(std::string_view text);
 
 /// A table, as CREATE TABLE describes it.
@@ -33,6 +37,9 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< for an enum: its words, the least first
     bool generated = false;           ///< the server computes the value; an INSERT without column names leaves it out
     bool counted = false;             ///< the server gives the next number to rows without a value
+    /// The server only does so for the word DEFAULT and for rows without a value, because the column has a DEFAULT such
+    /// as nextval.
+    bool only_default = false;
     bool not_null = false;
     /// The server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and 1.004
     /// in a decimal(9,2).
@@ -68,7 +75,12 @@ struct SqlTable {
   /// True: `columns` are all columns, in their order. False: there can be other columns, or the order can be another
   /// one.
   bool complete = true;
-  std::vector<SqlTarget> parents;  ///< PostgreSQL: the tables whose columns come before those in `columns`
+  std::vector<SqlTarget> parents;  ///< the tables whose columns come before those in `columns`
+  /// True: the columns of the parents are copies (LIKE, PARTITION OF), whose rows are ordered as texts, and the keys of
+  /// the parents are unique keys of the table. False: PostgreSQL's INHERITS.
+  bool copies = false;
+  bool copies_defaults = true;  ///< false: the server does not number rows in the copied columns
+  SqlTarget partition_of;       ///< PostgreSQL: the table that this one is a partition of, if it is one
 };
 /// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` must have the enum types
 /// from the CREATE TYPE statements before it.
@@ -99,16 +111,25 @@ struct SqlTableChange {
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text.
 /// Also returns std::nullopt if the order of the rows does not matter for the change.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
-/// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, UPDATE or DELETE.
+/// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, DROP, UPDATE or DELETE.
 bool BeginsRowProgram(std::string_view text);
-/// Parses a CREATE TRIGGER or CREATE RULE. Returns the table of the trigger or rule if it runs when rows are inserted
-/// into the table. Otherwise returns std::nullopt.
-std::optional<SqlTarget> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
+/// A trigger or a rule that a row of INSERT starts.
+struct SqlTrigger {
+  std::string name;
+  SqlTarget table;
+  bool exact = false;  ///< the dump describes the table, whose name `table` has in the same case
+};
+/// Parses a CREATE TRIGGER or CREATE RULE. Returns the trigger or rule if INSERT starts it, otherwise std::nullopt.
+std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
+/// Returns the name of the trigger or rule that `text` removes, or an empty text.
+std::string ParseDropTrigger(std::string_view text, SqlDialect dialect);
 /// Returns true if the result of the statement `text` can depend on the order of the rows in a table. `text` must be an
 /// UPDATE, a DELETE, or a CREATE TABLE that contains a SELECT; the result is false for other statements. The statement
 /// must also have one of these: nextval, an assignment to a variable (:=), row_number, ctid, rowid, AUTO_INCREMENT, or
-/// LIMIT without ORDER BY.
-bool DependsOnOrder(std::string_view text, SqlDialect dialect);
+/// LIMIT without ORDER BY. `is_key` returns true if a column alone is a unique key of a table, so that a condition
+/// COLUMN = VALUE chooses at most one row.
+bool DependsOnOrder(std::string_view text, SqlDialect dialect,
+                    const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key);
 /// Returns true if `a` and `b` are equal, or differ only in the upper or lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
 /// Returns true if `tail` contains ON CONFLICT or ON DUPLICATE KEY, which say what happens to a row whose key exists

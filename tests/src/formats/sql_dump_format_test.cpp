@@ -787,6 +787,17 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
             "ATTACH PARTITION t FOR VALUES FROM (0) TO (9);\nINSERT INTO t VALUES (1) ON CONFLICT DO NOTHING;\n",
             {}, "pgdump"),
       1u);
+  const auto partition = [&](const std::string& of_table, const std::string& of_partition, const std::string& later) {
+    return warns("CREATE TABLE p (a int" + of_table + ", b int) PARTITION BY RANGE (a);\nCREATE TABLE t (a int" +
+                     of_partition + ", b int);\nALTER TABLE ONLY p ATTACH PARTITION t FOR VALUES FROM (0) TO (9);\n" +
+                     later + "INSERT INTO t VALUES (1,2) ON CONFLICT DO NOTHING;\n",
+                 {}, "pgdump");
+  };
+  EXPECT_EQ(partition("", "", ""), 0u);
+  EXPECT_EQ(partition("", " PRIMARY KEY", ""), 0u);
+  EXPECT_EQ(partition(" PRIMARY KEY", " PRIMARY KEY", ""), 0u);
+  EXPECT_EQ(partition("", "", "ALTER TABLE p ADD PRIMARY KEY (a);\n"), 1u);
+  EXPECT_EQ(partition("", " PRIMARY KEY", "ALTER TABLE p ADD UNIQUE (b);\n"), 1u);
   EXPECT_EQ(warns("INSERT IGNORE INTO t VALUES (1);\n", {}, "mysqldump"), 1u);
   const std::string conflict = "INSERT INTO t VALUES (1,1,1) ON CONFLICT DO NOTHING;\n";
   EXPECT_EQ(warns(conflict + conflict, {}, "pgdump"), 1u);
@@ -1175,6 +1186,10 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
     EXPECT_EQ(TallyOf(rows + alter, format).renumbered_tables.count, 1u) << change;
     EXPECT_EQ(TallyOf(alter + rows, format).renumbered_tables.count, 0u) << change;
   }
+  const std::string filled = "INSERT INTO t VALUES (1);\nALTER TABLE t ADD ";
+  EXPECT_EQ(TallyOf(filled + "(id SERIAL);\n", "mysqldump").renumbered_tables.count, 1u);
+  EXPECT_EQ(TallyOf(filled + "(a decimal(3,1), `b` serial);\n", "mysqldump").renumbered_tables.count, 1u);
+  EXPECT_EQ(TallyOf(filled + "(serial int, a int);\n", "mysqldump").renumbered_tables.count, 0u);
   // A column of MySQL that becomes AUTO_INCREMENT gets numbers for null and, without a mode of SQL, for 0.
   for (const std::string modify : {"MODIFY id int NOT NULL AUTO_INCREMENT", "CHANGE id id int AUTO_INCREMENT KEY",
                                    "MODIFY id SERIAL", "MODIFY id int SERIAL DEFAULT VALUE"}) {
@@ -1212,6 +1227,33 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   // INTEGER PRIMARY KEY DESC is no name of the row's number.
   EXPECT_EQ(count("id INTEGER PRIMARY KEY DESC, s", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 0u);
   EXPECT_EQ(count("id INTEGER, s, PRIMARY KEY(id DESC)", "INSERT INTO t VALUES(NULL,'a');\n", "sqlitedump"), 1u);
+  // Expressions that are 0.
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (b'0','a'),(1-1,'b'),(B'00','c'),(5 - 2 - 3,'d');\n", "mysqldump"), 4u);
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (b'10','a'),(2-1,'b'),(10 + 3,'c'),(12,'d');\n", "mysqldump"), 0u);
+  // MariaDB stores a null in a column that has a DEFAULT, and numbers the others.
+  for (const std::string sequence : {"DEFAULT nextval(`s`)", "DEFAULT (NEXT VALUE FOR s)"}) {
+    EXPECT_EQ(count("id int " + sequence + ", s text", "INSERT INTO t VALUES (NULL,'a'),(0,'b');\n", "mysqldump"), 0u);
+    EXPECT_EQ(count("id int " + sequence + ", s text", "INSERT INTO t VALUES (DEFAULT,'a');\n", "mysqldump"), 1u);
+  }
+  // Tables that are made from other tables and from domains.
+  const std::string rows = "INSERT INTO u (s) VALUES ('a');\n";
+  const auto copies = [&](const std::string& create, const std::string& format) {
+    return TallyOf("CREATE TABLE t (id serial, s text, PRIMARY KEY (id));\n" + create + ";\n" + rows, format)
+        .renumbered_rows.count;
+  };
+  EXPECT_EQ(copies("CREATE TABLE u LIKE t", "mysqldump"), 1u);
+  EXPECT_EQ(copies("CREATE TABLE IF NOT EXISTS u (LIKE t)", "mysqldump"), 1u);
+  EXPECT_EQ(copies("CREATE TABLE u (`like` int, s text)", "mysqldump"), 0u);
+  EXPECT_EQ(copies("CREATE TABLE u (LIKE t INCLUDING DEFAULTS)", "pgdump"), 1u);
+  EXPECT_EQ(copies("CREATE TABLE u (LIKE public.t INCLUDING ALL, x int)", "pgdump"), 1u);
+  EXPECT_EQ(copies("CREATE TABLE u (LIKE t INCLUDING INDEXES EXCLUDING DEFAULTS)", "pgdump"), 0u);
+  EXPECT_EQ(copies("CREATE TABLE u PARTITION OF t FOR VALUES FROM (1) TO (9)", "pgdump"), 1u);
+  EXPECT_EQ(copies("CREATE DOMAIN d AS integer DEFAULT nextval('x');\nCREATE TABLE u (id d, s text)", "pgdump"), 1u);
+  EXPECT_EQ(copies("CREATE DOMAIN d AS integer DEFAULT 3;\nCREATE TABLE u (id d, s text)", "pgdump"), 0u);
+  // Rows of a copy are ordered as those of a table that the dump does not describe.
+  const std::string copy = "CREATE TABLE t (id int PRIMARY KEY);\nCREATE TABLE u LIKE t;\n";
+  EXPECT_EQ(SortedInserts(copy + "INSERT INTO `u` VALUES (9);\nINSERT INTO `u` VALUES (10);\n", {}, "mysqldump"),
+            copy + "INSERT INTO `u` VALUES (10);\nINSERT INTO `u` VALUES (9);\n");
   // PostgreSQL keeps a null, and COPY has no DEFAULT.
   EXPECT_EQ(count("c text DEFAULT 'A' || nextval('x')", "COPY t (c) FROM stdin;\ndefault\n\\N\n\\.\n", "pgdump"), 0u);
 }
@@ -1241,6 +1283,26 @@ TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
   EXPECT_EQ(
       triggers(table + "CREATE RULE r AS ON INSERT TO t DO ALSO (DELETE FROM u; DELETE FROM v);\n" + rows, "pgdump"),
       1u);
+  // Names of MySQL and SQLite may differ in case. If a dump has both tables, the trigger belongs to its own.
+  const std::string other = "CREATE TRIGGER x AFTER INSERT ON T BEGIN DELETE FROM l; END;\n";
+  EXPECT_EQ(triggers(table + other + rows, "sqlitedump"), 1u);
+  EXPECT_EQ(triggers(other + rows, "sqlitedump"), 1u);
+  const std::string row_trigger = "CREATE TRIGGER x BEFORE INSERT ON T FOR EACH ROW SET @n = 1;\n";
+  EXPECT_EQ(triggers(table + row_trigger + rows, "mysqldump"), 1u);
+  EXPECT_EQ(triggers("CREATE TABLE T (id int);\n" + table + row_trigger + rows, "mysqldump"), 0u);
+  const std::string of_postgres = "CREATE TRIGGER x BEFORE INSERT ON T EXECUTE FUNCTION f();\n";
+  EXPECT_EQ(triggers(table + of_postgres + rows, "pgdump"), 1u);
+  EXPECT_EQ(triggers("CREATE TRIGGER x BEFORE INSERT ON \"T\" EXECUTE FUNCTION f();\n" + table + rows, "pgdump"), 0u);
+  // Triggers that are gone, that are turned off, or in another database.
+  EXPECT_EQ(triggers(table + lite + "DROP TRIGGER IF EXISTS x;\n" + rows, "sqlitedump"), 0u);
+  EXPECT_EQ(triggers(table + lite + "DROP TRIGGER y;\n" + rows, "sqlitedump"), 1u);
+  EXPECT_EQ(triggers(table + of_postgres + "DROP TRIGGER x ON t;\n" + rows, "pgdump"), 0u);
+  const std::string replica = "SET session_replication_role = replica;\n";
+  EXPECT_EQ(triggers(table + of_postgres + replica + rows, "pgdump"), 0u);
+  EXPECT_EQ(triggers(table + of_postgres + replica + "SET session_replication_role = DEFAULT;\n" + rows, "pgdump"), 1u);
+  EXPECT_EQ(triggers(table + of_postgres + "\\connect b\n" + table + rows, "pgdump"), 0u);
+  EXPECT_EQ(triggers(table + rows + of_postgres + "\\connect b\n" + table + rows, "pgdump"), 0u);
+  EXPECT_EQ(triggers(table + rows + lite + "SELECT 1;\n" + rows, "sqlitedump"), 1u);
   const auto depends = [&](const std::string& statement, const std::string& format) {
     EXPECT_EQ(TallyOf(table + statement + ";\n" + rows, format).order_statements.count, 0u) << statement;
     return TallyOf(table + rows + statement + ";\n", format).order_statements.count;
@@ -1259,6 +1321,16 @@ TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
         "UPDATE t SET a = 1 WHERE rowid = 2"}) {
     EXPECT_EQ(depends(statement, "mysqldump"), 0u) << statement;
   }
+  // A condition that chooses one row.
+  const std::string keyed = "CREATE TABLE k (id int PRIMARY KEY, a text);\nINSERT INTO k VALUES (1,'b');\n";
+  const auto limited = [&](const std::string& statement) {
+    return TallyOf(keyed + statement + ";\n", "mysqldump").order_statements.count;
+  };
+  EXPECT_EQ(limited("UPDATE k SET a = 'c' WHERE id = 1 LIMIT 1"), 0u);
+  EXPECT_EQ(limited("DELETE FROM `k` WHERE `k`.`id`=1 LIMIT 1"), 0u);
+  EXPECT_EQ(limited("UPDATE k SET a = 'c' WHERE a = 'b' LIMIT 1"), 1u);
+  EXPECT_EQ(limited("UPDATE k SET a = 'c' WHERE id = 1 OR a = 'b' LIMIT 1"), 1u);
+  EXPECT_EQ(limited("UPDATE k SET a = 'c' WHERE id > 1 LIMIT 1"), 1u);
   EXPECT_EQ(depends("CREATE VIEW trigger_rules AS SELECT rowid, a FROM t LIMIT 5", "sqlitedump"), 0u);
   EXPECT_EQ(depends("CREATE OR REPLACE GLOBAL TEMPORARY TABLE u AS SELECT ctid, a FROM t", "pgdump"), 1u);
 }
