@@ -317,10 +317,12 @@ void OutputProof::AddCounted(std::uint64_t records) {
   counted_ = counted_.value_or(0) + records;
 }
 
-void OutputProof::KeepOnly(const RecordSum& kept) {
+void OutputProof::LeaveOut(const RecordSum& left_out, const RecordSum& kept) {
   const std::lock_guard lock(mutex_);
-  dropped_ += sum_;
-  dropped_ -= kept;
+  RecordSum all = left_out;
+  all += kept;
+  if (!(all == sum_)) throw WrongResult("records were lost or changed while the most frequent ones were chosen");
+  dropped_ += left_out;
   sum_ = kept;
 }
 

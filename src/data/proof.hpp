@@ -125,9 +125,10 @@ class OutputProof {
   /// Adds `records` to the sum of the counts that --count makes. The counts of groups of equal records that are left
   /// out of the output must also be added. Check() then requires that the sum is the number of records that were read.
   void AddCounted(std::uint64_t records);
-  /// Keeps only some of the records added so far in the output. `kept` is the checksum of the kept records together.
-  /// All other records count as left out on purpose (see AddDropped).
-  void KeepOnly(const RecordSum& kept);
+  /// Moves records from the output to those that are left out on purpose (see AddDropped). `left_out` is their
+  /// checksum, and `kept` is the checksum of all other records added so far. Throws WrongResult if the two together
+  /// differ from what was added.
+  void LeaveOut(const RecordSum& left_out, const RecordSum& kept);
   /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
   /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum
   /// of the output and the dropped records.

@@ -54,6 +54,28 @@ for empty in "" "\n"; do
   same got.out want.out
 done
 
+# Records that contain the byte that ends a line, to a stream and to a file: each count stands before its record.
+awk 'BEGIN {for (i = 0; i < 900; ++i) printf "%d,\"a%s%d\"\n", i * 7 % 300, (i % 3 ? "\n" : "-"), i}' >broken.csv
+sed '1i id,text' broken.csv >rows.csv
+awk 'BEGIN {print "count,id,text"; for (k = 0; k < 300; ++k) {i = k * 43 % 300; printf "3,%d,\"a%s%d\"\n", k, (i % 3 ? "\n" : "-"), i}}' >want.out
+for plan in "${plans[@]}"; do
+  "$g" -k id:int --count $plan rows.csv - 2>/dev/null | cmp - want.out || fail "--count of CSV with newlines, with $plan"
+  expect 0 "$g" -k id:int --count $plan rows.csv got.csv
+  same got.csv want.out
+  { head -n 1 want.out; grep -A1 '^3,[0-4],' want.out | head -n 8; } >top.out
+  "$g" -k id:int --count --top 5 --by count $plan rows.csv - 2>/dev/null | cmp - top.out ||
+    fail "--by count of CSV with newlines, with $plan"
+done
+awk 'BEGIN {for (i = 0; i < 600; ++i) printf "2026-01-01 10:%02d:%02d msg %d\n  second line\n", i % 200 / 60, i % 200 % 60, i}' >two.log
+awk 'BEGIN {for (i = 0; i < 200; ++i) printf "      3 2026-01-01 10:%02d:%02d msg %d\n  second line\n", i / 60, i % 60, i}' >want.out
+"$g" --format log --count two.log - 2>/dev/null | cmp - want.out || fail "--count of a log"
+awk 'BEGIN {for (i = 0; i < 90; ++i) printf "%d\ta\\\n%d\n", i * 7 % 30, i}' >rows.my
+awk 'BEGIN {for (k = 0; k < 30; ++k) printf "3\t%d\ta\\\n%d\n", k, k * 13 % 30}' >want.out
+"$g" --format mysql -k '#1:int' --count rows.my - 2>/dev/null | cmp - want.out || fail "--count of rows of MySQL"
+awk 'BEGIN {for (i = 0; i < 90; ++i) printf "%02d\nb%d\001", i * 7 % 30, i}' | tr '\001' '\000' >lines.nul
+awk 'BEGIN {for (k = 0; k < 30; ++k) printf "      3 %02d\nb%d\001", k, k * 13 % 30}' | tr '\001' '\000' >want.out
+"$g" -z -k 1:int --count lines.nul - 2>/dev/null | cmp - want.out || fail "--count of -z with typed keys"
+
 # Keys: equal keys count, and the record is the first of the input.
 awk '{n[$2]++; if (n[$2] == 1) first[$2] = $0} END {for (k in n) printf "%7d %s\n", n[k], first[k]}' lines.txt |
   sort -s -k3,3 >want.out

@@ -12,6 +12,7 @@
 #include "base/varint.hpp"
 #include "data/proof.hpp"
 #include "formats/count_form.hpp"
+#include "kernels/error.hpp"
 #include "runs/gap_filler.hpp"
 #include "runs/sinks.hpp"
 
@@ -43,12 +44,15 @@ struct Chunk {
     PutNumber(count, counts);
     PutNumber(size, counts);
   }
-  /// Calls each(count, record) for each of the records, which have no sort keys any more. Only with --count.
+  /// Calls each(count, record) for each of the records, which have no sort keys any more. Only with --count. Throws
+  /// Error(kIntegrity) if the sizes in `counts` do not end where the records end.
   template <typename Each>
   void ForEachCounted(Each each) const {
     std::size_t read = 0;
     for (std::uint64_t at = 0; at < records.size();) {
       const std::uint64_t count = TakeNumber(counts, read), size = TakeNumber(counts, read);
+      if (size == 0 || size > records.size() - at)
+        throw Error(ErrorCode::kIntegrity, "--count: a record has another size");
       each(count, RecordSpan(records.subspan(at, size)));
       at += size;
     }

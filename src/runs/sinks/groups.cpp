@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 
@@ -41,6 +42,13 @@ class Compaction {
   std::byte *to_, *from_, *end_;  ///< the end of the moved records, and the records that are still to be moved
 };
 
+/// Returns the size of a record in the output: without its sort key, and without the escapes of a keyed record.
+std::uint64_t SizeInOutput(RecordSpan record, const RecordLayout& layout) {
+  if (!layout.keyed()) return record.size();
+  std::vector<std::byte> scratch;
+  return OwnBytes(record, layout, scratch).size();
+}
+
 }  // namespace
 
 void Groups::LookInOrder(Chunk& chunk) {
@@ -63,7 +71,7 @@ void Groups::Change(Chunk& chunk) const {
     } else if (Keeps(count)) {
       kept.Keep(first);
       if (form_ == nullptr) return;
-      chunk.AddCount(count, Body(first, layout_).size());
+      chunk.AddCount(count, SizeInOutput(first, layout_));
       counted += count;
     } else {
       dropped += SumRecords(first, layout_);
@@ -122,7 +130,7 @@ std::optional<Chunk> Groups::End() {
   }
   chunk.seen = proof_.Look(chunk.records);
   chunk.form = form_;
-  if (form_ != nullptr) chunk.AddCount(open_count_, Body(chunk.records, layout_).size());
+  if (form_ != nullptr) chunk.AddCount(open_count_, SizeInOutput(chunk.records, layout_));
   return chunk;
 }
 
@@ -130,9 +138,13 @@ void LargestGroups::Take(Chunk& chunk) {
   chunk.ForEachCounted([&](std::uint64_t count, RecordSpan record) {
     // A row of the same count as the last of the heap comes after it.
     const bool full = rows_.size() == top_;
-    if (full && count <= rows_.front().count) return;
+    if (full && count <= rows_.front().count) {
+      left_out_ += SumRecord(record);
+      return;
+    }
     if (full) {
       std::pop_heap(rows_.begin(), rows_.end(), IsBefore);
+      left_out_ += SumRecord(rows_.back().record);
       bytes_ -= sizeof(Row) + rows_.back().record.size();
       rows_.pop_back();
     }
@@ -158,7 +170,7 @@ Chunk LargestGroups::End(const CountForm& form, OutputProof& proof) {
     kept += SumRecord(row.record);
   }
   chunk.records = chunk.own;
-  proof.KeepOnly(kept);
+  proof.LeaveOut(left_out_, kept);
   return chunk;
 }
 

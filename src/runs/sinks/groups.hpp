@@ -74,6 +74,7 @@ class LargestGroups {
   const std::uint64_t top_, most_bytes_;
   std::vector<Row> rows_;  ///< a heap: the first row is the one that comes last
   std::uint64_t bytes_ = 0, taken_ = 0;
+  RecordSum left_out_;  ///< the checksum of the records that were taken and not kept
 };
 
 }  // namespace gpusort
