@@ -308,8 +308,8 @@ void RefuseForShuffle(const Typed& typed) {
   for (const auto& [row, values] : typed.given) {
     const std::string name = LongName(*row);
     const bool orders = row->section == Section::kOrder && name != "--shuffle" && name != "--seed" && name != "--top";
-    const bool of_lines =
-        row->section == Section::kLines && name != "--header" && name != "--zero-terminated" && name != "--max-record";
+    const bool of_lines = row->section == Section::kLines && name != "--header" && name != "--header-prefix" &&
+                          name != "--zero-terminated" && name != "--max-record";
     if (orders || of_lines || name == "--merge") FailUsage(name + " has no meaning with --shuffle");
   }
   if (typed.spec.target.verify) {

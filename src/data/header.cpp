@@ -1,8 +1,11 @@
 #include "data/header.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "base/gnu_quote.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"
 
@@ -81,6 +84,7 @@ void InputHeader::FailTooLong(const Source& source, std::span<const std::byte> f
 void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
   const RecordSpan known = format_.HeaderText(bytes_), text = format_.HeaderText(header);
   if (!header.empty() && (!known_ || (known.empty() && !text.empty()))) {
+    TellLeftOut(from_, bytes_, source.path, header);
     known_ = true;
     from_ = source.path;
     bytes_ = std::move(header);
@@ -91,7 +95,38 @@ void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
                                           " differ at byte " + std::to_string(first - bytes_.begin()) + ", line " +
                                           std::to_string(line) +
                                           ": only inputs with the same header can be sorted together");
+  } else {
+    TellLeftOut(source.path, header, from_, bytes_);
   }
+}
+
+/// Warns of lines in front of the input `path` that begin as --header-prefix says, and that the output does not get,
+/// because they are not among the lines of the input `from`.
+void InputHeader::TellLeftOut(const std::string& path, RecordSpan header, const std::string& from,
+                              RecordSpan kept) const {
+  const auto lines_of = [this](RecordSpan bytes) {
+    std::vector<std::string_view> lines;
+    const RecordSpan prefix = format_.PrefixedHeader(bytes);
+    std::string_view rest(reinterpret_cast<const char*>(prefix.data()), prefix.size());
+    while (!rest.empty()) {
+      const std::size_t size = std::min(rest.find(static_cast<char>(delimiter_)), rest.size() - 1) + 1;
+      lines.push_back(rest.substr(0, size));
+      rest.remove_prefix(size);
+    }
+    return lines;
+  };
+  std::vector<std::string_view> known = lines_of(kept);
+  std::ranges::sort(known);
+  std::uint64_t left_out = 0;
+  std::string_view first;
+  for (const std::string_view line : lines_of(header)) {
+    if (std::ranges::binary_search(known, line)) continue;
+    if (left_out++ == 0) first = line.substr(0, line.size() - 1);
+  }
+  if (left_out == 0) return;
+  constexpr std::size_t kMostQuoted = 100;
+  LogWarn("the output has the header of " + EscapeName(from) + ", without " + Counted(left_out, "line") +
+          " of that of " + EscapeName(path) + ", the first is " + QuoteFront(first, kMostQuoted));
 }
 
 }  // namespace gpusort

@@ -16,7 +16,9 @@
 namespace gpusort {
 
 /// Returns true if the inputs of the job may begin with a header, such as a line with column names.
-inline bool MayHaveHeader(const JobSpec& spec) { return spec.source.header > 0 || spec.source.table; }
+inline bool MayHaveHeader(const JobSpec& spec) {
+  return spec.source.header > 0 || !spec.source.header_prefixes.empty() || spec.source.table;
+}
 /// Returns how many bytes of memory to reserve for headers, such as column names, in a job with a memory limit of
 /// `limit` bytes. `header` tells whether the inputs may have headers. Returns 0 if it is false.
 std::uint64_t HeaderMemory(bool header, std::uint64_t limit);
@@ -57,6 +59,7 @@ class InputHeader {
   [[noreturn]] void FailTooLong(const Source& source, std::span<const std::byte> front, std::uint64_t bytes, bool whole,
                                 std::uint64_t most) const;
   void Compare(const Source& source, std::vector<std::byte> header);
+  void TellLeftOut(const std::string& path, RecordSpan header, const std::string& from, RecordSpan kept) const;
 
   const RecordFormat& format_;
   const unsigned char delimiter_;

@@ -32,13 +32,15 @@ CountForm::CountForm(const JobSpec& spec) {
   if ((takes & kCountsMember) != 0) place_ = Place::kMember;
   if ((takes & kCountsColumn) == 0) return;
   place_ = Place::kColumn;
+  prefixed_.prefixes = spec.source.header_prefixes;
   delimiter_ = static_cast<char>(spec.source.table->delimiter);
 }
 
 std::vector<std::byte> CountForm::HeaderOf(RecordSpan header) const {
   std::vector<std::byte> made(header.begin(), header.end());
   const std::string_view text = TextOf(header);
-  const std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t mark = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t at = mark + *prefixed_.BytesOf(header.subspan(mark), true);
   if (place_ != Place::kColumn || at == text.size()) return made;
   const std::string_view names = text.substr(at, text.find_last_not_of("\r\n") + 1 - at);
   const std::string column = std::string(kName) + delimiter_, inside = delimiter_ + column;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "formats/record_format.hpp"
 #include "kernels/records/records.hpp"
 #include "spec/job_spec.hpp"
 
@@ -38,6 +39,7 @@ class CountForm {
 
   Place place_ = Place::kBefore;
   char delimiter_ = ' ';
+  PrefixedLines prefixed_;
   mutable std::atomic<bool> warned_{false};
 };
 

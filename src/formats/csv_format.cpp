@@ -198,14 +198,20 @@ class CsvFormat : public TableFormat {
         delimiter_(table_.delimiter),
         quote_(table_.quote),
         escape_(table_.escape),
-        comment_(table_.comment) {}
+        comment_(table_.comment) {
+    prefixed_.prefixes = spec.source.header_prefixes;
+  }
 
-  std::uint64_t header_lines() const override { return table_.comment < 0 ? table_.header : 0; }
+  std::uint64_t header_lines() const override {
+    return table_.comment < 0 && prefixed_.prefixes.empty() ? table_.header : 0;
+  }
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override {
     const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
     if (!mark) return std::nullopt;
-    std::uint64_t at = *mark;
+    const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(front.subspan(*mark), all);
+    if (!prefixed) return std::nullopt;
+    std::uint64_t at = *mark + *prefixed;
     for (std::uint64_t record = 0; record < table_.header && at < front.size(); ++record) {
       ScanState state;
       const std::uint64_t size = Scan(front.subspan(at), state).first;
@@ -233,7 +239,7 @@ class CsvFormat : public TableFormat {
   std::vector<std::string> NamesOf(RecordSpan header) const override {
     if (table_.header == 0) return {};
     const Byte* const end = AsBytes(header.data()) + header.size();
-    const Byte* record = AsBytes(header.data()) + *ByteOrderMark(header, true);
+    const Byte* record = end - HeaderText(header).size();
     for (const Byte* next = record; next != end;) {
       record = next;
       Mode mode = kRecord;

@@ -18,7 +18,10 @@ class FieldsFormat : public TableFormat {
  public:
   /// Throws Error(kUsage) if a regular expression is invalid.
   explicit FieldsFormat(const JobSpec& spec)
-      : TableFormat(spec), delimiter_(spec.order.layout.delimiter), lines_(spec.order.layout, table_.header) {
+      : TableFormat(spec),
+        delimiter_(spec.order.layout.delimiter),
+        lines_(spec.order.layout, table_.header, spec.source.header_prefixes) {
+    prefixed_ = {spec.source.header_prefixes, delimiter_};
     MakeScratch();  // checks the regular expressions
   }
 

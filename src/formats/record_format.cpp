@@ -1,14 +1,44 @@
 #include "formats/record_format.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace gpusort {
 
-RecordSpan RecordFormat::HeaderText(RecordSpan header) const {
+namespace {
+
+RecordSpan WithoutMark(RecordSpan header) {
   constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
   const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
   return marked ? header.subspan(std::size(kMark)) : header;
+}
+
+}  // namespace
+
+RecordSpan RecordFormat::HeaderText(RecordSpan header) const {
+  const RecordSpan text = WithoutMark(header);
+  return text.subspan(*prefixed_.BytesOf(text, true));
+}
+
+RecordSpan RecordFormat::PrefixedHeader(RecordSpan header) const {
+  const RecordSpan text = WithoutMark(header);
+  return text.first(*prefixed_.BytesOf(text, true));
+}
+
+std::optional<std::uint64_t> PrefixedLines::BytesOf(RecordSpan front, bool all) const {
+  std::uint64_t at = 0;
+  const auto begins = [&](const std::string& prefix) {
+    const std::size_t size = std::min(prefix.size(), front.size() - at);
+    return std::memcmp(prefix.data(), front.data() + at, size) == 0 && (size == prefix.size() || !all);
+  };
+  while (std::ranges::any_of(prefixes, begins)) {
+    const RecordSpan rest = front.subspan(at);
+    const std::byte* const end = detail::FindDelimiter(rest.data(), rest.data() + rest.size(), delimiter);
+    if (end == nullptr) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;
+    at = static_cast<std::uint64_t>(end - front.data()) + 1;
+  }
+  return at;
 }
 
 RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const {
@@ -38,7 +68,9 @@ RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state,
 }
 
 std::optional<std::uint64_t> PlainFormat::HeaderBytes(RecordSpan front, bool all) const {
-  std::uint64_t bytes = 0;
+  const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(front, all);
+  if (!prefixed) return std::nullopt;
+  std::uint64_t bytes = *prefixed;
   for (std::uint64_t lines = 0; lines < header_lines_; ++lines) {
     const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);
     if (line == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;

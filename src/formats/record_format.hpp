@@ -74,6 +74,17 @@ inline RecordSpan FirstLine(RecordSpan records, unsigned char delimiter) {
   return records.first(static_cast<std::size_t>(end - records.data()) + 1);
 }
 
+/// The lines at the front of an input that begin with one of some texts (--header-prefix). They stay in front of the
+/// output.
+struct PrefixedLines {
+  std::vector<std::string> prefixes;
+  unsigned char delimiter = '\n';
+
+  /// Returns the size of the lines in bytes, or std::nullopt if more bytes are needed to tell. `front` is the beginning
+  /// of an input without a byte order mark, or the whole input if `all` is true.
+  std::optional<std::uint64_t> BytesOf(RecordSpan front, bool all) const;
+};
+
 /// Finds the parts of an input: the header, the records, and the trailer (the bytes after the last record). Any thread
 /// may call any function at any time.
 class RecordFormat {
@@ -101,6 +112,8 @@ class RecordFormat {
   /// Returns the part of `header` that must be equal in all inputs. By default, this is `header` without a byte order
   /// mark.
   virtual RecordSpan HeaderText(RecordSpan header) const;
+  /// Returns the lines of `header` that begin as --header-prefix says. They may differ between inputs.
+  RecordSpan PrefixedHeader(RecordSpan header) const;
 
   /// Returns true if every record ends with a delimiter, which is usually a newline. Messages can then give the line
   /// number of a record.
@@ -197,16 +210,22 @@ class RecordFormat {
   /// right. This implementation scans the bytes before guess.from. If a record ends there, `guess` is right and has the
   /// result for all other bytes. Otherwise the other bytes are scanned, too.
   virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
+
+ protected:
+  PrefixedLines prefixed_;  ///< the lines that are a part of the header because of the way they begin
 };
 
 /// The format of lines and of records of a fixed size. The first `header_lines` lines of an input are its header.
 class PlainFormat : public RecordFormat {
  public:
   /// `layout` is the layout of the records in the input.
-  explicit PlainFormat(const RecordLayout& layout, std::uint64_t header_lines = 0)
-      : layout_(layout), header_lines_(header_lines) {}
+  explicit PlainFormat(const RecordLayout& layout, std::uint64_t header_lines = 0,
+                       const std::vector<std::string>& header_prefixes = {})
+      : layout_(layout), header_lines_(header_lines) {
+    prefixed_ = {header_prefixes, layout.delimiter};
+  }
 
-  bool has_header() const override { return header_lines_ > 0; }
+  bool has_header() const override { return header_lines_ > 0 || !prefixed_.prefixes.empty(); }
   bool counts_header() const override { return header_lines_ > 0; }
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool all) const override;
   bool newlines() const override { return !layout_.fixed(); }

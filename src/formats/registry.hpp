@@ -39,6 +39,7 @@ enum FormatOption : unsigned {
   kCountsColumn = 8192,
   kCountsMember = 16384,
   kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
+  kTakesPrefix = 32768,  ///< the option --header-prefix
 };
 
 /// How a sort key names a column: by its name in the header, by a number, by a JSON path, by the names of a table and a
@@ -103,7 +104,7 @@ std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
 inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit,
                           kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader | kCountsColumn,
                           kTakesInserts = kTakesDecimal | kTakesDump, kTakesCopies = kTakesInserts | kTakesNull,
-                          kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader;
+                          kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader | kTakesPrefix;
 
 inline constexpr FormatRow kFormatRows[] = {
     {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeCsvFormat},
@@ -136,7 +137,7 @@ inline constexpr FormatRow kTypedLines = {.name = "lines",
                                           .reads = kReadsLines,
                                           .names = ColumnNames::kFields,
                                           .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines |
-                                                   kCountsBefore,
+                                                   kCountsBefore | kTakesPrefix,
                                           .delimiter = 0,
                                           .quote = -1,
                                           .escape = -1,

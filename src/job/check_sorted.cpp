@@ -58,7 +58,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
         if (ordered.table) continue;
         if (std::optional<OrderCheck::Disorder> disorder = order.Add(block->bytes())) {
           disorder->offset += inputs.begin(0);
-          if (spec.source.header > 0) disorder->record += CountRecords(inputs.header(), layout);
+          if (!inputs.header().empty()) disorder->record += CountRecords(inputs.header(), layout);
           inputs.VerifyUnchanged();
           throw Error(ErrorCode::kNotSorted,
                       NotSorted(spec.source.inputs.front(), PlaceOf(*disorder, layout), spec.order.unique));

@@ -20,7 +20,7 @@ Ordered::Ordered(const JobSpec& spec, bool gpu) : plain(spec.order.layout), grou
     format_ = std::make_unique<KeyedRunFormat>(plain);
     return;
   }
-  format_ = std::make_unique<PlainFormat>(plain, spec.source.header);
+  format_ = std::make_unique<PlainFormat>(plain, spec.source.header, spec.source.header_prefixes);
   if (plain.fixed()) return;
   if (spec.target.split > 0) FindGroups(spec);
   if (spec.order.locale) maker = MakeLocaleKeys(spec.order.lines->order);

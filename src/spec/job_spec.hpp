@@ -68,7 +68,9 @@ struct Source {
   std::string column_form;            ///< for a warning: how the same keys are written for columns of CSV
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
-  std::uint64_t max_record = 0;       ///< size of the longest line that is accepted; 0: the planner decides
+  /// Lines at the top of an input that begin with one of these texts are not sorted either.
+  std::vector<std::string> header_prefixes;
+  std::uint64_t max_record = 0;  ///< size of the longest line that is accepted; 0: the planner decides
   /// True: each line of the inputs is a sort key, followed by a record of a dump. Target::keyed writes such lines. The
   /// output gets the records without their keys.
   bool keyed = false;

@@ -93,6 +93,10 @@ row 'a random order in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks 
 row 'a random order of a dump' "$g" --shuffle --format pgdump fruit.txt out
 cat in.u64 fruit.txt | head -c 8003 >odd.records
 row 'a random order of records that are not whole' "$g" --shuffle --record-size 8 odd.records out
+printf '#one\nb\n' >first.bed
+printf '#two\n#three\na\n' >second.bed
+row 'lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out first.bed second.bed
+row 'lines in front of JSON' "$g" --header-prefix '#' list.jsonl out
 row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
 row 'field zero' "$g" -k 0 fruit.txt out

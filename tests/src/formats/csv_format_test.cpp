@@ -303,5 +303,22 @@ TEST(CsvFormat, SaysWhatIsWrongIfItShallBeStrict) {
   EXPECT_EQ(what("a,b\n", {"-k", "#2:int", "--strict"}), "2 column '2': 'b' is no int");
 }
 
+TEST(PrefixedLines, AreTheSameHoweverFewBytesAreSeen) {
+  const PrefixedLines lines{{"#", "@@"}, '\n'};
+  const std::pair<std::string, std::size_t> texts[] = {
+      {"", 0},           {"#", 1},        {"@", 0},     {"a\n#b\n", 0}, {"#a\n@@b\n@c\n#d\n", 7},
+      {"#a\n\n#b\n", 3}, {"#\n##\n#", 6}, {"@@\n@", 3}, {"#a\n@@", 5}};
+  for (const auto& [text, bytes] : texts) {
+    const RecordSpan all = std::as_bytes(std::span(text));
+    EXPECT_EQ(lines.BytesOf(all, true), bytes) << text;
+    for (std::size_t seen = 0; seen <= text.size(); ++seen) {
+      const std::optional<std::uint64_t> found = lines.BytesOf(all.first(seen), false);
+      EXPECT_TRUE(!found || found == bytes) << text << ", " << seen << " bytes";
+      EXPECT_TRUE(found || seen <= bytes + 1) << text << ", " << seen << " bytes";
+    }
+  }
+  EXPECT_EQ(PrefixedLines().BytesOf(std::as_bytes(std::span(texts[4].first)), false), 0u);
+}
+
 }  // namespace
 }  // namespace gpusort

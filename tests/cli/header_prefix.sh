@@ -1,0 +1,94 @@
+# Tests --header-prefix: the lines at the top that begin with a text stay there, for lines and rows, files and streams.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+export LC_ALL=C
+command -v sort >/dev/null && command -v awk >/dev/null || { echo "NOT TESTED: there is no sort or no awk"; exit 77; }
+plans=("--threads 2" "--memory 4M --batch-bytes 9000 --fan-in 2 --threads 1")
+
+# A file as VCF: lines in the middle that begin so are records.
+top='##fileformat=VCFv4.2\n##INFO=<ID=DP,Description="a ""quote, and more">\n'
+columns='#CHROM\tPOS\tID\n'
+seq 1 3000 | awk '{printf "chr%d\t%d\tid%d\n", $1 * 7919 % 22 + 1, $1 * 104729 % 100003, $1} END {print "#late\t1\tx"}' >body
+{ printf "$top$columns"; cat body; } >one.vcf
+tab=$(printf '\t')
+{ printf "$top$columns"; sort -t"$tab" -k1,1 -k2,2n body; } >want.out
+for plan in "${plans[@]}"; do
+  expect 0 "$g" --header-prefix '#' -t"$tab" -k1,1 -k2,2n $plan one.vcf got.out
+  same got.out want.out
+  expect 0 "$g" --header-prefix '##' --header-prefix '#C' -t"$tab" -k1,1 -k2,2n $plan one.vcf got.out
+  same got.out want.out
+  expect 0 "$g" --header-prefix '##' --header 1 -t"$tab" -k1,1 -k2,2n $plan one.vcf got.out
+  same got.out want.out
+  "$g" --header-prefix '#' -t"$tab" -k1,1 -k2,2n $plan - - <one.vcf | cmp - want.out || fail "a stream with $plan"
+  expect 0 "$g" --header-prefix '#' -k 1:text -k 2:int $plan --force-format one.vcf got.out
+  awk '!/^#/ || /^#late/' got.out | sort -t"$tab" -s -c -k1,1 -k2,2n || fail "typed keys"
+  head -n 3 got.out | cmp - <(printf "$top$columns") || fail "the header with typed keys"
+  { printf "$top$columns"; grep -v '^#late' body | sort -t"$tab" -s -k2,2n; } >want.tsv
+  grep -v '^#late' one.vcf >rows.vcf
+  expect 0 "$g" --format tsv --header-prefix '##' -k POS:int $plan --verify-output rows.vcf got.out
+  same got.out want.tsv
+done
+gzip -c one.vcf >one.vcf.gz
+expect 0 "$g" --header-prefix '#' -t"$tab" -k1,1 -k2,2n one.vcf.gz got.out
+same got.out want.out
+expect 0 "$g" -c --header-prefix '#' -t"$tab" -k1,1 -k2,2n want.out
+expect 1 "$g" -c --header-prefix '#' -t"$tab" -k1,1 -k2,2n one.vcf
+says 'one.vcf: not sorted: line [0-9]* '
+line=$(sed 's/.*not sorted: line \([0-9]*\) .*/\1/' err)
+[ "$line" = "$(($(LC_ALL=C sort -t"$tab" -k1,1 -k2,2n -c body 2>&1 | cut -d: -f3) + 3))" ] || fail "the line's number"
+if cmp -s <("$g" --header-prefix '##' one.vcf -) <("$g" one.vcf -); then fail "without the option, all lines are sorted"; fi
+
+# Several inputs: the lines of the first; other ones are announced, equal ones are not.
+{ printf '##fileformat=VCFv4.2\n##other=1\n##more=2\n'"$columns"; cat body; } >two.vcf
+expect 0 "$g" --header-prefix '#' -s -t"$tab" -k1,1 -k2,2n -o got.out one.vcf two.vcf
+says "without 2 lines of that of two.vcf, the first is '##other=1'"
+{ printf "$top$columns"; cat body body | sort -s -t"$tab" -k1,1 -k2,2n; } | cmp - got.out || fail "two headers"
+expect 0 "$g" --header-prefix '#' -s -t"$tab" -k1,1 -k2,2n -o got.out one.vcf one.vcf
+[ ! -s err ] || fail "equal headers are announced: $(cat err)"
+"$g" --header-prefix '##' --format tsv -k POS:int -o got.out rows.vcf - <two.vcf 2>err || fail "a stream after a file"
+says "without 2 lines of that of -, the first is '##other=1'"
+printf '##x\n#CHROM\tPLACE\n' >third.vcf
+expect 3 "$g" --header-prefix '##' --format tsv -k POS:int -o got.out rows.vcf third.vcf
+says 'the headers of rows.vcf and third.vcf differ'
+# A record that begins so would be a part of the header of a sorted file.
+for name in one two; do
+  grep -v '^#late' $name.vcf >$name.rows
+  expect 0 "$g" --header-prefix '#' -t"$tab" -k1,1 -k2,2n $name.rows $name.sorted
+done
+expect 0 "$g" -m --header-prefix '#' -t"$tab" -k1,1 -k2,2n -o got.out one.sorted two.sorted
+{ printf "$top$columns"; cat body body | grep -v '^#late' | sort -t"$tab" -k1,1 -k2,2n; } | cmp - got.out || fail "a merge"
+
+# Short inputs, a header alone, and a byte order mark.
+for text in '' '#' '#\n' 'b\na\n' '#b\n#a\n' '#b\na' '\n#\n' '##' 'a'; do
+  printf "$text" >short
+  sed -e '$a\' short | awk '!end && /^#/ {print; next} {end = 1; print | "sort"}' >want.out
+  expect 0 "$g" --header-prefix '#' short got.out
+  same got.out want.out
+  "$g" --header-prefix '#' - got.out <short 2>/dev/null || fail "a short stream"
+  same got.out want.out
+done
+printf '\xEF\xBB\xBF# note "\nid,n\n2,b\n1,a\n2,c\n' >marked.csv
+printf '\xEF\xBB\xBF# note "\nid,n\n1,a\n2,b\n2,c\n' >want.out
+expect 0 "$g" --header-prefix '#' -k id:int --verify-output marked.csv got.out
+same got.out want.out
+printf '\xEF\xBB\xBF# note "\ncount,id,n\n1,1,a\n2,2,b\n' >want.out
+expect 0 "$g" --header-prefix '#' -k id:int --count marked.csv got.out
+same got.out want.out
+printf '#b\0#a\0y\0x\0' >ends.nul
+printf '#b\0#a\0x\0y\0' >want.out
+expect 0 "$g" -z --header-prefix '#' ends.nul got.out
+same got.out want.out
+{ awk 'BEGIN {for (i = 0; i < 9000; ++i) print "# a line of a long header, number " i}'; sort -r body; } >long.list
+{ grep '^# a' long.list; sort body; } >want.out
+expect 0 "$g" --header-prefix '# ' --memory 64M long.list got.out
+same got.out want.out
+expect 0 "$g" --shuffle --seed 1 --header-prefix '# ' --memory 64M long.list got.out
+head -n 9000 got.out | cmp - <(head -n 9000 long.list) || fail "the header and --shuffle"
+
+expect 2 "$g" --header-prefix '#' --type i32 short got.out
+says '--header-prefix is for lines'
+expect 2 "$g" --header-prefix '#' --format jsonl short got.out
+says 'no meaning with --format jsonl'
+expect 2 "$g" --header-prefix '#' --format log short got.out
+nothing_left
+echo "header prefix: ok"
