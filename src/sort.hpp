@@ -1,4 +1,5 @@
-// The program under the name `sort`: gpusort takes the options of GNU sort and gives its output if it is called `sort`.
+// The program under the name `sort`. Under this name, gpusort takes the options of GNU sort and writes the same output
+// as GNU sort.
 #pragma once
 
 namespace gpusort {

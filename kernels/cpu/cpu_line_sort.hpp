@@ -461,9 +461,9 @@ class LineSorter {
     return common;
   }
 
-  /// Makes a code for the key bytes from byte `skip` on, from a sample of the lines. Counts ties: lines of the sample
-  /// that are equal to another line in twelve bytes. Returns std::nullopt unless twelve bytes of code have less than
-  /// half as many ties as twelve bytes of the keys. Also returns std::nullopt if there are few lines.
+  /// Makes a code that shortens the key bytes from byte `skip` on, from a sample of the lines. A sort by twelve bytes
+  /// leaves ties: lines that are equal in these bytes. Returns the code if it at least halves the number of ties in the
+  /// sample. Otherwise, and if there are few lines, returns std::nullopt.
   template <typename Lines>
   static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
     const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);

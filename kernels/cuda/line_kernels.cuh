@@ -330,11 +330,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Finds out, after a round of the sort, from which key byte on the next round must compare lines. Lines that are equal
-/// in all key bytes compared so far form a group. The number of a group is the place of its first line. For each group
-/// g, sets skips[g] to the number of leading bytes that are equal in all keys of the group. If all keys of the group
-/// are equal, does not change skips[g]; the caller must have set it to kNoDifference. Sets status->decided to 0 if
-/// different lines have equal keys. The inputs are:
+/// Prepares the next round of the sort. Lines that are equal in all key bytes compared so far form a group. The number
+/// of a group is the place of its first line. For each group g, sets skips[g] to the number of leading bytes that are
+/// equal in all keys of the group: the next round compares the bytes after these. If all keys of the group are equal,
+/// does not change skips[g]; the caller must have set it to kNoDifference. Sets status->decided to 0 if different lines
+/// have equal keys. The inputs are:
 /// - active: the lines that took part in the round; null in the first round, in which all lines took part
 /// - order: the line index at each place, after the round
 /// - groups: groups[j] is the group of line j, after the round

@@ -74,9 +74,9 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends a number as bytes that sort as the numbers do. First comes the magnitude, in one byte, or in nine bytes if
-/// the number is very large or very small. Then come two decimal digits in each byte, and the byte 0 at the end. If the
-/// number is negative, all these bytes are complemented. The number 0 is a single byte.
+/// Appends a number as bytes that sort as the numbers do. First comes the exponent (a power of ten), in one byte, or in
+/// nine bytes if the number is very large or very small. Then come two decimal digits in each byte, and the byte 0 at
+/// the end. If the number is negative, all these bytes are complemented. The number 0 is a single byte.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);

@@ -172,8 +172,8 @@ class ShortDigits {
   }
   /// Returns a bit mask. Bit i is set if byte i of the text is not a digit.
   unsigned others() const { return others_; }
-  /// Returns the number of digits. Any other byte, such as the decimal point, counts as a digit 0 until Remove() is
-  /// called for it.
+  /// Returns the number of digits. Bytes that are no digits, such as the decimal point, are counted, too, and have the
+  /// value 0, until Remove() removes them.
   unsigned count() const { return count_; }
   void Remove(unsigned at) {
     const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;

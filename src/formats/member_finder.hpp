@@ -29,7 +29,7 @@ class MemberFinder {
     std::string first = {};  ///< the first text of the member
   };
   const std::vector<Member>& members() const { return members_; }
-  /// The usual names of members for the time of a record, the best first.
+  /// The usual paths of the member of a JSON object that holds the time. The first path that an object has is used.
   static constexpr std::string_view kNames[] = {"/time",
                                                 "/ts",
                                                 "/timestamp",

@@ -100,8 +100,8 @@ class RecordFormat {
   /// the beginning of an input, or the whole input if the second argument is true. Throws BadRecord if the header
   /// cannot be read.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
-  /// Returns the number of lines that a header has if no field of the header contains a newline. Returns 0 if this
-  /// number is not known, for example because the header can have comment lines.
+  /// Returns the number of lines of a header without newlines in its fields. Returns 0 if this number is not known, for
+  /// example because comment lines may stand before the header.
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }

@@ -26,7 +26,7 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
 /// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
 /// read again, does three more things:
 /// - calls keys.Tune() with the sample
-/// - sets `facts.bytes` and `facts.sorted` to the sizes of records with their keys
+/// - adds the size of the keys to `facts.bytes` and to each size in `facts.sorted`
 /// - estimates `facts.records`, the number of records
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 

@@ -24,9 +24,9 @@ struct Ordered {
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
   /// True: sort keys only save time. Comparing records in the layout `plain` gives the same order.
   bool optional = false;
-  /// A layout for --split, in which two neighbouring records compare as equal if and only if their keys are equal. For
-  /// records with columns, this layout has sort keys. For all other records, it is `plain` without the last comparison
-  /// of whole lines, which decides between equal keys.
+  /// A layout for --split, which keeps records with equal keys in one part: records with equal keys compare as equal in
+  /// this layout. For records with columns, it compares their sort keys. For all other records, it is `plain` without
+  /// the comparison of whole lines that usually follows if all keys are equal.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }

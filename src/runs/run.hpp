@@ -102,8 +102,8 @@ class RunBlocks {
   /// The first bytes of the sort key of the last record of each block (ForecastKey), as `words_` elements for each
   /// block. From them, ReadAhead guesses which block a merge needs next.
   std::vector<std::uint32_t> forecasts_;
-  /// The places of the other pieces of each line that is longer than one block. The key is the index of the block in
-  /// which the line begins. Null: there is no such line.
+  /// For each line that is longer than one block: the places of all its pieces after the first. The key is the index of
+  /// the block in which the line begins. Null: there is no such line.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
   /// Maxima over all blocks. `most_parts_` is the number of pieces of a block in temp files, which is more than one
   /// only for a long line. `most_input_bytes_` is the size of a block in the input, in bytes.

@@ -111,9 +111,9 @@ class RunFile {
   /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
   /// as the number of columns.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// Returns the fences of the run of a dump, as MakeFences() does. Adds the gaps of the run to `gaps`, and sets `sum`
-  /// to the checksum of its lines. Throws WrongResult if the lines are not in order, or if their records do not have
-  /// the checksum `own`.
+  /// Returns the fences of the run of a dump, as MakeFences() does. A line of such a run is a record with its sort key
+  /// before it. Adds the gaps of the run to `gaps`, and sets `sum` to the checksum of the lines. Throws WrongResult if
+  /// the lines are not in order, or if the records without their sort keys do not have the checksum `own`.
   std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
   /// Returns what comes before the record at `offset` in the run of a dump.
   DumpPlace PlaceAt(std::uint64_t offset);

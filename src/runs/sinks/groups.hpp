@@ -12,9 +12,10 @@
 
 namespace gpusort {
 
-/// Keeps the first record of each group of equal records that the output gets, and counts the records of the group.
-/// Chunks are changed on any thread, and joined in the order of the output. Equal records are dropped only here, in the
-/// last merge. The runs in temp files still contain all records.
+/// Replaces each group of equal records by its first record, and counts the records of the group. The options may leave
+/// whole groups out of the output. Any thread may remove records from a chunk. One thread then joins the groups that
+/// reach over several chunks, in the order of the output. Equal records are dropped only here, in the last merge: the
+/// runs in temp files still contain all records.
 class Groups {
  public:
   /// `last` is the record before the first chunk; empty if there is none. `form` says how counts are written; null: no
