@@ -42,20 +42,6 @@ bool IsSameTime(const Instant& time, const LogTime& record) {
   return apart <= kZones && (apart + kNear) % kZone <= 2 * kNear;
 }
 
-/// Returns true if the line begins with a date that is at most a month away from the time of the record.
-bool BeginsWithDate(std::string_view line, const LogTimes& log, const LogTime& record) {
-  constexpr std::int64_t kMonth = 31 * 86400;
-  if (line.starts_with('[')) line.remove_prefix(1);
-  return std::ranges::any_of(KnownDates(), [&](const TimeForm& form) {
-    const std::string_view format = form.format, date = format.substr(0, format.find("%|"));
-    TextReader reader{line.data(), line.data() + line.size()};
-    TimeParts parts;
-    if (!TakeLogTime(date, reader, parts) || (!reader.done() && IsLetterOrDigit(*reader.at))) return false;
-    const std::optional<Instant> day = InstantOf(parts, log.latest);
-    return day && (!record.instant || std::abs(day->seconds - record.instant->seconds) <= kMonth);
-  });
-}
-
 }  // namespace
 
 bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
@@ -88,7 +74,7 @@ bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime
       holds = true;
     }
   });
-  return holds || (!dated && !indented && !only_front && (HasClockInFront(line) || BeginsWithDate(line, log, record)));
+  return holds || (!dated && !indented && !only_front && HasClockInFront(line));
 }
 
 bool InnerTimes::IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record) {

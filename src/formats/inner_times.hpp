@@ -24,7 +24,7 @@ class InnerTimes {
   /// * If the line begins with a blank, the time must be near the beginning.
   /// * A time of day without a date must be near the beginning.
   /// * If `only_front` is true, the time must have a date in the first four words. It must also be at most a month away
-  ///   from `record`, unless it is the first word. Otherwise a date without a time of day at the front counts, too.
+  ///   from `record`, unless it is the first word.
   bool Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
   /// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
   /// `record` is the time of the record before the line. Do not call this for the line that contains this time.

@@ -5,7 +5,6 @@
 
 #include "formats/known_records.hpp"
 #include "formats/learn_sample.hpp"
-#include "formats/log_forms.hpp"
 #include "formats/log_sample.hpp"
 #include "formats/log_times.hpp"
 
@@ -64,40 +63,6 @@ std::shared_ptr<const LogTimes> LearnIndented(std::string_view front, const LogF
   }
 }
 
-/// Learns the form of the dates with which lines begin that have no time of day. At least half of the lines must begin
-/// with such a date, and no line with a date may have a time of day elsewhere. Otherwise returns null.
-std::shared_ptr<const LogTimes> LearnDates(const LogSample& sample, std::int64_t latest) {
-  const auto log = std::make_shared<LogTimes>();
-  log->latest = latest;
-  log->looked = sample.lines.size();
-  log->note = "the lines begin with dates, but have no times of day: lines of one day keep their order";
-  for (const TimeForm& form : KnownDates()) {
-    for (const std::string_view lead : {"", "["}) {
-      const std::string_view day = std::string_view(form.format).substr(0, std::string_view(form.format).find("%|"));
-      TimeShape date, time;
-      date.name = form.name;
-      date.format = form.format;
-      date.lead = time.lead = lead;
-      time.name = "date and time of day";
-      time.format = std::string(day) + "%^%@%z";
-      TimeShape any = date;
-      any.format = day;
-      std::uint64_t dates = 0, others = 0;
-      for (const std::string_view line : sample.lines) {
-        TimeParts parts;
-        if (TakeShape(any, line, parts) == nullptr || !InstantOf(parts, latest)) continue;
-        TimeParts whole;
-        ++(TakeShape(date, line, whole) != nullptr ? dates : others);
-      }
-      if (others > 0 || 2 * dates < log->looked || dates == 0) continue;
-      log->matched = dates;
-      log->shapes = {time, date};
-      return log;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest) {
@@ -110,13 +75,7 @@ std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms&
     if (auto log = LearnKnownLog(front, allowed.starts, latest)) return log;
     if (std::shared_ptr<const LogTimes> log = LearnIndented(front, allowed, latest)) return log;
   }
-  const LogSample sample = SampleOf(front, false);
-  try {
-    return LearnSample(sample, allowed, latest);
-  } catch (const BadRecord&) {
-    if (auto log = allowed.times.empty() ? LearnDates(sample, latest) : nullptr) return log;
-    throw;
-  }
+  return LearnSample(SampleOf(front, false), allowed, latest);
 }
 
 }  // namespace gpusort

@@ -17,7 +17,6 @@
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
 // %X     hexadecimal seconds since 1970, a fraction, and the number of a thread: 5fdb1c2e.1a2b3c4d 0x7f00
 // %E     mmddhhmmyy                               %K     a zone after '#', such as "#+0200" or "#0-500", or nothing
-// %|     nothing, but the word must end, and no clock may follow in the line
 // %;     nothing, but no clock may follow         %M     a number of hours east of UTC in parentheses, or nothing
 // %x     the clock and the date of Configuration Manager: 22:10:01.123-060" date="11-23-2026
 #include "formats/log_forms.hpp"
@@ -146,17 +145,6 @@ constexpr TimeForm kForms[] = {
     {"JES2", "%J", kClockAdvice},
     {"seconds since the start", "%s", kStartAdvice},
     {"errpt", "%E", kErrptAdvice},
-};
-
-constexpr TimeForm kDates[] = {
-    {"date, ISO 8601", "%Y-%m-%d%|"},
-    {"date, year/month/day", "%Y/%m/%d%|"},
-    {"date, year.month.day", "%Y.%m.%d%|"},
-    {"date, day/month/year by name", "%d/%b/%Y%|"},
-    {"date, day-month-year by name", "%d-%b-%Y%|"},
-    {"date, day.month.year", "%d.%m.%Y%|"},
-    {"date, day month year", "%w%e %b%, %Y%|"},
-    {"date, month day year", "%w%b %e%, %Y%|"},
 };
 
 /// Takes a number of one to `most` digits in [low, high].
@@ -694,10 +682,6 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       TimeParts unused;
       return !TakeBetween(clock) || !TakeClockOfLog(clock, unused, false);
     }
-    case '|': {
-      constexpr std::string_view kEnds = " \t]),;:|\"";
-      return (reader.done() || kEnds.find(*reader.at) != kEnds.npos) && !FrontHasClock(reader.rest());
-    }
     case 'h':
       return TakeCompactClock(reader, parts);
     case 'J':
@@ -756,8 +740,6 @@ bool FrontHasClock(std::string_view line) {
   }
   return false;
 }
-
-std::span<const TimeForm> KnownDates() { return kDates; }
 
 bool IsCommonLog(const TimeForm& form) { return std::string_view(form.format).starts_with("%d/%b/%Y"); }
 

@@ -27,9 +27,6 @@ struct TimeForm {
 /// Returns all forms of times that gpusort knows.
 std::span<const TimeForm> KnownForms();
 
-/// Returns the forms of dates without a time of day. No time of day may follow such a date in its line.
-std::span<const TimeForm> KnownDates();
-
 /// Returns true if the front of the line has a colon between digits, as a clock has.
 bool FrontHasClock(std::string_view line);
 

@@ -105,10 +105,10 @@ void NoteUntimed(std::string_view line, std::string_view before, const LogTimes&
   if (times.shapes.empty() || times.shapes[0].kind == TimeShape::kGiven || !times.shapes[0].pattern.empty()) return;
   if (tally.inner_times.count > kMostLooked) return;
   // Lines with clocks are rare in stack traces, so all of them are examined. Of other lines, the first ones with enough
-  // digits for a date are.
-  constexpr std::size_t kMostFront = 100, kDate = 6;
+  // digits for a date and a time are.
+  constexpr std::size_t kMostFront = 100, kDateAndTime = 10;
   const auto has_digits = [&] {
-    return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDate;
+    return static_cast<std::size_t>(std::ranges::count_if(line.substr(0, kMostFront), IsDigit)) >= kDateAndTime;
   };
   // An indented line can begin with seconds since 1970 and their fraction.
   const auto has_count = [&] {

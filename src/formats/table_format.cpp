@@ -1,6 +1,7 @@
 #include "formats/table_format.hpp"
 
 #include <fmt/core.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
