@@ -208,20 +208,21 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   std::vector<ByteRange> ranges;
   DumpPart of_dump;
   const bool empty = part.number > 0 && cut.starts[part.number - 1].run >= cut.runs;
-  if (pieces.folder.empty() || dump) {
-    const PartRanges places(open, part.number, spec.order.unique);
-    if (pieces.folder.empty()) ranges = places.All();
-    if (dump && !empty) {
-      DumpBefore before;
-      if (part.number > 0 && cut.starts[part.number - 1].before) {
-        before = *cut.starts[part.number - 1].before;
-      } else if (!pieces.folder.empty()) {
-        before = pieces.before.value_or(DumpBefore());
-      } else if (part.number > 0) {
-        before = places.CountBefore(ranges);
-      }
-      of_dump = DescribeDumpPart(open, part.number, before);
+  std::optional<PartRanges> places;  // not with pieces: their ranges were found where the runs are
+  if (pieces.folder.empty()) {
+    places.emplace(open, part.number, spec.order.unique);
+    ranges = places->All();
+  }
+  if (dump && !empty) {
+    DumpBefore before;
+    if (part.number > 0 && cut.starts[part.number - 1].before) {
+      before = *cut.starts[part.number - 1].before;
+    } else if (!places) {
+      before = pieces.before.value_or(DumpBefore());
+    } else if (part.number > 0) {
+      before = places->CountBefore(ranges);
     }
+    of_dump = DescribeDumpPart(open, part.number, before);
   }
   TaskPart made;
   if (!part_files.own_files()) {

@@ -193,11 +193,11 @@ expect 0 "$g" "${log[@]}" -o out late.log
 says "a time stands in 1 line that did not begin a record, the first is '    1795210890"
 # Each input has a warning of its own.
 echo '2026-01-01 10:00:00 a' >far.txt
-for i in 1 2 3 4 5 6 7; do printf '2026-01-0%s a\n' $i $i >day$i.log; done
+for i in 1 2 3 4 5 6 7; do printf '13/02/2026 10:00:0%s a\n' $i $i >day$i.log; done
 expect 0 "$g" "${log[@]}" -o out day1.log far.txt day2.log
-[ "$(grep -c 'day[12].log: the lines begin with dates' err)" = 2 ] || fail "$(cat err)"
+[ "$(grep -c 'day[12].log: the times are day/month/year in digits' err)" = 2 ] || fail "$(cat err)"
 expect 0 "$g" "${log[@]}" -o out day[1-7].log
-[ "$(grep -c 'the lines begin with dates' err)" = 5 ] || fail "$(cat err)"
+[ "$(grep -c 'the times are day/month/year in digits' err)" = 5 ] || fail "$(cat err)"
 says 'not shown: warnings of 2 more inputs'
 # Lines before the first record are announced if several have times, even of other years.
 printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2026-11-20 21:41:00 c' \

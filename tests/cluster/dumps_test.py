@@ -102,7 +102,7 @@ def merge_pieces(slices, parts):
              for k in range(slices)]
     borders = [[line[0] for line in run_lines] for run_lines in lines]
     runs = [read(f"dir/run-{k:05}") for k in range(slices)]
-    for name in glob.glob("dir/run-?????") + glob.glob("dir/*.fences"):
+    for name in glob.glob("dir/run-?????") + glob.glob("dir/*.fences") + glob.glob("dir/*.begins"):
         os.remove(name)
     for j in range(parts):
         shutil.rmtree("pieces", ignore_errors=True)
