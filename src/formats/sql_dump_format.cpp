@@ -43,8 +43,13 @@ void TakeSession(std::string_view line, SqlDialect dialect, Session& session) {
     TakeSqlName(rest, " ;\t\r\n", session.schema);
     return;
   }
+  if (dialect == SqlDialect::kPostgres && TakeSqlWord(rest, "reset")) {
+    SkipSqlBlanks(rest);
+    if (TakeSqlWord(rest, "session_replication_role") || TakeSqlWord(rest, "all")) session.unchecked = false;
+    return;
+  }
   const bool conditional = dialect == SqlDialect::kMysql && rest.starts_with("/*!");
-  if (!conditional && !TakeSqlWord(rest, "set") && !TakeSqlWord(rest, "pragma") && !TakeSqlWord(rest, "alter")) return;
+  if (!conditional && !TakeSqlWord(rest, "set") && !TakeSqlWord(rest, "pragma")) return;
   const std::string copy = LowerText(line.substr(0, kMost));
   const std::string_view lower = copy;
   // Returns the text after the last "NAME =" or "NAME TO".
@@ -72,7 +77,6 @@ void TakeSession(std::string_view line, SqlDialect dialect, Session& session) {
   if (dialect == SqlDialect::kSqlite) turn("foreign_keys", {"0", "off", "no", "false"});
   if (dialect != SqlDialect::kPostgres) return;
   turn("session_replication_role", {"replica", "'replica"});
-  if (lower.find("disable trigger all") != lower.npos) session.unchecked = true;
   if (const std::string_view path = value_of("search_path"); !path.empty()) {
     std::string_view written = line.substr(static_cast<std::size_t>(path.data() - lower.data()));
     if (!TakeSqlName(written, " ,;\t\r\n", session.schema)) session.schema.clear();

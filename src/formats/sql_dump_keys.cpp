@@ -27,20 +27,23 @@ bool IsVolatile(std::string_view line) {
 /// Returns true if an expression of whole numbers, such as 1-1, may be 0.
 bool MayBeZero(std::string_view text) {
   constexpr std::size_t kMostDigits = 15;
-  std::int64_t sum = 0, sign = 1;
-  while (!text.empty()) {
+  SkipSqlSpaces(text);
+  std::int64_t sum = 0, term = TakeSqlText(text, "-") ? -1 : 1;
+  for (;; text.remove_prefix(1)) {
+    SkipSqlSpaces(text);
     const std::size_t size = std::min(text.find_first_not_of("0123456789"), text.size());
-    if (size > kMostDigits) return true;
+    if (size == 0 || size > kMostDigits) return true;
     std::int64_t number = 0;
     for (const char digit : text.substr(0, size)) number = number * 10 + (digit - '0');
-    sum += sign * number;
+    if (__builtin_mul_overflow(term, number, &term)) return true;
     text.remove_prefix(size);
-    if (text.empty()) break;
-    if (text[0] != '+' && text[0] != '-' && !IsSpace(text[0])) return true;
-    if (!IsSpace(text[0])) sign = text[0] == '-' ? -1 : 1;
-    text.remove_prefix(1);
+    SkipSqlSpaces(text);
+    if (text.starts_with('*')) continue;
+    if (__builtin_add_overflow(sum, term, &sum)) return true;
+    if (text.empty()) return sum == 0;
+    if (text[0] != '+' && text[0] != '-') return true;
+    term = text[0] == '-' ? -1 : 1;
   }
-  return sum == 0;
 }
 
 /// Returns true if the server counts up a value instead of storing this one. `zero_counts` is true if it does so for

@@ -16,6 +16,10 @@ std::shared_ptr<const SqlTable> Changed(const SqlTable& table, const SqlTableCha
   auto changed = std::make_shared<SqlTable>(table);
   std::vector<SqlTable::Column>& columns = changed->columns;
   changed->refers_to_itself |= change.refers_to_itself;
+  if (change.refers_to_itself) changed->checks = SqlFires::kOfSession;
+  for (const SqlTableChange::Switch& one : change.switches) {
+    if (one.keys) changed->checks = one.fires;
+  }
   changed->unique.insert(changed->unique.end(), change.unique.begin(), change.unique.end());
   columns.insert(columns.end(), change.added.begin(), change.added.end());
   for (SqlTable::Column& column : columns) {
@@ -115,9 +119,17 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     auto more = std::make_shared<std::vector<SqlTrigger>>(triggers);
     more->push_back(std::move(*trigger));
     dump.triggers = std::move(more);
-  } else if (const std::string name = ParseDropTrigger(statement, dump.dialect); !name.empty() && !triggers.empty()) {
+  } else if (std::optional<SqlTrigger> gone = ParseDropTrigger(statement, dump.dialect); gone && !triggers.empty()) {
+    find(gone->table);
     auto left = std::make_shared<std::vector<SqlTrigger>>(triggers);
-    std::erase_if(*left, [&](const SqlTrigger& one) { return IsSameSqlName(one.name, name); });
+    // Names of triggers are names in their table in PostgreSQL, and names in their database in MySQL.
+    std::erase_if(*left, [&](const SqlTrigger& one) {
+      if (dump.dialect == SqlDialect::kPostgres || !gone->table.table.empty()) {
+        return one.name == gone->name && one.rule == gone->rule && one.table.name() == gone->table.name();
+      }
+      const bool mysql = dump.dialect == SqlDialect::kMysql;
+      return IsSameSqlName(one.name, gone->name) && (!mysql || IsSameSqlName(one.table.schema, gone->table.schema));
+    });
     dump.triggers = std::move(left);
   }
   const auto is_key = [&](SqlTarget target, const std::string& column) {
@@ -135,6 +147,21 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     SqlTarget target = change->table;
     const SqlTable* const known = FindTable(target, dump);
     if (known != nullptr) table = Changed(*known, *change);
+    if (!change->switches.empty() && !triggers.empty()) {
+      auto switched = std::make_shared<std::vector<SqlTrigger>>(triggers);
+      SqlTarget of = target;
+      find(of);
+      for (const SqlTableChange::Switch& one : change->switches) {
+        for (SqlTrigger& trigger : *switched) {
+          // Without a schema, the table is not sure. The trigger is then turned on, but not off.
+          const bool unsure = one.fires != SqlFires::kNever && (of.schema.empty() || trigger.table.schema.empty());
+          if (trigger.rule != one.rule || trigger.table.table != of.table) continue;
+          if (trigger.table.schema != of.schema && !unsure) continue;
+          if (one.name.empty() || one.name == trigger.name) trigger.fires = one.fires;
+        }
+      }
+      dump.triggers = std::move(switched);
+    }
     if (const SqlTable* const part = change->attached.table.empty() ? nullptr : FindTable(change->attached, dump)) {
       auto attached = std::make_shared<SqlTable>(*part);
       attached->partition_of = change->table;
@@ -220,7 +247,10 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   part->table = target.name();
   part->wanted = FindKeys(target, dump);
   part->again = !AddName(part->table, dump.filled);
-  part->refers_to_itself = table != nullptr && table->refers_to_itself && !dump.session.unchecked;
+  const auto fires = [&](SqlFires when) {
+    return when == SqlFires::kAlways || (when == SqlFires::kOfSession && !dump.session.unchecked);
+  };
+  part->refers_to_itself = table != nullptr && table->refers_to_itself && fires(table->checks);
   std::vector<const SqlTable::Column*> columns(target.columns.size());
   for (std::size_t i = 0; table != nullptr && i < columns.size(); ++i) {
     const auto found = std::ranges::find_if(table->columns, is_name(target.columns[i]), &SqlTable::Column::name);
@@ -234,9 +264,9 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   }
   std::ranges::sort(part->counted);
   for (const std::size_t column : part->counted) part->only_default.push_back(columns[column]->only_default);
-  const bool fires = dump.dialect != SqlDialect::kPostgres || !dump.session.unchecked;
-  for (std::size_t i = 0; fires && dump.triggers != nullptr && i < dump.triggers->size(); ++i) {
+  for (std::size_t i = 0; dump.triggers != nullptr && i < dump.triggers->size(); ++i) {
     const SqlTrigger& trigger = (*dump.triggers)[i];
+    if (dump.dialect == SqlDialect::kPostgres && !fires(trigger.fires)) continue;
     const bool no_case = !trigger.exact && dump.dialect != SqlDialect::kPostgres;
     const std::string name = trigger.table.name();
     part->triggered |= no_case ? IsSameSqlName(name, part->table) : name == part->table;

@@ -68,7 +68,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put(trigger.name);
     put(trigger.table.schema);
     put(trigger.table.table);
-    out << trigger.exact << ' ';
+    out << trigger.exact << ' ' << trigger.rule << ' ' << static_cast<unsigned>(trigger.fires) << ' ';
   }
   out << dump.any << ' ' << dump.gaps << ' ' << dump.inserts << ' ';
   std::vector<const SqlTable*> tables;
@@ -92,7 +92,8 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
     put_all((*table)->primary);
     out << (*table)->unique.size() << ' ';
     for (const std::vector<std::string>& columns : (*table)->unique) put_all(columns);
-    out << (*table)->refers_to_itself << ' ' << (*table)->replaces << ' ' << (*table)->complete << ' ';
+    out << (*table)->refers_to_itself << ' ' << static_cast<unsigned>((*table)->checks) << ' ' << (*table)->replaces
+        << ' ' << (*table)->complete << ' ';
     put((*table)->partition_of.schema);
     put((*table)->partition_of.table);
   }
@@ -173,6 +174,8 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     trigger.table.schema = name();
     trigger.table.table = name();
     trigger.exact = number() != 0;
+    trigger.rule = number() != 0;
+    trigger.fires = static_cast<SqlFires>(number());
   }
   if (!triggers.empty()) dump.triggers = std::make_shared<const std::vector<SqlTrigger>>(std::move(triggers));
   dump.any = number() != 0;
@@ -205,6 +208,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
     table->primary = names();
     for (std::uint64_t keys = number(); keys > 0 && in; --keys) table->unique.push_back(names());
     table->refers_to_itself = number() != 0;
+    table->checks = static_cast<SqlFires>(number());
     table->replaces = number() != 0;
     table->complete = number() != 0;
     table->partition_of.schema = name();

@@ -80,7 +80,7 @@ struct TableList {
 /// The settings of the database session that statements of the dump have changed so far.
 struct Session {
   std::string schema;          ///< the schema or database of tables whose names do not give one
-  bool unchecked = false;      ///< true: the checks of foreign keys are turned off
+  bool unchecked = false;      ///< true: the checks of foreign keys are turned off, in PostgreSQL also triggers
   bool zero_is_value = false;  ///< MySQL: 0 is stored, not replaced by a number (NO_AUTO_VALUE_ON_ZERO)
   friend bool operator==(const Session&, const Session&) = default;
 };

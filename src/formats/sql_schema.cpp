@@ -458,13 +458,16 @@ bool BeginsRowProgram(std::string_view text) {
   return lower.find("trigger") != lower.npos || lower.find("rule") != lower.npos;
 }
 
-std::string ParseDropTrigger(std::string_view text, SqlDialect dialect) {
+std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dialect) {
   Tokens tokens(text, dialect);
-  std::string schema, name;
-  if (!tokens.Take("drop") || (!tokens.Take("trigger") && !tokens.Take("rule"))) return name;
+  SqlTrigger trigger;
+  if (!tokens.Take("drop")) return std::nullopt;
+  trigger.rule = tokens.Is("rule");
+  if (!tokens.Take("trigger") && !tokens.Take("rule")) return std::nullopt;
   for (const std::string_view word : {"if"sv, "exists"sv}) tokens.Take(word);
-  TakeDottedName(tokens, schema, name);
-  return name;
+  if (!TakeDottedName(tokens, trigger.table.schema, trigger.name)) return std::nullopt;
+  if (tokens.Take("on") && !TakeDottedName(tokens, trigger.table.schema, trigger.table.table)) return std::nullopt;
+  return trigger;
 }
 
 std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect) {
@@ -475,10 +478,10 @@ std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect d
     if (other || tokens.is() == Tokens::kEnd) return std::nullopt;
     tokens.Next();
   }
-  const bool rule = tokens.Is("rule");
+  SqlTrigger trigger;
+  const bool rule = trigger.rule = tokens.Is("rule");
   tokens.Next();
   for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
-  SqlTrigger trigger;
   std::string schema;
   if (!TakeDottedName(tokens, schema, trigger.name)) return std::nullopt;
   bool insert = false;
@@ -573,6 +576,25 @@ std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect
   return type;
 }
 
+namespace {
+
+/// Takes DISABLE TRIGGER, ENABLE ALWAYS RULE and the like.
+void TakeSwitch(Tokens& tokens, SqlTableChange& change) {
+  SqlTableChange::Switch one;
+  if (tokens.Is("disable")) one.fires = SqlFires::kNever;
+  tokens.Next();
+  if (tokens.Take("always") || tokens.Take("replica")) one.fires = SqlFires::kAlways;
+  one.rule = tokens.Is("rule");
+  if (!tokens.Take("trigger") && !tokens.Take("rule")) return;
+  const bool user = !one.rule && tokens.Is("user"), all = !one.rule && tokens.Is("all");
+  if (!user && !all) one.name = tokens.written();
+  // The name can be that of a foreign key, which this switch turns on.
+  one.keys = all || (!user && !one.rule && one.fires != SqlFires::kNever);
+  if (user || all || tokens.is_name()) change.switches.push_back(std::move(one));
+}
+
+}  // namespace
+
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect) {
   if (!BeginsTableChange(text)) return std::nullopt;
   Tokens tokens(text, dialect);
@@ -597,6 +619,7 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
     const bool adds = tokens.Take("add"), alters = tokens.Take("alter"), drops = tokens.Take("drop");
     const bool changes = tokens.Take("change"), modifies = changes || tokens.Take("modify");
     change.moves_columns |= tokens.Is("rename");
+    if (dialect == SqlDialect::kPostgres && is({"disable", "enable"})) TakeSwitch(tokens, change);
     if (tokens.Take("attach") && tokens.Take("partition")) {
       TakeDottedName(tokens, change.attached.schema, change.attached.table);
     }
@@ -659,7 +682,7 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   }
   const bool matters = !change.unique.empty() || change.refers_to_itself || change.moves_columns ||
                        !change.added.empty() || !change.retyped.empty() || !change.counted.empty() ||
-                       change.numbers_rows || !change.attached.table.empty();
+                       change.numbers_rows || !change.attached.table.empty() || !change.switches.empty();
   return matters ? std::optional(std::move(change)) : std::nullopt;
 }
 

@@ -29,6 +29,13 @@ std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect
 /// Returns true if `text` begins with CREATE TYPE or CREATE DOMAIN.
 bool BeginsCreateType(std::string_view text);
 
+/// PostgreSQL: when a trigger or rule fires, or a foreign key is checked.
+enum class SqlFires : std::uint8_t {
+  kOfSession,  ///< unless the session turns this off: see Session::unchecked
+  kNever,      ///< DISABLE
+  kAlways,     ///< ENABLE ALWAYS, and ENABLE REPLICA, as a dump does not say whether it is loaded by a replica
+};
+
 /// A table, as CREATE TABLE describes it.
 struct SqlTable {
   struct Column {
@@ -69,6 +76,7 @@ struct SqlTable {
   std::vector<std::string> primary;              ///< the columns of the primary key
   std::vector<std::vector<std::string>> unique;  ///< the columns of each other unique key
   bool refers_to_itself = false;                 ///< true: a foreign key of the table refers to the same table
+  SqlFires checks = SqlFires::kOfSession;        ///< when the server checks that foreign key
   /// SQLite: a key has ON CONFLICT REPLACE or IGNORE. If an INSERT adds a row whose key exists already, only one of the
   /// two rows stays in the table.
   bool replaces = false;
@@ -107,6 +115,14 @@ struct SqlTableChange {
   bool numbers_rows = false;                     ///< true: the server gives numbers to the rows that the table has
   SqlTarget attached;                            ///< a table that becomes a partition of `table`, and gets its keys
   bool ignores = false;  ///< true (ALTER IGNORE): of rows with equal unique keys, only one stays
+  /// PostgreSQL: DISABLE or ENABLE of triggers and rules of `table`.
+  struct Switch {
+    SqlFires fires = SqlFires::kOfSession;
+    bool rule = false;
+    std::string name;   ///< empty: all triggers
+    bool keys = false;  ///< true: also the triggers that check foreign keys
+  };
+  std::vector<Switch> switches;
 };
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text.
 /// Also returns std::nullopt if the order of the rows does not matter for the change.
@@ -118,11 +134,13 @@ struct SqlTrigger {
   std::string name;
   SqlTarget table;
   bool exact = false;  ///< the dump describes the table, whose name `table` has in the same case
+  bool rule = false;
+  SqlFires fires = SqlFires::kOfSession;
 };
 /// Parses a CREATE TRIGGER or CREATE RULE. Returns the trigger or rule if INSERT starts it, otherwise std::nullopt.
 std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
-/// Returns the name of the trigger or rule that `text` removes, or an empty text.
-std::string ParseDropTrigger(std::string_view text, SqlDialect dialect);
+/// Returns the trigger or rule that `text` removes. Without ON, its table has the schema of the trigger but no name.
+std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dialect);
 /// Returns true if the result of the statement `text` can depend on the order of the rows in a table. `text` must be an
 /// UPDATE, a DELETE, or a CREATE TABLE that contains a SELECT; the result is false for other statements. The statement
 /// must also have one of these: nextval, an assignment to a variable (:=), row_number, ctid, rowid, AUTO_INCREMENT, or

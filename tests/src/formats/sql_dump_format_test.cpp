@@ -1230,6 +1230,8 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   // Expressions that are 0.
   EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (b'0','a'),(1-1,'b'),(B'00','c'),(5 - 2 - 3,'d');\n", "mysqldump"), 4u);
   EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (b'10','a'),(2-1,'b'),(10 + 3,'c'),(12,'d');\n", "mysqldump"), 0u);
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (3*2,'a'),(2 * 3 - 5,'b'),(-2*2,'c');\n", "mysqldump"), 0u);
+  EXPECT_EQ(count(mysql, "INSERT INTO t VALUES (3*0,'a'),(2*3-6,'b'),(1/3,'c'),(-1 - -1,'d');\n", "mysqldump"), 4u);
   // MariaDB stores a null in a column that has a DEFAULT, and numbers the others.
   for (const std::string sequence : {"DEFAULT nextval(`s`)", "DEFAULT (NEXT VALUE FOR s)"}) {
     EXPECT_EQ(count("id int " + sequence + ", s text", "INSERT INTO t VALUES (NULL,'a'),(0,'b');\n", "mysqldump"), 0u);
@@ -1333,6 +1335,74 @@ TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
   EXPECT_EQ(limited("UPDATE k SET a = 'c' WHERE id > 1 LIMIT 1"), 1u);
   EXPECT_EQ(depends("CREATE VIEW trigger_rules AS SELECT rowid, a FROM t LIMIT 5", "sqlitedump"), 0u);
   EXPECT_EQ(depends("CREATE OR REPLACE GLOBAL TEMPORARY TABLE u AS SELECT ctid, a FROM t", "pgdump"), 1u);
+}
+
+// In PostgreSQL, the names of triggers are names in a table, and DISABLE and ENABLE hold for the table.
+TEST(SqlDumpFormat, FollowsTheTriggersOfEachTable) {
+  const std::string a = "COPY public.a (id) FROM stdin;\n2\n1\n\\.\n",
+                    b = "COPY public.b (id) FROM stdin;\n2\n1\n\\.\n";
+  const auto make = [](const std::string& table) {
+    return "CREATE TRIGGER audit BEFORE INSERT ON public." + table + " FOR EACH ROW EXECUTE FUNCTION f();\n";
+  };
+  const auto rule = [](const std::string& table) {
+    return "CREATE RULE audit AS ON INSERT TO public." + table + " DO ALSO DELETE FROM l;\n";
+  };
+  const auto warned = [](const std::string& text, const std::string& format = "pgdump") {
+    std::string names;
+    for (const std::string& name : TallyOf(text, format).triggered_tables) names += name + " ";
+    return names;
+  };
+  const std::string both = make("a") + make("b"), rules = rule("a") + rule("b");
+  EXPECT_EQ(warned(both + a + b), "public.a public.b ");
+  EXPECT_EQ(warned(both + "DROP TRIGGER audit ON public.a;\n" + a + b), "public.b ");
+  EXPECT_EQ(warned(both + "DROP TRIGGER IF EXISTS audit ON public.b;\n" + a + b), "public.a ");
+  EXPECT_EQ(warned(rules + "DROP RULE audit ON public.a;\n" + a + b), "public.b ");
+  EXPECT_EQ(warned(make("a") + rule("a") + "DROP RULE audit ON public.a;\n" + a), "public.a ");
+  EXPECT_EQ(warned(make("a") + "DROP TRIGGER \"Audit\" ON public.a;\n" + a), "public.a ");
+  EXPECT_EQ(warned(make("a") + "DROP TRIGGER audit ON other.a;\n" + a), "public.a ");
+  const auto alter = [](const std::string& table, const std::string& action) {
+    return "ALTER TABLE public." + table + " " + action + ";\n";
+  };
+  const auto off = [&](const std::string& table) { return alter(table, "DISABLE TRIGGER ALL"); };
+  const auto on = [&](const std::string& table) { return alter(table, "ENABLE TRIGGER ALL"); };
+  EXPECT_EQ(warned(both + off("a") + a + b), "public.b ");
+  EXPECT_EQ(warned(both + off("a") + a + on("a") + b), "public.b ");
+  EXPECT_EQ(warned(both + off("a") + a + on("a") + a), "public.a ");
+  EXPECT_EQ(warned(both + off("a") + a + on("a") + off("b") + b + on("b")), "");
+  EXPECT_EQ(warned(both + off("a") + make("a") + a), "public.a ");
+  EXPECT_EQ(warned(both + "ALTER TABLE ONLY public.a\n    DISABLE TRIGGER USER;\n" + a + b), "public.b ");
+  EXPECT_EQ(warned(both + alter("a", "DISABLE TRIGGER audit, DISABLE TRIGGER x") + a + b), "public.b ");
+  EXPECT_EQ(warned(both + alter("a", "DISABLE TRIGGER \"all\"") + a), "public.a ");
+  EXPECT_EQ(warned(both + off("a") + "ALTER TABLE a ENABLE TRIGGER audit;\n" + a), "public.a ");
+  EXPECT_EQ(warned(rules + off("a") + a), "public.a ");
+  EXPECT_EQ(warned(rules + alter("a", "DISABLE RULE audit") + a + b), "public.b ");
+  // The role of a replica.
+  const std::string replica = "SET session_replication_role = replica;\n";
+  EXPECT_EQ(warned(both + replica + a + b), "");
+  EXPECT_EQ(warned(both + replica + "RESET session_replication_role;\n" + a), "public.a ");
+  EXPECT_EQ(warned(both + "ALTER ROLE x SET session_replication_role = replica;\n" + a), "public.a ");
+  for (const std::string when : {"ALWAYS", "REPLICA"}) {
+    EXPECT_EQ(warned(both + alter("a", "ENABLE " + when + " TRIGGER audit") + replica + a + b), "public.a ");
+    EXPECT_EQ(warned(rules + alter("a", "ENABLE " + when + " RULE audit") + replica + a + b), "public.a ");
+  }
+  // Foreign keys are checked by triggers.
+  const std::string tree = "CREATE TABLE public.a (id int PRIMARY KEY, up int REFERENCES public.a);\n";
+  const auto self = [&](const std::string& text) {
+    return TallyOf(tree + text + "INSERT INTO public.a VALUES (1,1);\n", "pgdump").self_references.count;
+  };
+  EXPECT_EQ(self(""), 1u);
+  EXPECT_EQ(self(off("a")), 0u);
+  EXPECT_EQ(self(off("b")), 1u);
+  EXPECT_EQ(self(off("a") + on("a")), 1u);
+  EXPECT_EQ(self(alter("a", "DISABLE TRIGGER USER")), 1u);
+  EXPECT_EQ(self(off("a") + alter("a", "ENABLE TRIGGER USER")), 0u);
+  EXPECT_EQ(self(off("a") + alter("a", "ADD FOREIGN KEY (up) REFERENCES public.a (id)")), 1u);
+  // MySQL: the name of a trigger is a name in the database.
+  const std::string x = "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @n = 1;\n";
+  const std::string rows = "INSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1);\n";
+  EXPECT_EQ(warned("USE a;\n" + x + "DROP TRIGGER X;\n" + rows, "mysqldump"), "");
+  EXPECT_EQ(warned("USE a;\n" + x + "DROP TRIGGER a.x;\n" + rows, "mysqldump"), "");
+  EXPECT_EQ(warned("USE a;\n" + x + "DROP TRIGGER b.x;\n" + rows, "mysqldump"), "a.t ");
 }
 
 // A value that is computed from the rows before it can change when rows are sorted.
