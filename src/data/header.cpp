@@ -101,7 +101,8 @@ void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
 }
 
 /// Warns of lines in front of the input `path` that begin as --header-prefix says, and that the output does not get,
-/// because they are not among the lines of the input `from`.
+/// because they are not among the lines of the input `from`. A line that the input has more than once counts as left
+/// out in any case: headers seldom repeat a line, and records that begin so are at the top of a sorted input.
 void InputHeader::TellLeftOut(const std::string& path, RecordSpan header, const std::string& from,
                               RecordSpan kept) const {
   const auto lines_of = [this](RecordSpan bytes) {
@@ -115,18 +116,26 @@ void InputHeader::TellLeftOut(const std::string& path, RecordSpan header, const 
     }
     return lines;
   };
-  std::vector<std::string_view> known = lines_of(kept);
+  const std::vector<std::string_view> lines = lines_of(header);
+  std::vector<std::string_view> known = lines_of(kept), sorted = lines;
   std::ranges::sort(known);
-  std::uint64_t left_out = 0;
+  std::ranges::sort(sorted);
+  std::uint64_t left_out = 0, repeats = 0;
   std::string_view first;
-  for (const std::string_view line : lines_of(header)) {
-    if (std::ranges::binary_search(known, line)) continue;
-    if (left_out++ == 0) first = line.substr(0, line.size() - 1);
+  for (const std::string_view line : lines) {
+    const std::uint64_t times = std::ranges::equal_range(sorted, line).size();
+    if (times == 1 && std::ranges::binary_search(known, line)) continue;
+    if (left_out++ > 0) continue;
+    first = line.substr(0, line.size() - 1);
+    repeats = times;
   }
   if (left_out == 0) return;
   constexpr std::size_t kMostQuoted = 100;
   LogWarn("the output has the header of " + EscapeName(from) + ", without " + Counted(left_out, "line") +
-          " of that of " + EscapeName(path) + ", the first is " + QuoteFront(first, kMostQuoted));
+          " of that of " + EscapeName(path) + ", the first is " + QuoteFront(first, kMostQuoted) +
+          (repeats > 1 ? ", which is there " + std::to_string(repeats) +
+                             " times: if it is a record, sort and merge without --header-prefix"
+                       : ""));
 }
 
 }  // namespace gpusort

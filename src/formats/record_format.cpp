@@ -8,8 +8,9 @@ namespace gpusort {
 
 namespace {
 
+constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
+
 RecordSpan WithoutMark(RecordSpan header) {
-  constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
   const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
   return marked ? header.subspan(std::size(kMark)) : header;
 }
@@ -68,9 +69,15 @@ RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state,
 }
 
 std::optional<std::uint64_t> PlainFormat::HeaderBytes(RecordSpan front, bool all) const {
-  const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(front, all);
-  if (!prefixed) return std::nullopt;
-  std::uint64_t bytes = *prefixed;
+  std::uint64_t bytes = 0;
+  if (!prefixed_.prefixes.empty()) {
+    if (front.size() < std::size(kMark) && !all) return std::nullopt;
+    const RecordSpan text = WithoutMark(front);
+    const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(text, all);
+    if (!prefixed) return std::nullopt;
+    // A byte order mark before a record stays a part of the record, as without --header-prefix.
+    if (*prefixed > 0) bytes = front.size() - text.size() + *prefixed;
+  }
   for (std::uint64_t lines = 0; lines < header_lines_; ++lines) {
     const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);
     if (line == 0) return all ? std::optional<std::uint64_t>(front.size()) : std::nullopt;

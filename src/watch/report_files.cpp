@@ -76,18 +76,17 @@ struct NamedFile {
   }
 };
 
-/// Returns true if a report may overwrite the file at `path`: the file is empty, or an earlier job wrote a report of
-/// the same kind to it. In a command such as "gpusort --report data.csv sorted.csv", which lacks the name of the page,
-/// the file is data.
-bool HoldsReport(const std::string& path, const ReportMark& mark) {
+/// Returns true if an earlier job wrote a report of the same kind to the file at `path`, so that a report may overwrite
+/// it. Returns std::nullopt if the file cannot be read, with the reason in errno. In a command such as
+/// "gpusort --report data.csv sorted.csv", which lacks the name of the page, the file is data.
+std::optional<bool> HoldsReport(const std::string& path, const ReportMark& mark) {
   const detail::Fd file(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.open()) return true;  // it may be written and not read
+  if (!file.open()) return std::nullopt;
   std::string text(2048, '\0');
   const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
-  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  if (got < 0) return std::nullopt;
+  text.resize(static_cast<std::size_t>(got));
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
-  // A full disk may have cut a report short.
-  if (text.size() <= mark.begin.size()) return mark.begin.starts_with(text);
   return text.starts_with(mark.begin) && text.find(mark.title) != text.npos;
 }
 
@@ -102,8 +101,14 @@ void RequireWritable(const NamedFile& report) {
   if (report.facts) {
     if (S_ISDIR(report.facts->st_mode)) refuse("it is a directory");
     if (::faccessat(AT_FDCWD, report.path.c_str(), W_OK, AT_EACCESS) != 0) refuse(detail::ErrnoText(errno));
-    if (report.mark && S_ISREG(report.facts->st_mode) && !HoldsReport(report.path, *report.mark)) {
-      refuse("it exists, and no report of this kind is in it: choose another name, or remove it first");
+    if (report.mark && S_ISREG(report.facts->st_mode) && report.facts->st_size > 0) {
+      const std::optional<bool> holds = HoldsReport(report.path, *report.mark);
+      const int why = errno;
+      if (!holds) {
+        refuse("it exists, and cannot be read to see if a report is in it: " + detail::ErrnoText(why) +
+               "; choose another name, or remove it first");
+      }
+      if (!*holds) refuse("it exists, and no report of this kind is in it: choose another name, or remove it first");
     }
     return;
   }

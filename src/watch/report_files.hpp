@@ -15,7 +15,7 @@ namespace gpusort {
 /// - A report is the same file as another report, an output, or an input.
 /// - Two outputs are the same file. (An output may be the same file as an input.)
 /// - A report or an output is the file of --files0-from or --random-source.
-/// - A report would overwrite a file that is not empty and contains no report of the same kind.
+/// - A report would overwrite a file that is not empty and contains no report of the same kind, or cannot be read.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

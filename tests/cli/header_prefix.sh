@@ -58,6 +58,21 @@ done
 expect 0 "$g" -m --header-prefix '#' -t"$tab" -k1,1 -k2,2n -o got.out one.sorted two.sorted
 { printf "$top$columns"; cat body body | grep -v '^#late' | sort -t"$tab" -k1,1 -k2,2n; } | cmp - got.out || fail "a merge"
 
+# Records that begin so and were sorted to the top are announced if -m leaves them out.
+for n in 1 3; do
+  printf '##gff-version 3\nchr%d\tb\n###\nchr%d\ta\n###\n' $((n + 1)) $n >$n.gff
+  expect 0 "$g" --header-prefix '#' -o $n.sorted $n.gff
+done
+printf '##gff-version 3\n###\n###\nchr1\ta\nchr2\tb\nchr3\ta\nchr4\tb\n' >want.out
+expect 0 "$g" -m --header-prefix '#' -o got.out 1.sorted 3.sorted
+same got.out want.out
+says "has the header of 1.sorted, without 2 lines of that of 3.sorted, the first is '###', which is there 2 times"
+printf '##gff-version 3\n###\nchr5\ta\n' >once.gff
+expect 0 "$g" -m --header-prefix '#' -o got.out 1.sorted once.gff
+[ ! -s err ] || fail "a line that the header has is announced: $(cat err)"
+expect 0 "$g" -m --header-prefix '#' -o got.out once.gff 1.sorted
+says "has the header of once.gff, without 2 lines of that of 1.sorted, the first is '###'"
+
 # Short inputs, a header alone, and a byte order mark.
 for text in '' '#' '#\n' 'b\na\n' '#b\n#a\n' '#b\na' '\n#\n' '##' 'a'; do
   printf "$text" >short
@@ -73,6 +88,28 @@ expect 0 "$g" --header-prefix '#' -k id:int --verify-output marked.csv got.out
 same got.out want.out
 printf '\xEF\xBB\xBF# note "\ncount,id,n\n1,1,a\n2,2,b\n' >want.out
 expect 0 "$g" --header-prefix '#' -k id:int --count marked.csv got.out
+same got.out want.out
+mark='\xEF\xBB\xBF'
+printf "$mark#a\nz\nb\n" >marked.list
+printf "$mark#a\nb\nz\n" >want.out
+expect 0 "$g" --header-prefix '#' marked.list got.out
+same got.out want.out
+"$g" --header-prefix '#' - <marked.list | cmp - want.out || fail "a stream with a mark"
+expect 0 "$g" --header-prefix '#' -k 1:text --force-format marked.list got.out
+same got.out want.out
+expect 0 "$g" -c --header-prefix '#' want.out
+printf "#a\nc\n" >plain.list
+printf "$mark#a\nb\nc\nz\n" >want.out
+expect 0 "$g" --header-prefix '#' -o got.out marked.list plain.list
+same got.out want.out
+[ ! -s err ] || fail "headers that differ in a mark are announced: $(cat err)"
+printf "$mark" >short
+expect 0 "$g" --header-prefix '#' short got.out
+printf "$mark\n" >want.out
+same got.out want.out
+printf "${mark}z\n#a\nb\n" >short
+printf "#a\nb\n${mark}z\n" >want.out
+expect 0 "$g" --header-prefix '#' short got.out
 same got.out want.out
 printf '#b\0#a\0y\0x\0' >ends.nul
 printf '#b\0#a\0x\0y\0' >want.out
@@ -90,5 +127,8 @@ says '--header-prefix is for lines'
 expect 2 "$g" --header-prefix '#' --format jsonl short got.out
 says 'no meaning with --format jsonl'
 expect 2 "$g" --header-prefix '#' --format log short got.out
+expect 2 "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' one.vcf
+says '--header-prefix has no meaning here'
+[ ! -e tasks ] || fail "what was refused made a folder"
 nothing_left
 echo "header prefix: ok"

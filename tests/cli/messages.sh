@@ -95,7 +95,10 @@ cat in.u64 fruit.txt | head -c 8003 >odd.records
 row 'a random order of records that are not whole' "$g" --shuffle --record-size 8 odd.records out
 printf '#one\nb\n' >first.bed
 printf '#two\n#three\na\n' >second.bed
+printf '#\n#\na\n' >twice.bed
 row 'lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out first.bed second.bed
+row 'repeated lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out twice.bed twice.bed
+row 'lines in front of inputs of tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' first.bed
 row 'lines in front of JSON' "$g" --header-prefix '#' list.jsonl out
 row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
@@ -137,6 +140,8 @@ mkdir dump.d
 row 'a folder of pg_dump as input' "$g" --format pgdump dump.d out
 cp fruit.txt locked.txt
 chmod 0 locked.txt
+cp shop.csv unseen.csv
+chmod 222 unseen.csv
 row 'an input that must not be read' in_user "$g" locked.txt -
 head -c 1003 in.u64 >odd.u64
 row 'a file whose size does not suit its type' "$g" odd.u64 out
@@ -232,6 +237,7 @@ row 'standard output full' bash -c 'exec "$@" >/dev/full' _ "$g" fruit.txt -
 row 'a limit on the size of files' bash -c 'ulimit -f 1; exec "$@"' _ "$g" in.u64 out
 row 'a statistics file that cannot be made' "$g" --stats no/such/stats fruit.txt out
 row 'a report in the place of data' "$g" --report shop.csv sorted.txt
+row 'a report in a file that must not be read' in_user "$g" --report unseen.csv sorted.txt -
 row 'statistics in the place of the output' "$g" --stats out fruit.txt out
 row 'a log file that cannot be made' "$g" --log-file closed/no/log fruit.txt out
 

@@ -135,8 +135,10 @@ printf 'id,name\n2,b\n1,a\n' >data.csv
 printf '{"id":2}\n' >data.jsonl
 printf '[{"id":2}]\n' >data.json
 printf '<!doctype html>\n<title>mine</title>\n' >data.html
+{ printf '%2048s' ''; echo precious; } >data.blank
+echo >data.newline
 for option in --report --stats --trace; do
-  for data in data.csv data.jsonl data.json data.html; do
+  for data in data.csv data.jsonl data.json data.html data.blank data.newline; do
     cp $data before
     expect 2 "$g" $option $data sorted.txt
     says "$option $data: it exists, and no report of this kind is in it"
@@ -145,7 +147,7 @@ for option in --report --stats --trace; do
   : >empty
   for try in 1 2; do expect 0 "$g" $option empty sorted.txt out.txt; done
   cp empty cut
-  truncate -s 5 cut
+  truncate -s 500 cut
   expect 0 "$g" $option cut sorted.txt out.txt
 done
 

@@ -45,8 +45,8 @@ def make_inserts(rng):
                       for _ in range(rng.choice(sizes))]
             values = [value[:value.index("'") + 1] + value[value.index("'") + 1:-2].replace("'", "\\'") + value[-2:] for value in values]
             separators = [rng.choice([comma] * 20 + [" ,", ",\n  "]) for _ in values]
-            rows = "".join(a + b for a, b in zip(values, [*separators[1:], ";\n"], strict=True))
-            parts.append(rng.choice([""] * 30 + ["-- a comment\n", "\n"]) + head + rows)
+            joined = "".join(a + b for a, b in zip(values, [*separators[1:], ";\n"], strict=True))
+            parts.append(rng.choice([""] * 30 + ["-- a comment\n", "\n"]) + head + joined)
     parts += ["UNLOCK TABLES;\n"] * rng.randrange(3)
     return "".join(parts).encode(), sorted(tables)
 

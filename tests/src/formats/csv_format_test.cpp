@@ -320,5 +320,22 @@ TEST(PrefixedLines, AreTheSameHoweverFewBytesAreSeen) {
   EXPECT_EQ(PrefixedLines().BytesOf(std::as_bytes(std::span(texts[4].first)), false), 0u);
 }
 
+TEST(PrefixedLines, MayFollowAByteOrderMark) {
+  RecordLayout layout;
+  layout.delimiter = '\n';
+  const PlainFormat format(layout, 0, {"#"});
+  const std::pair<std::string, std::size_t> texts[] = {{"\xEF\xBB\xBF#a\nb\n", 6}, {"\xEF\xBB\xBF#a", 5},
+                                                       {"\xEF\xBB\xBFz\n#a\n", 0}, {"\xEF\xBB\xBF", 0},
+                                                       {"\xEF\xBB#a\n", 0},        {"#\n\xEF\xBB\xBF#a\n", 2}};
+  for (const auto& [text, bytes] : texts) {
+    const RecordSpan all = std::as_bytes(std::span(text));
+    EXPECT_EQ(format.HeaderBytes(all, true), bytes) << text;
+    for (std::size_t seen = 0; seen <= text.size(); ++seen) {
+      const std::optional<std::uint64_t> found = format.HeaderBytes(all.first(seen), false);
+      EXPECT_TRUE(!found || found == bytes) << text << ", " << seen << " bytes";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpusort
