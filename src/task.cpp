@@ -15,6 +15,7 @@
 #include "cli/process.hpp"
 #include "cli/task_options.hpp"
 #include "formats/locale_keys.hpp"
+#include "formats/registry.hpp"
 #include "task/dump_runs.hpp"
 #include "task/tasks.hpp"
 

@@ -334,7 +334,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
     FailUsage(name + " cannot be combined with --split yet: give one file as the output");
   }
   const std::optional<TableOptions>& table = spec.source.table;
-  if (table && RowOf(*table).names == ColumnNames::kTables) {
+  if (IsDump(spec)) {
     FailUsage(name + " has no meaning with --format " + table->name + ": a dump is put in order as a whole");
   }
   if (!order.count) return;
@@ -392,7 +392,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
     FailUsage("--split has no meaning with " + spec.source.table->name +
               ": the rows of a dump stand between its other statements");
   }
-  if (typed.shuffle && RowOf(*spec.source.table).names == ColumnNames::kTables) {
+  if (typed.shuffle && IsDump(spec)) {
     FailUsage("--shuffle has no meaning with --format " + spec.source.table->name +
               ": a dump is put in order as a whole");
   }

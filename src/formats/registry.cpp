@@ -33,6 +33,10 @@ const FormatRow& RowOf(const TableOptions& table) {
   return *row;
 }
 
+bool IsDump(const JobSpec& spec) {
+  return spec.source.table && RowOf(*spec.source.table).names == ColumnNames::kTables;
+}
+
 std::string ColumnWord(const FormatRow& row) {
   return row.names == ColumnNames::kPaths ? "path" : row.names == ColumnNames::kFields ? "field" : "column";
 }

@@ -126,26 +126,26 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeParagraphsFormat,
      FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
-    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore, 0, -1,
-     '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
+    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore, 0, -1, '\\',
+     0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
 /// The format of lines that are sorted by keys with a type, such as -k 2:int. There is no FormatRow for lines that are
 /// sorted by the keys of GNU sort, such as -k 2,2n, or without keys.
-inline constexpr FormatRow kTypedLines = {.name = "lines",
-                                          .extensions = "",
-                                          .reads = kReadsLines,
-                                          .names = ColumnNames::kFields,
-                                          .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines |
-                                                   kCountsBefore | kTakesPrefix,
-                                          .delimiter = 0,
-                                          .quote = -1,
-                                          .escape = -1,
-                                          .header = 0,
-                                          .null = "",
-                                          .make = MakeFieldsFormat,
-                                          .hint = LineHint,
-                                          .warns_missing = true};
+inline constexpr FormatRow kTypedLines = {
+    .name = "lines",
+    .extensions = "",
+    .reads = kReadsLines,
+    .names = ColumnNames::kFields,
+    .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines | kCountsBefore | kTakesPrefix,
+    .delimiter = 0,
+    .quote = -1,
+    .escape = -1,
+    .header = 0,
+    .null = "",
+    .make = MakeFieldsFormat,
+    .hint = LineHint,
+    .warns_missing = true};
 
 /// The format of binary records that are shuffled. Sorted binary records have no FormatRow.
 inline constexpr FormatRow kShuffledRecords = {.name = "binary",
@@ -168,6 +168,8 @@ const FormatRow* FindFormat(std::string_view name);
 const FormatRow* FormatOfFile(std::string_view path);
 /// Returns the format that table.name names. Throws Error(kInternal) if there is no such format.
 const FormatRow& RowOf(const TableOptions& table);
+/// Returns true if the job sorts a dump of a database, whose rows stand between other statements.
+bool IsDump(const JobSpec& spec);
 /// Returns the word that messages use for a column of this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/varint.hpp"
 #include "formats/gap_key.hpp"
 #include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"

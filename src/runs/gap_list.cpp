@@ -1,8 +1,10 @@
 #include "runs/gap_list.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/varint.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -10,13 +12,20 @@ namespace {
 
 [[noreturn]] void Damaged() { throw Error(ErrorCode::kIntegrity, "the places between the rows of a dump are damaged"); }
 
+/// Removes a number from the front of `from`.
+std::uint64_t TakeNumber(std::string_view& from) {
+  const std::optional<std::uint64_t> number = TakeVarint(from);
+  if (!number) Damaged();
+  return *number;
+}
+
 void PutSizedText(const std::string& text, std::string& out) {
   PutVarint(text.size(), out);
   out += text;
 }
 
 std::string TakeSizedText(std::string_view& from) {
-  const std::uint64_t size = TakeVarint(from);
+  const std::uint64_t size = TakeNumber(from);
   if (size > from.size()) Damaged();
   std::string text(from.substr(0, size));
   from.remove_prefix(size);
@@ -24,22 +33,6 @@ std::string TakeSizedText(std::string_view& from) {
 }
 
 }  // namespace
-
-void PutVarint(std::uint64_t number, std::string& out) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(0x80 | (number & 0x7F));
-  out += static_cast<char>(number);
-}
-
-std::uint64_t TakeVarint(std::string_view& from) {
-  std::uint64_t number = 0;
-  for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(from[0]);
-    from.remove_prefix(1);
-    number |= std::uint64_t{byte & 0x7Fu} << shift;
-    if (byte < 0x80) return number;
-  }
-  Damaged();
-}
 
 std::uint32_t GapTexts::Number(const std::string& text) {
   const auto found = numbers_.find(text);
@@ -88,8 +81,8 @@ bool GapList::Reader::Next() {
   if (at_ == list_.encoded_.size()) return false;
   std::string_view rest = std::string_view(list_.encoded_).substr(at_);
   const std::size_t before = rest.size();
-  place_ += TakeVarint(rest);
-  text_ = static_cast<std::uint32_t>(TakeVarint(rest));
+  place_ += TakeNumber(rest);
+  text_ = static_cast<std::uint32_t>(TakeNumber(rest));
   at_ += before - rest.size();
   return true;
 }
@@ -119,15 +112,15 @@ void GapList::Save(const GapTexts& texts, std::string& out) const {
 
 GapList GapList::Load(std::string_view& from, GapTexts& texts) {
   GapList list;
-  list.part = TakeVarint(from);
+  list.part = TakeNumber(from);
   list.separator = TakeSizedText(from);
   list.head = TakeSizedText(from);
   list.tail = TakeSizedText(from);
-  list.singles = TakeVarint(from);
+  list.singles = TakeNumber(from);
   std::vector<std::uint32_t> numbers;
-  for (std::uint64_t left = TakeVarint(from); left > 0; --left) numbers.push_back(texts.Number(TakeSizedText(from)));
-  for (std::uint64_t left = TakeVarint(from); left > 0; --left) {
-    const std::uint64_t rows = TakeVarint(from), number = TakeVarint(from);
+  for (std::uint64_t left = TakeNumber(from); left > 0; --left) numbers.push_back(texts.Number(TakeSizedText(from)));
+  for (std::uint64_t left = TakeNumber(from); left > 0; --left) {
+    const std::uint64_t rows = TakeNumber(from), number = TakeNumber(from);
     if (number >= numbers.size()) Damaged();
     PutVarint(rows, list.encoded_);
     PutVarint(numbers[number], list.encoded_);
@@ -147,9 +140,9 @@ std::string GapFront::Save(const GapTexts& texts) const {
 
 GapFront GapFront::Load(std::string_view from, GapTexts& texts) {
   GapFront front;
-  front.row = TakeVarint(from);
-  front.goes_on = TakeVarint(from) != 0;
-  if (TakeVarint(from) != 0) front.list = GapList::Load(from, texts);
+  front.row = TakeNumber(from);
+  front.goes_on = TakeNumber(from) != 0;
+  if (TakeNumber(from) != 0) front.list = GapList::Load(from, texts);
   return front;
 }
 

@@ -86,10 +86,6 @@ class GapList {
   std::string open_text_;
 };
 
-/// Appends `number` to `out`, in as few bytes as it needs. TakeVarint() removes it from the front of `from`.
-void PutVarint(std::uint64_t number, std::string& out);
-std::uint64_t TakeVarint(std::string_view& from);
-
 /// Facts about gaps for a task that merges only a range of the sorted records of a dump.
 struct GapFront {
   std::uint64_t row = 0;        ///< the number of rows of the first part of the dump that come before the range

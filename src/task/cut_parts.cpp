@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "formats/gap_key.hpp"
+#include "formats/registry.hpp"
 #include "formats/table_format.hpp"
 #include "kernels/error.hpp"
 #include "task/run_file.hpp"

@@ -10,10 +10,6 @@
 
 namespace gpusort {
 
-bool IsDump(const JobSpec& spec) {
-  return spec.source.table && RowOf(*spec.source.table).names == ColumnNames::kTables;
-}
-
 JobSpec SpecOfRuns(const JobSpec& spec) {
   JobSpec runs = spec;
   if (!IsDump(spec)) return runs;
@@ -79,9 +75,10 @@ void DumpReader::Take(RecordSpan records, DumpGaps* gaps) {
     const unsigned mark = static_cast<unsigned>(record[0]) & kMarks;
     if (mark == kGapMark) {
       place_.gaps += own.size();
-      if (gaps != nullptr)
+      if (gaps != nullptr) {
         gaps->Add(ReadGapKey(FieldWriter::Unescape(record)),
                   Text(AsBytes(own.data()), AsBytes(own.data()) + own.size()));
+      }
       return;
     }
     place_.bytes += own.size();

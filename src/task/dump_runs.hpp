@@ -16,7 +16,6 @@
 
 namespace gpusort {
 
-bool IsDump(const JobSpec& spec);
 /// Returns the JobSpec for reading and merging the sorted runs of a job. `spec` describes the job. The result differs
 /// from `spec` only if the job sorts a dump.
 JobSpec SpecOfRuns(const JobSpec& spec);

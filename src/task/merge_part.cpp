@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/own_folder.hpp"
 #include "formats/gap_key.hpp"
+#include "formats/registry.hpp"
 #include "job/open_job.hpp"
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/varint.hpp"
@@ -41,20 +43,21 @@ struct Chunk {
   std::uint64_t inserted = 0;  ///< the size of all counts in the output
 
   void AddCount(std::uint64_t count, std::uint64_t size) {
-    PutNumber(count, counts);
-    PutNumber(size, counts);
+    PutVarint(count, counts);
+    PutVarint(size, counts);
   }
   /// Calls each(count, record) for each of the records, which have no sort keys any more. Only with --count. Throws
   /// Error(kIntegrity) if the sizes in `counts` do not end where the records end.
   template <typename Each>
   void ForEachCounted(Each each) const {
-    std::size_t read = 0;
+    std::string_view rest = counts;
     for (std::uint64_t at = 0; at < records.size();) {
-      const std::uint64_t count = TakeNumber(counts, read), size = TakeNumber(counts, read);
-      if (size == 0 || size > records.size() - at)
+      const std::optional<std::uint64_t> count = TakeVarint(rest), size = TakeVarint(rest);
+      if (!count || !size || *size == 0 || *size > records.size() - at) {
         throw Error(ErrorCode::kIntegrity, "--count: a record has another size");
-      each(count, RecordSpan(records.subspan(at, size)));
-      at += size;
+      }
+      each(*count, RecordSpan(records.subspan(at, *size)));
+      at += *size;
     }
   }
 
