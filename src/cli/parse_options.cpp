@@ -447,7 +447,7 @@ std::string MisnamedOutput(const JobSpec& spec) {
   if (spec.action != Action::kSort || !spec.source.format_assumed || spec.target.split > 0 || IsStreamTarget(output)) {
     return "";
   }
-  const std::string name(CodecOfPath(output) != Codec::kNone ? WithoutCodecExtension(output) : output);
+  const std::string name(WithoutCodecExtension(output));
   const std::string get = InQuotes(output) + " gets ";
   if (const FormatRow* const row = FormatOfFile(name)) {
     if (spec.source.table && spec.source.table->name == row->name) return "";

@@ -12,10 +12,6 @@ namespace gpusort {
 
 struct GapKey {
   std::uint64_t part = 0;  ///< the index of the gap's part of the dump. PutGapKey() ignores it
-  /// True for gaps in every second group of rows that are sorted together, so that the end of a group can be seen. The
-  /// statements of such a group have kOddPart (formats/keyed_record.hpp). ReadGapKey() sets this member. PutGapKey()
-  /// ignores it.
-  bool odd = false;
   /// The gap is directly after the row with this index. The index counts the rows that are sorted together, from 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
@@ -68,7 +64,6 @@ inline GapKey ReadGapKey(const std::string& key) {
   GapKey gap;
   gap.part = number(1);
   if (gap.part == 255) gap.part = number(8);
-  gap.odd = IsOddPart(gap.part);
   ++at;
   gap.place = number(8);
   gap.separator = text(number(3));

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "formats/log_fields.hpp"
 #include "formats/log_forms.hpp"
 #include "formats/member_finder.hpp"
 #include "formats/time_candidates.hpp"
@@ -176,8 +175,7 @@ class Learner {
     if (IsQuoted(candidate)) return count * 20;
     if (candidate.shape.place == TimeShape::kColumn) return count * 97;
     if (candidate.shape.place == TimeShape::kAnywhere && !candidate.named()) {
-      return IsCommonLog(candidates_.FormOf(candidate)) ? count * 101
-                                                        : count * 75 - std::min<std::size_t>(count, 1) * 50;
+      return IsCommonLog(forms_[candidate.form]) ? count * 101 : count * 75 - std::min<std::size_t>(count, 1) * 50;
     }
     // Such a record has one line with the time of its start and one line with the time of its end, so it counts twice.
     if (candidate.shape.place == TimeShape::kLabel) return count * 210;
@@ -203,7 +201,7 @@ class Learner {
     // If the best candidate is a web server's time inside the line, a time at the front of the lines is better. A
     // program that collects logs has put it there.
     for (const TimeCandidate& candidate : candidates_) {
-      if (candidate.refused || !IsCommonLog(candidates_.FormOf(*best)) || !candidate.at_front() ||
+      if (candidate.refused || !IsCommonLog(forms_[best->form]) || !candidate.at_front() ||
           IsCount(forms_[candidate.form]))
         continue;
       if ((best->lines & lines & ~candidate.lines).none() && candidates_.Varies(candidate)) return &candidate;
@@ -212,7 +210,7 @@ class Learner {
     // as the columns of a table.
     for (const TimeCandidate& candidate : candidates_) {
       if (best->at_front() && best->shape.lead.size() <= 1) break;
-      if (IsCommonLog(candidates_.FormOf(*best)) || candidate.refused || !candidate.lines[0] ||
+      if (IsCommonLog(forms_[best->form]) || candidate.refused || !candidate.lines[0] ||
           IsCount(forms_[candidate.form]))
         continue;
       if (!candidate.at_front() || candidate.shape.lead.size() > 1) continue;
@@ -235,7 +233,7 @@ class Learner {
     if (a.at * b_count != b.at * a_count) return a.at * b_count < b.at * a_count;
     if (a.size * b_count != b.size * a_count) return a.size * b_count > b.size * a_count;
     // A user name before the time of a web log can have blanks.
-    if (IsCommonLog(candidates_.FormOf(a)) && IsCommonLog(candidates_.FormOf(b))) return a.shape.place > b.shape.place;
+    if (IsCommonLog(forms_[a.form]) && IsCommonLog(forms_[b.form])) return a.shape.place > b.shape.place;
     return a.shape.place < b.shape.place;
   }
 
@@ -386,7 +384,7 @@ class Learner {
     if (alike() || IsFormOfAll(candidate)) return true;
     if (candidate.of_audit() && same_days()) return true;
     if (IsCount(forms_[candidate.form])) return false;
-    if (IsCommonLog(candidates_.FormOf(candidate)) || (AllHaveTimes() && same_days())) return true;
+    if (IsCommonLog(forms_[candidate.form]) || (AllHaveTimes() && same_days())) return true;
     // If half of the lines have a time, the other lines continue records. A time in such a line begins a record only if
     // it is at the front of the line. If fewer lines have a time, other times begin records if they are of the same
     // days.
@@ -408,7 +406,7 @@ class Learner {
     const TimeShape& shape = candidate.shape;
     const LineSet lines = rest_ & ~found_;
     if (given_ || groups_ || candidate.names_time()) return;
-    const bool certain = IsCommonLog(candidates_.FormOf(candidate)) || IsAlikeBefore(candidate, lines) ||
+    const bool certain = IsCommonLog(forms_[candidate.form]) || IsAlikeBefore(candidate, lines) ||
                          IsAfterUuid(candidate, lines) || IsFormOfAll(candidate);
     if (certain && candidate.name().empty() && !AreCopied(candidate.lines & lines)) return;
     constexpr std::string_view kUsualLeads = "[\"*";
@@ -432,8 +430,6 @@ class Learner {
       std::size_t line = 0;
     };
     std::map<std::size_t, Jump> jumps;
-    LogTimes log = *log_;
-    log.id = NewLogId();
     LogTimeReader reader;
     struct Block {
       std::size_t shape = 0, line = 0;
@@ -445,7 +441,7 @@ class Learner {
     for (std::size_t i = 0; i < count; ++i) {
       const std::string_view line = sample_.lines[i];
       if (!found_[i]) continue;
-      const LogTime time = reader.Read(log, line);
+      const LogTime time = reader.Read(*log_, line);
       if (!time.instant || time.lacks_date) continue;
       const std::size_t shape = ShapeIn(line);
       if (!host) host = shape;

@@ -731,16 +731,6 @@ bool IsCount(const TimeForm& form) {
   return std::string_view(form.format).starts_with("%N") || std::string_view(form.format) == "%E";
 }
 
-bool FrontHasClock(std::string_view line) {
-  constexpr std::size_t kMostSearched = 400;
-  line = line.substr(0, kMostSearched);
-  for (std::size_t at = line.find(':', 1); at != line.npos && at + 1 < line.size(); at = line.find(':', at + 1)) {
-    const std::size_t digits = TextReader{line.data() + at + 1, line.data() + line.size()}.digits();
-    if (IsDigit(line[at - 1]) && (digits == 2 || digits == 6)) return true;
-  }
-  return false;
-}
-
 bool IsCommonLog(const TimeForm& form) { return std::string_view(form.format).starts_with("%d/%b/%Y"); }
 
 bool MayBeMonth(std::string_view text) {

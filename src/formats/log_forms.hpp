@@ -27,9 +27,6 @@ struct TimeForm {
 /// Returns all forms of times that gpusort knows.
 std::span<const TimeForm> KnownForms();
 
-/// Returns true if the front of the line has a colon between digits, as a clock has.
-bool FrontHasClock(std::string_view line);
-
 /// IsClock() returns true if the times of `form` have a time of day, but no date. IsCount() returns true if the times
 /// are digits only, such as seconds since 1970. IsCommonLog() returns true if the times are those of web servers, such
 /// as 23/Nov/2026:22:10:01 +0100. `form` must be one of KnownForms().

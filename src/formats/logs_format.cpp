@@ -11,7 +11,6 @@
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
 #include "formats/find_bytes.hpp"
-#include "formats/log_forms.hpp"
 #include "formats/log_sample.hpp"
 #include "formats/time_pattern.hpp"
 
@@ -69,6 +68,17 @@ std::string PlaceText(const TimeShape& shape) {
   return after.empty() ? " in any word" : after;
 }
 
+/// Returns true if the front of the line has a colon between digits, as a clock has.
+bool FrontHasClock(std::string_view line) {
+  constexpr std::size_t kMostSearched = 400;
+  line = line.substr(0, kMostSearched);
+  for (std::size_t at = line.find(':', 1); at != line.npos && at + 1 < line.size(); at = line.find(':', at + 1)) {
+    const std::size_t digits = TextReader{line.data() + at + 1, line.data() + line.size()}.digits();
+    if (IsDigit(line[at - 1]) && (digits == 2 || digits == 6)) return true;
+  }
+  return false;
+}
+
 /// Counts the second line of a record if it begins as the second line of the first record does.
 void NoteSecond(std::string_view line, KeyTally& tally) {
   constexpr std::size_t kFront = 4;
@@ -113,12 +123,12 @@ void NoteUntimed(std::string_view line, std::string_view before, const LogTimes&
   // An indented line can begin with seconds since 1970 and their fraction.
   const auto has_count = [&] {
     constexpr std::size_t kSeconds = 10;
-    const std::string_view text = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    const std::string_view text = line.substr(FirstWords(line, 0).size());
     return TextReader{text.data(), text.data() + text.size()}.digits() == kSeconds &&
            text.substr(kSeconds).starts_with('.');
   };
   const bool examined = IsBlankChar(line[0]) ? has_count() : few && has_digits();
-  if (!FrontHasClock(line) && !examined) return;
+  if (!examined && !FrontHasClock(line)) return;
   // Fields of a mail or of HTTP that follow one another belong together.
   if (IsHeaderField(line) && IsHeaderField(before)) return;
   if (inner.Holds(times, line, time, false)) tally.inner_times.Note(line);

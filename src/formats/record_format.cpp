@@ -2,28 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
+
+#include "formats/text_reader.hpp"
 
 namespace gpusort {
 
-namespace {
-
-constexpr std::byte kMark[] = {std::byte{0xef}, std::byte{0xbb}, std::byte{0xbf}};
-
-RecordSpan WithoutMark(RecordSpan header) {
-  const bool marked = header.size() >= std::size(kMark) && std::ranges::equal(header.first(std::size(kMark)), kMark);
-  return marked ? header.subspan(std::size(kMark)) : header;
+std::optional<std::uint64_t> RecordFormat::ByteOrderMark(RecordSpan front, bool all) {
+  if (front.size() < kByteOrderMark.size()) return all ? std::optional<std::uint64_t>(0) : std::nullopt;
+  return std::memcmp(front.data(), kByteOrderMark.data(), kByteOrderMark.size()) == 0 ? kByteOrderMark.size() : 0;
 }
 
-}  // namespace
-
 RecordSpan RecordFormat::HeaderText(RecordSpan header) const {
-  const RecordSpan text = WithoutMark(header);
+  const RecordSpan text = header.subspan(*ByteOrderMark(header, true));
   return text.subspan(*prefixed_.BytesOf(text, true));
 }
 
 RecordSpan RecordFormat::PrefixedHeader(RecordSpan header) const {
-  const RecordSpan text = WithoutMark(header);
+  const RecordSpan text = header.subspan(*ByteOrderMark(header, true));
   return text.first(*prefixed_.BytesOf(text, true));
 }
 
@@ -71,12 +66,12 @@ RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state,
 std::optional<std::uint64_t> PlainFormat::HeaderBytes(RecordSpan front, bool all) const {
   std::uint64_t bytes = 0;
   if (!prefixed_.prefixes.empty()) {
-    if (front.size() < std::size(kMark) && !all) return std::nullopt;
-    const RecordSpan text = WithoutMark(front);
-    const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(text, all);
+    const std::optional<std::uint64_t> mark = ByteOrderMark(front, all);
+    if (!mark) return std::nullopt;
+    const std::optional<std::uint64_t> prefixed = prefixed_.BytesOf(front.subspan(*mark), all);
     if (!prefixed) return std::nullopt;
     // A byte order mark before a record stays a part of the record, as without --header-prefix.
-    if (*prefixed > 0) bytes = front.size() - text.size() + *prefixed;
+    if (*prefixed > 0) bytes = *mark + *prefixed;
   }
   for (std::uint64_t lines = 0; lines < header_lines_; ++lines) {
     const std::uint64_t line = FirstRecordBytes(front.subspan(bytes), layout_);

@@ -212,6 +212,10 @@ class RecordFormat {
   virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
 
  protected:
+  /// Returns the size of the byte order mark at the beginning of an input. `front` is the beginning of the input, or
+  /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
+  static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
+
   PrefixedLines prefixed_;  ///< the lines that are a part of the header because of the way they begin
 };
 

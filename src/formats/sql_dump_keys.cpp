@@ -405,7 +405,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   DecidePart(false, {}, state);
   out.PutCount(state.count);
   out.Put(1);
-  scratch.mark = kStatementMark | ((state.count & 2) != 0 ? kOddPart : 0);
+  scratch.mark = kStatementMark | (IsOddPart(state.count) ? kOddPart : 0);
   InsertColumns columns(begin, row, row_end, StateOf(state));
   PutRowKeys(columns, StateOf(state), scratch, out, tally);
   ++state.row;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
@@ -351,11 +350,6 @@ bool TableFormat::IsNull(std::string_view unquoted) const {
   if (unquoted.empty()) return true;
   if (!begins_null_[static_cast<unsigned char>(unquoted[0])]) return false;
   return std::find(table_.nulls.begin(), table_.nulls.end(), unquoted) != table_.nulls.end();
-}
-
-std::optional<std::uint64_t> TableFormat::ByteOrderMark(RecordSpan front, bool all) {
-  if (front.size() < kByteOrderMark.size()) return all ? std::optional<std::uint64_t>(0) : std::nullopt;
-  return std::memcmp(front.data(), kByteOrderMark.data(), kByteOrderMark.size()) == 0 ? kByteOrderMark.size() : 0;
 }
 
 void KeyColumns::Add(std::uint64_t column, std::size_t key) {

@@ -109,9 +109,6 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Writes the sort key of one column, as a text. Used if the user gave no --key: the job then sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
   bool IsNull(std::string_view unquoted) const;
-  /// Returns the size of the byte order mark at the beginning of an input. `front` is the beginning of the input, or
-  /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
-  static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
   /// Finds the columns of the keys in the header, whose column names are `names`. If a column is missing, throws
   /// Error(kUsage) with a list of the names.
   void Resolve(const std::vector<std::string>& names);

@@ -32,7 +32,6 @@ class TimeCandidates {
 
   std::vector<TimeCandidate>::const_iterator begin() const { return all_.begin(); }
   std::vector<TimeCandidate>::const_iterator end() const { return all_.end(); }
-  const TimeForm& FormOf(const TimeCandidate& candidate) const { return forms_[candidate.form]; }
   /// Returns true if Weed() has chosen the form of the candidate from a group of forms that can read the same texts,
   /// such as day/month and month/day (TimeForm::group).
   bool IsResolved(const TimeCandidate& candidate) const;

@@ -1,6 +1,7 @@
 #include "task/dump_runs.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "formats/gap_key.hpp"

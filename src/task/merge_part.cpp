@@ -21,9 +21,14 @@
 namespace gpusort {
 namespace {
 
+/// Returns true if the part and all later ones have no records. Part 0 counts as having records.
+bool IsPastEnd(const TaskCut& cut, std::uint64_t part) {
+  return part > 0 && (part >= cut.parts || cut.starts[part - 1].run >= cut.runs);
+}
+
 /// Returns the offset at which a part begins in a single output. Part 0 begins with the header.
 std::uint64_t OffsetInOutput(const TaskCut& cut, std::uint64_t part) {
-  if (part == 0 || cut.starts[part - 1].run >= cut.runs) return 0;  // the part has no records
+  if (part == 0 || IsPastEnd(cut, part)) return 0;
   const std::optional<std::uint64_t> before = cut.starts[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "it is not known where parts begin in one output (" +
@@ -111,12 +116,7 @@ std::string StateBefore(JobFolder& folder, const TaskCut& cut, std::uint64_t par
 }
 
 /// Returns true if the trailer of the output belongs to the part, because it is the last part that can have records.
-bool HasTrailer(const TaskCut& cut, std::uint64_t part) {
-  const auto is_end = [&](std::uint64_t border) {
-    return border + 1 == cut.parts || cut.starts[border].run >= cut.runs;
-  };
-  return is_end(part) && (part == 0 || !is_end(part - 1));
-}
+bool HasTrailer(const TaskCut& cut, std::uint64_t part) { return IsPastEnd(cut, part + 1) && !IsPastEnd(cut, part); }
 
 /// Returns the records of a part as inputs: a range of the file of each run that has some. `ranges` has the range of
 /// each run, unless the runs are pieces.
@@ -157,7 +157,7 @@ DumpPart DescribeDumpPart(OpenCut& open, std::uint64_t part, const DumpBefore& b
   DumpGaps gaps = DumpGaps::Load(open.folder.ReadGaps(cut));
   // The gaps of the part of the dump that a part of the output begins in. Null: it has none, or there are no records.
   const auto gaps_at = [&](std::uint64_t number) -> const GapList* {
-    if (number == 0 || number >= cut.parts || cut.starts[number - 1].run >= cut.runs) return nullptr;
+    if (number == 0 || IsPastEnd(cut, number)) return nullptr;
     return gaps.Find(PartOfDump(cut.starts[number - 1].record));
   };
   const GapList* const here = gaps_at(part);
@@ -208,7 +208,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   const bool dump = IsDump(spec);
   std::vector<ByteRange> ranges;
   DumpPart of_dump;
-  const bool empty = part.number > 0 && cut.starts[part.number - 1].run >= cut.runs;
+  const bool empty = IsPastEnd(cut, part.number);
   std::optional<PartRanges> places;  // not with pieces: their ranges were found where the runs are
   if (pieces.folder.empty()) {
     places.emplace(open, part.number, spec.order.unique);

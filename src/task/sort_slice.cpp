@@ -492,8 +492,7 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
   std::uint64_t fields = 0;
   DumpGaps gaps;
-  RecordSum sum = result.sum;
-  if (IsDump(spec)) sum = {};
+  RecordSum sum = IsDump(spec) ? RecordSum() : result.sum;
   const std::vector<Fence> found =
       IsDump(spec) ? file.MakeDumpFences(result.sum, gaps, sum) : file.MakeFences(order.Load(state), fields);
   const std::vector<std::byte> fences = PackFences(found, gaps.Save(), label);
