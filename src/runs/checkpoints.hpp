@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,7 +37,7 @@ class Checkpoints {
         proof_(proof),
         pass_(std::move(pass)),
         begin_(StageClock::SteadyNow()),
-        epoch_(NextEpoch()),
+        epoch_(std::make_shared<Epoch>(signal_)),
         next_(begin_ + kLeastTime),
         next_offset_(sink.begin() + job.spec.survival.checkpoint_bytes) {
     pipeline_.Start([this] { Run(); });
@@ -56,12 +55,14 @@ class Checkpoints {
     PendingCheckpoint pending{number, epochs_, {}};
     for (const Cursor& cursor : cursors) pending.taken[cursor.run->id] = cursor.taken;
     // This call comes before pending_ is set: if it throws, no checkpoint has begun.
-    std::shared_ptr<void> next = NextEpoch();
+    auto next = std::make_shared<Epoch>(signal_);
     {
       const std::lock_guard lock(signal_->mutex);
       pending_ = std::move(pending);
       next_offset_ = offset + job_.spec.survival.checkpoint_bytes;
     }
+    ++epochs_;
+    epoch_->next = next;
     epoch_ = std::move(next);
   }
 
@@ -111,10 +112,23 @@ class Checkpoints {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
-    /// The numbers of the checkpoint intervals that have ended although an earlier interval has not. An interval ends
-    /// when all of its windows are written, so intervals can end in any order. The first interval has the number 1.
-    std::set<std::uint64_t> ended;
-    bool lost = false;  ///< true: an exception destroyed a window before it was written
+    bool lost = false;          ///< true: an exception destroyed a window before it was written
+  };
+  /// A checkpoint interval: the time from one checkpoint to the next. All windows (pieces of merged output) of the
+  /// interval share this object. The destruction of the last of them ends the interval. Nothing is allocated then,
+  /// because a destructor cannot report that memory is missing.
+  struct Epoch {
+    explicit Epoch(std::shared_ptr<Signal> to) : signal(std::move(to)) {}
+    ~Epoch() {
+      const std::lock_guard lock(signal->mutex);
+      ++signal->written;
+      signal->changed.notify_all();
+    }
+    Epoch(const Epoch&) = delete;
+    Epoch& operator=(const Epoch&) = delete;
+
+    const std::shared_ptr<Signal> signal;
+    std::shared_ptr<Epoch> next;  ///< keeps the next interval until this interval has ended: intervals end in order
   };
   /// A checkpoint that has begun and is not saved yet.
   struct PendingCheckpoint {
@@ -122,17 +136,6 @@ class Checkpoints {
     std::uint64_t epochs;  ///< the number of checkpoint intervals (times between checkpoints) before window `number`
     std::map<std::uint64_t, std::uint64_t> taken;
   };
-
-  /// Begins the interval until the next checkpoint. Returns a token that all windows (pieces of merged output) of the
-  /// interval share. When the last of these windows is destroyed, the token counts the interval as written.
-  std::shared_ptr<void> NextEpoch() {
-    return {signal_.get(), [signal = signal_, number = ++epochs_](void*) {
-              const std::lock_guard lock(signal->mutex);
-              signal->ended.insert(number);
-              while (signal->ended.erase(signal->written + 1) > 0) ++signal->written;
-              signal->changed.notify_all();
-            }};
-  }
 
   void Run() {
     for (;;) {
@@ -175,11 +178,9 @@ class Checkpoints {
   const std::function<void(Window)> pass_;
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
-  std::uint64_t epochs_ = 0;  ///< the number of checkpoint intervals so far
-  /// A token that all windows (pieces of output) since the last checkpoint share. When the last of them is destroyed,
-  /// the token reports to Signal that all of them are written. Do not release the token while holding Signal::mutex,
-  /// because the report locks this mutex.
-  std::shared_ptr<void> epoch_;
+  std::uint64_t epochs_ = 1;  ///< the number of checkpoint intervals so far
+  /// The interval since the last checkpoint. Do not release it while holding Signal::mutex, which its destructor locks.
+  std::shared_ptr<Epoch> epoch_;
   // Signal::mutex protects the following members.
   std::optional<PendingCheckpoint> pending_;
   std::vector<Window> held_;
