@@ -127,7 +127,8 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
   facts.key_cost = KeyCostOf(keys);  // tuned
   if (plain == 0) return;
   const auto with_keys = [&](std::uint64_t bytes) { return bytes / plain * keyed + bytes % plain * keyed / plain; };
-  facts.bytes = with_keys(inputs.bytes());
+  // Records that the job leaves out take no bytes here, but the longest record may be one of them.
+  facts.bytes = std::max(inputs.bytes(), with_keys(inputs.bytes()));
   facts.records = EstimateRecords(records, plain, inputs.bytes());
   for (std::uint64_t& bytes : facts.sorted) bytes = with_keys(bytes);
 }

@@ -283,6 +283,7 @@ SortResult SortJob(SortContext& context) {
   auto [first, last] = proof.Ends(context.open.ordered.table);
   return {proof.sum().records,
           sorting.stats.stored_bytes,
+          sorting.stats.bytes,
           sorting.stats.base_runs,
           context.store.written_bytes(),
           proof.sum(),

@@ -13,7 +13,8 @@ namespace gpusort {
 
 struct SortResult {
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  ///< size of the output, after compression
+  std::uint64_t bytes = 0;        ///< size of the output, after compression
+  std::uint64_t plain_bytes = 0;  ///< size of the output, before compression
   std::uint64_t runs = 0, temp_written = 0;
   RecordSum sum{};  ///< the checksum of the records of the output
   /// The checksum of all records that were sorted or merged. With --top, records that were not read do not count.

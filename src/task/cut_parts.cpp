@@ -47,6 +47,7 @@ class TaskRuns {
       if (header_.empty()) header_ = runs_.back().header;
       TakeEnd(run);
       tally_.Add(runs_.back().tally);
+      odd_told_ += runs_.back().tally.odd_keys().count;
     }
     open_.resize(count);
     order.ordered().ReadHeader(header_);
@@ -73,6 +74,15 @@ class TaskRuns {
   const std::vector<std::byte>& trailer() const { return trailer_; }
   /// Returns the counts of the values in key columns of all runs.
   const KeyTally& tally() const { return tally_; }
+  /// Returns the tally of a warning that no task of a slice could give: a row with an odd key and the statement that
+  /// makes this key matter were in different slices.
+  KeyTally Untold() const {
+    KeyTally untold;
+    if (tally_.odd_keys().count == odd_told_) return untold;
+    untold.odd_rows = tally_.odd_rows;
+    untold.replaced_tables = tally_.replaced_tables;
+    return untold;
+  }
   /// The gaps of all runs, if they are runs of a dump.
   DumpGaps& gaps() { return gaps_; }
 
@@ -101,6 +111,7 @@ class TaskRuns {
   std::vector<std::vector<Fence>> fences_;
   std::vector<std::byte> header_, trailer_;
   KeyTally tally_;
+  std::uint64_t odd_told_ = 0;  ///< the sum of odd_keys() of the slices, which their tasks have told
   DumpGaps gaps_;
   std::uint64_t fields_ = 0;
 };
@@ -342,6 +353,9 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
   }
   // A single slice may lack values that other slices have. All slices are known only here.
   if (spec.source.table && !spec.source.force_format) RefuseNoValues(spec, runs.tally());
+  if (IsDump(spec)) {
+    for (const std::string& line : DescribeTally(spec, runs.Untold())) LogWarn(line);
+  }
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
   Cut search(runs, order, spec.order.unique);
   const std::uint64_t bytes = search.bytes();

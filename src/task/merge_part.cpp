@@ -298,6 +298,8 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   made.birth_ns = BirthOf(path);
   made.pieces = sums.Cover(result.bytes);
   made.bytes = result.bytes;
+  made.dump_begin = of_dump.begin;
+  made.dump_end = of_dump.begin + result.plain_bytes;
   made.sum = result.sum;
   made.read = result.read;
   made.first = result.first;

@@ -2,9 +2,11 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/own_folder.hpp"
+#include "formats/registry.hpp"
 #include "job/open_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
@@ -99,7 +101,8 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   if (part_files.own_files()) OpenOwnFolder("", part_files.folder());
   RecordSum read, merged, made;
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) read += there.ReadRun(run).sum;
-  std::uint64_t end = 0;
+  const bool dump = IsDump(spec);
+  std::uint64_t end = 0, dump_end = open.cut.header.size();
   std::vector<std::byte> last;
   std::vector<TaskPart> all;
   for (std::uint64_t number = 0; number < parts; ++number) {
@@ -119,15 +122,19 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
       }
       last = part.last;
     }
+    const auto require_begin = [&](bool begins_there) {
+      if (!begins_there) throw WrongResult(name + " does not begin where the part before it ends");
+    };
+    if (dump && part.read.records > 0) {
+      require_begin(part.dump_begin == std::exchange(dump_end, part.dump_end));
+    }
     // A part of a dump can have records that put no bytes into it: texts whose places are in other parts.
     if (!part_files.own_files() && part.bytes == 0) continue;
     if (!part_files.IsThere(part, path)) {
       throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": " + name + " was written, and is not there: remove " +
                                              "its .json in " + EscapeName(folder) + " and give its task again");
     }
-    if (!part_files.own_files() && part.offset != end) {
-      throw WrongResult(name + " does not begin where the part before it ends");
-    }
+    if (!part_files.own_files()) require_begin(part.offset == end);
     if (const std::uint64_t size = files.Identify(path)->size; part_files.own_files() && size != part.bytes) {
       Damaged(path, "it has " + std::to_string(size) + " bytes, and was written with " + std::to_string(part.bytes),
               there);

@@ -56,7 +56,14 @@ TaskJson TallyJson(const KeyTally& tally) {
     for (const std::string& sample : column.samples) samples.push_back(TextJson(sample));
     columns.push_back({column.any, column.nulls, column.missing, column.bad.count, samples});
   }
-  return {{"columns", columns}, {"example", TextJson(tally.example)}, {"delimiter", tally.delimiter}};
+  TaskJson odd = TaskJson::array(), replaced = TaskJson::array();
+  for (const auto& [table, rows] : tally.odd_rows) odd.push_back({TextJson(table), rows});
+  for (const std::string& table : tally.replaced_tables) replaced.push_back(TextJson(table));
+  return {{"columns", columns},
+          {"example", TextJson(tally.example)},
+          {"delimiter", tally.delimiter},
+          {"odd_rows", odd},
+          {"replaced_tables", replaced}};
 }
 
 KeyTally TallyFromJson(const TaskJson& json) {
@@ -71,6 +78,8 @@ KeyTally TallyFromJson(const TaskJson& json) {
   }
   tally.example = TextFromJson(json.at("example"));
   json.at("delimiter").get_to(tally.delimiter);
+  for (const TaskJson& row : json.at("odd_rows")) tally.odd_rows[TextFromJson(row.at(0))] = row.at(1);
+  for (const TaskJson& table : json.at("replaced_tables")) tally.replaced_tables.insert(TextFromJson(table));
   return tally;
 }
 
@@ -193,6 +202,8 @@ void from_json(const TaskJson& json, TaskCut& cut) {
 void to_json(TaskJson& json, const TaskPart& part) {
   json = {{"bytes", part.bytes},
           {"offset", part.offset},
+          {"dump_begin", part.dump_begin},
+          {"dump_end", part.dump_end},
           {"inode", part.inode},
           {"birth_ns", part.birth_ns},
           {"sum", SumJson(part.sum)},
@@ -205,6 +216,8 @@ void to_json(TaskJson& json, const TaskPart& part) {
 void from_json(const TaskJson& json, TaskPart& part) {
   json.at("bytes").get_to(part.bytes);
   json.at("offset").get_to(part.offset);
+  json.at("dump_begin").get_to(part.dump_begin);
+  json.at("dump_end").get_to(part.dump_end);
   json.at("inode").get_to(part.inode);
   json.at("birth_ns").get_to(part.birth_ns);
   part.sum = SumFromJson(json.at("sum"));

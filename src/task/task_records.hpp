@@ -80,7 +80,7 @@ struct TaskRun {
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
-  KeyTally tally{};  ///< counts of unusual values in key columns, as far as RefuseNoValues() needs them
+  KeyTally tally{};  ///< counts of unusual values in key columns, as far as CutParts() needs them
 };
 
 /// A place in a run of a dump, given by the counts of bytes and rows before it. A part of a dump is a range of records
@@ -149,6 +149,9 @@ using RunOffsets = std::vector<std::array<std::uint64_t, 2>>;
 struct TaskPart {
   std::uint64_t bytes = 0;   ///< the size in the file, after compression, with the header and the trailer of the part
   std::uint64_t offset = 0;  ///< the offset in the output; 0 if the part has a separate file
+  /// Only for dumps: where the part begins and ends in one output without compression. Texts between rows have the
+  /// wrong places if a task was given a wrong beginning.
+  std::uint64_t dump_begin = 0, dump_end = 0;
   std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;               ///< the checksum of the records of the part

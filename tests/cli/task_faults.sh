@@ -529,4 +529,60 @@ done
 expect 0 "$t" prove --parts 3 driver out
 same out want.csv
 rm -r dir node? driver pieces
+
+# A dump from pieces. A wrong --offset puts the texts between rows to wrong places, which `prove` notices.
+{ printf -- '-- MySQL dump 10.13\nCREATE TABLE t (a int PRIMARY KEY);\n'; seq 30000 -1 1 | paste -d, - - - | sed 's/,/),(/g; s/.*/INSERT INTO t VALUES (&);/'; } >rows.sql
+expect 0 "$bin/gpusort" rows.sql want.sql
+# piece J OUTPUT [WRONG]: merges part J of 3 from pieces. WRONG is added to the numbers of bytes and rows before it.
+piece() {
+  local j=$1 k begin end offset
+  rm -rf pieces dir/part-0000$j-of-*
+  mkdir pieces
+  for k in 0 1 2 3; do
+    begin=$(sed -n "$((j + 1))s/ .*//p" borders$k) end=$(sed -n "$((j + 2))s/ .*//p" borders$k)
+    head -c "$end" dir/run-0000$k | tail -c +$((begin + 1)) >pieces/run-0000$k
+  done
+  offset=$(awk -v line=$((j + 1)) -v wrong="${3:-0}" 'FNR == line { for (i = 2; i <= 5; ++i) n[i] += $i }
+    END { print n[2] + wrong ":" n[3] + wrong ":" n[4] ":" n[5] }' borders?)
+  [ "$offset" != 0:0:0:0 ] || offset=0
+  expect 0 "$t" part --part $j/3 --pieces pieces --offset "$offset" dir "$2"
+}
+for output in out.sql out.sql.gz folder/; do
+  runs rows.sql
+  expect 0 "$t" cut --fences-only --parts 3 dir
+  for k in 0 1 2 3; do "$t" borders --run $k --parts 3 dir >borders$k; done
+  for j in 0 2; do piece $j $output; done
+  refused "part 0 begins at 0, and '1:0:0:0' is given" part --part 0/3 --pieces pieces --offset 1:0:0:0 dir $output
+  piece 1 $output 1
+  expect 8 "$t" prove --parts 3 dir $output
+  says 'part 1 does not begin where the part before it ends'
+  for j in 0 1 2; do piece $j $output; done
+  expect 0 "$t" prove --parts 3 dir $output
+  case $output in *.gz) gzip -dc $output ;; *.sql) cat $output ;; *) cat folder/part-* ;; esac | cmp - want.sql || fail "$output from pieces"
+  rm -rf dir out.sql* folder
+done
+rm -r pieces
+
+# A row whose key the server may change, in another slice than the ON DUPLICATE KEY for which this key matters.
+{ printf -- '-- MySQL dump 10.13\nCREATE TABLE t (a tinyint PRIMARY KEY);\nINSERT INTO t VALUES (999)'; seq -f ',(%g)' 120 -1 1
+  echo ' ON DUPLICATE KEY UPDATE a = a;'; } >odd.sql
+runs odd.sql
+expect 0 "$t" cut --parts 3 dir
+says '1 row with a key that the server may change'
+rm -r dir
+# If a task of a slice has told this already, cut does not.
+expect 0 "$t" runs --slice 0/1 --into dir odd.sql
+says '1 row with a key that the server may change'
+expect 0 "$t" cut --parts 3 dir
+[ ! -s err ] || fail "a warning is told again: $(cat err)"
+rm -r dir
+
+# Slices all of whose lines --strip-volatile leaves out.
+{ printf -- '-- PostgreSQL database dump\nCOPY t (a) FROM stdin;\n2\n1\n\\.\n'; for day in $(seq 40); do echo "-- Dump completed on $day"; done; } >volatile.sql
+for k in $(seq 0 30); do expect 0 "$t" runs --slice $k/31 --into dir --strip-volatile volatile.sql; done
+expect 0 "$t" cut --parts 3 dir
+parts out.sql
+expect 0 "$t" prove --parts 3 dir out.sql
+"$bin/gpusort" --strip-volatile volatile.sql | cmp - out.sql || fail "--strip-volatile in slices"
+rm -r dir
 nothing_left
