@@ -117,9 +117,8 @@ struct KeyTally {
   /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or begin after
   /// other text on a line.
   Lines left_inserts;
-  /// For messages: the numbers of inputs whose records may be read wrongly, each with the name of the input, what was
-  /// assumed, and why (LogTimes::note).
-  std::map<std::uint32_t, std::string> log_notes;
+  /// For messages: the numbers of inputs whose records may be read wrongly, each with the LogTimes::notes of the input.
+  std::map<std::uint32_t, std::map<std::string, std::string>> log_notes;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts
   /// Records that are probably several records in one, because of a mistake in the input such as a missing quote.

@@ -100,12 +100,12 @@ class Learner {
     return std::ranges::count(a.path, '/') < std::ranges::count(b.path, '/');
   }
 
-  /// Announces that the times of the member `best` are used, if `other` is an equally good choice, and the sample has
-  /// two lines that the two members put in different orders.
-  void AnnounceMember(const MemberFinder::Member& best, const MemberFinder::Member& other) {
+  /// Returns true if `other` is as good a choice for the times as `best`, and the sample has two lines that the two
+  /// members put in different orders.
+  bool OrdersOtherwise(const MemberFinder::Member& best, const MemberFinder::Member& other) const {
     const bool usual = best.rank < std::size(MemberFinder::kNames) && other.rank == std::size(MemberFinder::kNames);
     const LineSet both = best.lines & other.lines;
-    if (usual || 10 * both.count() < 9 * best.lines.count() || best.path == other.path) return;
+    if (usual || 10 * both.count() < 9 * best.lines.count() || best.path == other.path) return false;
     LogTimes logs[2];
     LogTimeReader readers[2];
     std::optional<std::int64_t> before[2];
@@ -116,24 +116,33 @@ class Learner {
       std::int64_t steps[2] = {0, 0};
       for (int of : {0, 1}) {
         const LogTime time = readers[of].Read(logs[of], sample_.lines[i]);
-        if (!time.instant) return;
+        if (!time.instant) return false;
         steps[of] = before[of] ? time.instant->seconds - *before[of] : 0;
         before[of] = time.instant->seconds;
       }
-      if ((steps[0] < 0 && steps[1] > 0) || (steps[0] > 0 && steps[1] < 0)) {
-        Announce("the times are those of the member " + best.path.substr(1) + ", and those of the member " +
-                 other.path.substr(1) +
-                 " would give another order: --format jsonl -k NAME:timestamp sorts by any member");
-        return;
-      }
+      if ((steps[0] < 0 && steps[1] > 0) || (steps[0] > 0 && steps[1] < 0)) return true;
     }
+    return false;
   }
 
-  /// Adds a text to LogTimes::note.
-  void Announce(const std::string& text) {
-    if (!log_->note.empty()) log_->note += "; ";
-    log_->note += text;
+  /// Announces that the times of the member `best` are used, if other members are equally good choices and would give
+  /// another order.
+  void AnnounceMembers(const MemberFinder::Member& best, const std::vector<MemberFinder::Member>& members) {
+    std::set<std::string> others;
+    std::string first;
+    for (const MemberFinder::Member& other : members) {
+      if (!OrdersOtherwise(best, other)) continue;
+      if (others.empty()) first = other.path.substr(1);
+      others.insert(other.path);
+    }
+    if (others.empty()) return;
+    const std::string more = others.size() > 1 ? " and of " + Counted(others.size() - 1, "more member") : "";
+    Announce("the times are those of the member " + best.path.substr(1) + ", and those of the member " + first + more +
+             " would give another order: --format jsonl -k NAME:timestamp sorts by any member");
   }
+
+  /// Adds a text to LogTimes::notes. `line` shows what the text says, or is empty.
+  void Announce(const std::string& text, std::string_view line = {}) { log_->notes.try_emplace(text, line); }
 
   void TakeMembers() {
     MemberFinder finder(forms_);
@@ -155,7 +164,7 @@ class Learner {
         }
       }
       if (best == nullptr || most == 0 || kRare * most < sample_.lines.size()) return;
-      for (const MemberFinder::Member& other : finder.members()) AnnounceMember(*best, other);
+      AnnounceMembers(*best, finder.members());
       log_->shapes.push_back(ShapeOf(*best));
       found_ |= best->lines;
     }
@@ -414,57 +423,68 @@ class Learner {
         shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
     if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
     if (std::exchange(announced_, true)) return;
-    Announce("lines such as " + ShownLine(sample_.lines[(candidate.lines & ~found_)._Find_first()]) +
-             " have times at another place than most lines and were taken for records");
+    Announce("some lines have times at another place than most lines and were taken for records",
+             sample_.lines[(candidate.lines & ~found_)._Find_first()]);
   }
 
   /// Announces lines that were taken for records, but whose times are far from those of the lines before and after
   /// them. They may be parts of records: a payload in JSON, or quoted lines of another log. A block of such lines must
-  /// stand between lines of one other form, so that files which were joined one after another are not announced. Merged
-  /// logs have no such lines, because the times before, in and after a block grow, perhaps after a change of the zone.
+  /// stand between lines of one other form, and the times of that form must grow, so that neither files which were
+  /// joined one after another nor shuffled lines are announced. Merged logs have no such lines, because the times
+  /// before, in and after a block grow, perhaps after a change of the zone.
   void AnnounceJumps() {
     constexpr std::int64_t kDay = 86400, kHours = 7200, kJitter = 300;
     if (given_ || groups_ || announced_ || log_->shapes.size() < 2) return;
+    struct Block {
+      std::size_t shape = 0, line = 0;
+      std::int64_t least = 0, most = 0, first = 0, last = 0;
+    };
+    struct Order {
+      std::size_t steps = 0, back = 0, far_back = 0;
+      std::optional<std::int64_t> last;
+
+      bool grows() const { return kQuarter * back < steps && kFew * far_back < steps; }
+    };
+    std::vector<Block> blocks;
+    std::vector<Order> orders(log_->shapes.size() + 1);
+    LogTimeReader reader;
+    for (std::size_t i = 0; i < std::min(sample_.lines.size(), in_order()); ++i) {
+      if (!found_[i]) continue;
+      const LogTime time = reader.Read(*log_, sample_.lines[i]);
+      if (!time.instant || time.lacks_date) continue;
+      const std::size_t shape = ShapeIn(sample_.lines[i]);
+      const std::int64_t seconds = time.instant->seconds;
+      Order& order = orders[shape];
+      order.steps += order.last.has_value();
+      order.back += order.last && seconds < *order.last;
+      order.far_back += order.last && seconds < *order.last - kJitter;
+      order.last = seconds;
+      if (blocks.empty() || blocks.back().shape != shape) blocks.push_back({shape, i, seconds, seconds, seconds});
+      Block& block = blocks.back();
+      block.least = std::min(block.least, seconds);
+      block.most = std::max(block.most, seconds);
+      block.last = seconds;
+    }
     struct Jump {
       std::int64_t in = std::numeric_limits<std::int64_t>::max(), out = in;
       std::size_t line = 0;
     };
     std::map<std::size_t, Jump> jumps;
-    LogTimeReader reader;
-    struct Block {
-      std::size_t shape = 0, line = 0;
-      std::int64_t least = 0, most = 0, last = 0;
-    };
-    std::optional<Block> before, block;
-    const std::size_t count = std::min(sample_.lines.size(), in_order());
-    std::optional<std::size_t> host;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string_view line = sample_.lines[i];
-      if (!found_[i]) continue;
-      const LogTime time = reader.Read(*log_, line);
-      if (!time.instant || time.lacks_date) continue;
-      const std::size_t shape = ShapeIn(line);
-      if (!host) host = shape;
-      const std::int64_t seconds = time.instant->seconds;
-      if (block && block->shape == shape) {
-        block->least = std::min(block->least, seconds);
-        block->most = std::max(block->most, seconds);
-        block->last = seconds;
-        continue;
-      }
-      if (before && block && before->shape == shape && block->shape != *host) {
-        Jump& jump = jumps[block->shape];
-        if (jump.line == 0) jump.line = block->line;  // the first line of the sample with a time is in no such block
-        jump.in = std::min(jump.in, block->least - before->last);
-        jump.out = std::min(jump.out, seconds - block->most);
-      }
-      before = std::exchange(block, Block{shape, i, seconds, seconds, seconds});
+    for (std::size_t i = 1; i + 1 < blocks.size(); ++i) {
+      const Block &before = blocks[i - 1], &block = blocks[i], &after = blocks[i + 1];
+      if (before.shape != after.shape || block.shape == blocks[0].shape || !orders[before.shape].grows()) continue;
+      if (after.first < before.last - kJitter) continue;
+      Jump& jump = jumps[block.shape];
+      if (jump.line == 0) jump.line = block.line;  // the first line of the sample with a time is in no such block
+      jump.in = std::min(jump.in, block.least - before.last);
+      jump.out = std::min(jump.out, after.first - block.most);
     }
     for (const auto& [shape, jump] : jumps) {
       if (jump.in + jump.out >= -kJitter && jump.in >= -kDay - kHours) continue;
-      Announce("lines such as " + ShownLine(sample_.lines[jump.line]) +
-               " have other times than the lines around them and were taken for records: --time FORMAT gives the form "
-               "of those that begin records");
+      Announce(
+          "some lines have other times than the lines around them and were taken for records: if they are parts "
+          "of other records, --time FORMAT gives the form of those that begin records",
+          sample_.lines[jump.line]);
       return;
     }
   }
@@ -485,24 +505,46 @@ class Learner {
   void AnnounceLocalTimes() {
     if (std::ranges::none_of(log_->shapes, &TimeShape::utc)) return;
     std::size_t fields = 0;
-    for (const std::string_view line : sample_.lines) {
+    for (const std::string_view line : sample_.all) {
       constexpr std::string_view kFields = "#Fields:";
-      const std::size_t words = CountWords(line);
-      if (line.starts_with(kFields)) fields = words - 1;
+      if (line.starts_with(kFields)) fields = CountWords(line.substr(kFields.size()), false);
       TimeParts parts;
       const auto reads = [&](const TimeShape& shape) { return shape.utc && TakeShape(shape, line, parts) != nullptr; };
-      if (line[0] == '#' || words == fields || std::ranges::none_of(log_->shapes, reads) || parts.offset) continue;
+      if (line[0] == '#' || HasFields(line, fields) || std::ranges::none_of(log_->shapes, reads) || parts.offset) {
+        continue;
+      }
       Announce(
-          "the times were taken as UTC because of the line #Fields, also those of lines with other fields, such as " +
-          ShownLine(line) + ": sort the lines of each program apart if one writes local times");
+          "the times were taken as UTC because of the line #Fields, also those of lines with other fields: sort "
+          "the lines of each program apart if one writes local times",
+          line);
       return;
     }
   }
 
-  static std::size_t CountWords(std::string_view line) {
+  /// Returns true if the line can have `fields` fields. Fields are separated by tabs, or by blanks outside of quotes.
+  /// They can be empty.
+  static bool HasFields(std::string_view line, std::size_t fields) {
+    const auto tabs = static_cast<std::size_t>(std::ranges::count(line, '\t'));
+    if (tabs > 0) return tabs + 1 == fields || (tabs == fields && line.ends_with('\t'));
+    bool quoted = false;
+    std::size_t blanks = 0;
+    for (const char c : line) {
+      quoted ^= c == '"';
+      blanks += c == ' ' && !quoted;
+    }
+    return CountWords(line, true) == fields || CountWords(line, false) == fields || blanks + 1 == fields;
+  }
+
+  /// Returns the number of words. If `quotes` is true, blanks between quotes are parts of words.
+  static std::size_t CountWords(std::string_view line, bool quotes) {
     std::size_t words = 0;
-    for (std::size_t at = 0; at < line.size(); ++at)
-      words += !IsBlankChar(line[at]) && (at == 0 || IsBlankChar(line[at - 1]));
+    bool quoted = false, inside = false;
+    for (const char c : line) {
+      quoted ^= quotes && c == '"';
+      const bool word = quoted || !IsBlankChar(c);
+      words += word && !inside;
+      inside = word;
+    }
     return words;
   }
 
@@ -517,9 +559,9 @@ class Learner {
       }
       log_->shapes.push_back(best->shape);
       if (candidates_.IsResolved(*best)) {
-        log_->note = "the times are " + best->shape.name +
-                     (candidates_.IsOfHadoop(*best) ? ", as in logs of Hadoop and Spark"
-                                                    : ", as the values of other lines show");
+        Announce("the times are " + best->shape.name +
+                 (candidates_.IsOfHadoop(*best) ? ", as in logs of Hadoop and Spark"
+                                                : ", as the values of other lines show"));
       }
       if (log_->shapes.size() > 1) AnnounceOther(*best);
       found_ |= best->lines;
@@ -763,7 +805,7 @@ std::shared_ptr<const LogTimes> LearnPatterns(const LogSample& sample, const Log
     } else {
       const std::shared_ptr<const LogTimes> learnt = Learner(matches.groups, allowed, latest, true).Learn();
       shapes = learnt->shapes;
-      log->note = learnt->note;
+      log->notes.insert(learnt->notes.begin(), learnt->notes.end());
     }
     for (TimeShape& shape : shapes) {
       shape.pattern = matches.pattern;

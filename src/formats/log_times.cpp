@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "formats/log_forms.hpp"
+#include "formats/log_sample.hpp"
 
 namespace gpusort {
 namespace {
@@ -288,13 +289,21 @@ class SavedTexts {
 
 }  // namespace
 
+std::string NoteText(const std::pair<const std::string, std::string>& note) {
+  return note.second.empty() ? note.first : note.first + "; the first is " + ShownLine(note.second);
+}
+
 std::string SaveLog(const LogTimes& log) {
   std::string saved;
   for (const std::uint64_t number : {static_cast<std::uint64_t>(log.latest), log.looked, log.matched}) {
     Save(number, saved);
   }
-  Save(log.note, saved);
   Save(log.start, saved);
+  Save(std::uint64_t{log.notes.size()}, saved);
+  for (const auto& [text, line] : log.notes) {
+    Save(text, saved);
+    Save(line, saved);
+  }
   for (const TimeShape& shape : log.shapes) {
     for (const std::string& text : {shape.name, shape.format, shape.member, shape.lead, shape.pattern})
       Save(text, saved);
@@ -313,8 +322,11 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   log->latest = static_cast<std::int64_t>(texts.Number());
   log->looked = texts.Number();
   log->matched = texts.Number();
-  log->note = texts.Text();
   log->start = texts.Text();
+  for (std::uint64_t notes = texts.Number(); notes > 0; --notes) {
+    const std::string text = texts.Text();
+    log->notes[text] = texts.Text();
+  }
   while (!texts.done()) {
     TimeShape& shape = log->shapes.emplace_back();
     for (std::string* const text : {&shape.name, &shape.format, &shape.member, &shape.lead, &shape.pattern})

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "formats/json_record.hpp"
@@ -77,8 +78,13 @@ struct LogTimes {
   std::int64_t latest = 0;
   std::uint64_t looked = 0;   ///< the number of lines that were examined, without lines that begin with a blank
   std::uint64_t matched = 0;  ///< the number of examined lines that have a time
-  std::string note;           ///< how the order of day and month was found out; empty: the form of the times shows it
+  /// For warnings: what was assumed about the times and can be wrong. The second text of each is a line that shows it,
+  /// or empty.
+  std::map<std::string, std::string> notes;
 };
+
+/// Returns one of LogTimes::notes as a text.
+std::string NoteText(const std::pair<const std::string, std::string>& note);
 
 /// Returns true if `line` begins with `times.start`. A byte order mark may come before it.
 bool BeginsWithStart(const LogTimes& times, std::string_view line);

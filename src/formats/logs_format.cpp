@@ -250,7 +250,7 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   std::string text;
   for (const TimeShape& shape : log.shapes) text += (text.empty() ? "" : "; ") + shape.name + PlaceText(shape);
   text += "; " + std::to_string(log.matched) + " of " + Counted(log.looked, "line");
-  if (!log.note.empty()) text += "; " + log.note;
+  for (const auto& note : log.notes) text += "; " + NoteText(note);
   LogScratch scratch;
   ScanState at = state;
   const Byte* const end = AsBytes(front.data()) + front.size();
@@ -536,8 +536,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   }
   if (record_end == nullptr) record_end = end_of();
   ++tally.timed_lines;
-  if (!state.log.times->note.empty() && !tally.log_notes.contains(tally.input)) {
-    tally.log_notes[tally.input] = inputs_.at(tally.input) + ": " + state.log.times->note;
+  if (!state.log.times->notes.empty() && !tally.log_notes.contains(tally.input)) {
+    tally.log_notes[tally.input] = state.log.times->notes;
   }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';

@@ -10,6 +10,7 @@
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
+#include "formats/log_times.hpp"
 #include "formats/registry.hpp"
 #include "formats/suggest_type.hpp"
 #include "formats/time_window.hpp"
@@ -392,6 +393,38 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   }
 }
 
+/// Returns the warnings about what was assumed about the times of logs. Each text is given once, for the first input
+/// that has it.
+std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tally) {
+  constexpr std::size_t kMostNotes = 5;
+  struct Note {
+    std::string text, shown;
+    std::size_t more = 0;  ///< the number of further inputs with this text
+  };
+  std::vector<Note> notes;
+  for (const auto& [input, of_input] : tally.log_notes) {
+    for (const auto& note : of_input) {
+      const auto known = std::ranges::find(notes, note.first, &Note::text);
+      if (known != notes.end()) {
+        ++known->more;
+      } else {
+        notes.push_back({note.first, EscapeName(spec.source.inputs.at(input)) + ": " + NoteText(note)});
+      }
+    }
+  }
+  std::vector<std::string> lines;
+  for (const Note& note : notes) {
+    if (lines.size() == kMostNotes) {
+      lines.push_back("not shown: " + Counted(notes.size() - kMostNotes, "more warning") +
+                      " about the times of logs; --explain shows what was found");
+      break;
+    }
+    lines.push_back(note.shown);
+    if (note.more > 0) lines.back() += "; the same holds for " + Counted(note.more, "more input");
+  }
+  return lines;
+}
+
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
   std::vector<std::string> lines;
   const TableOptions& table = *spec.source.table;
@@ -466,15 +499,8 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   tell(tally.inner_times, "line",
        "a time stands in {} that did not begin a record, the first is {}; such lines were taken for parts of the "
        "records before them: --explain shows the times that were found, and --time gives others");
-  constexpr std::size_t kMostNotes = 5;
-  std::size_t notes = 0;
-  for (const auto& [input, note] : tally.log_notes) {
-    if (notes++ < kMostNotes) lines.push_back(note);
-  }
-  if (notes > kMostNotes) {
-    lines.push_back("not shown: warnings of " + Counted(notes - kMostNotes, "more input") +
-                    "; --explain shows what was found");
-  }
+  const std::vector<std::string> notes = DescribeNotes(spec, tally);
+  lines.insert(lines.end(), notes.begin(), notes.end());
   tell(tally.parted_rows, "statement",
        "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
        "sorted before and after that place, not across it");

@@ -119,7 +119,7 @@ expect 0 "$g" "${log[@]}" --time '%Y-%m-%d %H:%M:%S' -o out inner.log
 ! grep -q 'a time stands in' err || fail "$(cat err)"
 { cat inner.log; echo '(2026-11-23 22:10:01) c'; } >places.log
 expect 0 "$g" "${log[@]}" -o out places.log
-says "lines such as '(2026-11-23 22:10:01) c' have times at another place than most lines and were taken for records"
+says "have times at another place than most lines and were taken for records; the first is '(2026-11-23 22:10:01) c'"
 # Words that are aligned before the times, for gpusort_check too; the local times of the firewall of Windows.
 python3 - <<'END'
 import datetime
@@ -191,14 +191,19 @@ expect 0 "$g" "${log[@]}" -o out mail.log
 { for ((i = 0; i < 3000; ++i)); do echo "2026-11-20 21:41:00.5 text $i"; done; echo '    1795210890.943 D Tag: m'; } >late.log
 expect 0 "$g" "${log[@]}" -o out late.log
 says "a time stands in 1 line that did not begin a record, the first is '    1795210890"
-# Each input has a warning of its own.
+# A warning about the times of several inputs names the first, and counts the others.
 echo '2026-01-01 10:00:00 a' >far.txt
 for i in 1 2 3 4 5 6 7; do printf '13/02/2026 10:00:0%s a\n' $i $i >day$i.log; done
-expect 0 "$g" "${log[@]}" -o out day1.log far.txt day2.log
-[ "$(grep -c 'day[12].log: the times are day/month/year in digits' err)" = 2 ] || fail "$(cat err)"
-expect 0 "$g" "${log[@]}" -o out day[1-7].log
-[ "$(grep -c 'the times are day/month/year in digits' err)" = 5 ] || fail "$(cat err)"
-says 'not shown: warnings of 2 more inputs'
+expect 0 "$g" "${log[@]}" -o out far.txt day1.log
+says 'day1.log: the times are day/month/year in digits, as the values of other lines show$'
+expect 0 "$g" "${log[@]}" -o out far.txt day[1-7].log
+says 'day1.log: the times are day/month/year in digits, as .* show; the same holds for 6 more inputs'
+[ "$(grep -c 'the times are day/month/year in digits' err)" = 1 ] || fail "$(cat err)"
+for i in 1 2 3 4 5 6 7; do printf '{"a%s":"2026-02-03 1%s:00:00","b":"2026-02-03 20:00:00"}\n' $i 1 $i 2 |
+  sed 's/ 12:00:00","b":"2026-02-03 20/ 12:00:00","b":"2026-02-03 19/' >member$i.log; done
+expect 0 "$g" "${log[@]}" -o out member[1-7].log
+[ "$(grep -c 'would give another order' err)" = 5 ] || fail "$(cat err)"
+says 'not shown: 2 more warnings about the times of logs'
 # Lines before the first record are announced if several have times, even of other years.
 printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2026-11-20 21:41:00 c' \
   '2026-11-20 21:40:00 d' '2026-11-20 21:42:00 e' '2026-11-20 21:43:00 f' '2026-11-20 21:44:00 g' >far.log

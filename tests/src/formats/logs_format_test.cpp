@@ -1,5 +1,6 @@
 #include "formats/logs_format.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -20,6 +21,11 @@
 
 namespace gpusort::testing {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // 2026-11-24T12:00:00Z
 constexpr std::int64_t kNow = 1795521600;
@@ -673,6 +679,12 @@ TEST(LogTimes, TakesCopiedTextWithTimesOfTheSameDaysForPartsOfRecords) {
   }
 }
 
+std::string NoteOf(const std::string& text) {
+  std::string notes;
+  for (const auto& note : LearnLog(text, {}, kNow)->notes) notes += (notes.empty() ? "" : "; ") + NoteText(note);
+  return notes;
+}
+
 TEST(LogTimes, AnnouncesFurtherFormsThatCanBePartsOfRecords) {
   std::string plain, text;
   for (int i = 0; i < 20; ++i) {
@@ -680,18 +692,18 @@ TEST(LogTimes, AnnouncesFurtherFormsThatCanBePartsOfRecords) {
     plain += line + "Nov 23 22:10:" + std::to_string(10 + i) + " host x: y\n";
     text += line + "(2026-11-23 22:10:01) b\n";
   }
-  EXPECT_EQ(LearnLog(plain, {}, kNow)->note, "") << "a mixture of logs";
-  const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
-  EXPECT_NE(log->note.find("'(2026-11-23 22:10:01) b' have times at another place"), std::string::npos) << log->note;
+  EXPECT_EQ(NoteOf(plain), "") << "a mixture of logs";
+  EXPECT_THAT(NoteOf(text),
+              HasSubstr("have times at another place than most lines and were taken for records; the first is "
+                        "'(2026-11-23 22:10:01) b'"));
 }
-
-std::string NoteOf(const std::string& text) { return LearnLog(text, {}, kNow)->note; }
 
 TEST(LogTimes, AnnouncesRecordsWhoseTimesAreFarFromTheLinesAroundThem) {
   const std::string one = "2026-11-23 22:10:01 INFO got\n", two = "2026-11-23 22:10:05 INFO got\n";
   const std::string end = "2026-11-23 22:10:06 INFO end\n";
   const auto announces = [](const std::string& text, std::string_view line) {
-    return NoteOf(text).find("lines such as '" + std::string(line) + "' have other times") != std::string::npos;
+    const std::string note = NoteOf(text);
+    return note.find("lines have other times") != note.npos && note.find("is '" + std::string(line)) != note.npos;
   };
   const std::string json = R"({"time": "2026-11-23T20:00:00Z"})", early = R"({"time": "2026-11-23T18:00:00Z"})";
   EXPECT_TRUE(announces(one + json + "\n" + two + early + "\n" + end, json));
@@ -706,13 +718,57 @@ TEST(LogTimes, AnnouncesRecordsWhoseTimesAreFarFromTheLinesAroundThem) {
   EXPECT_EQ(NoteOf(quoted + "\n" + one + two + end), "");
 }
 
+TEST(LogTimes, AnnouncesNoJumpsBetweenLinesThatAreOutOfOrder) {
+  std::mt19937 draw(5);
+  const auto line = [](std::size_t i) {
+    char text[80];
+    const auto second = static_cast<unsigned>(i / 2 % 60), minute = static_cast<unsigned>(i / 120);
+    const char* const format = i % 2 == 0 ? "2026-11-23 %02u:%02u:00 INFO a\n" : "[23/Nov/2026:%02u:%02u:00 +0000] b\n";
+    std::snprintf(text, sizeof(text), format, minute, second);
+    return std::string(text);
+  };
+  for (unsigned round = 0; round < 50; ++round) {
+    std::vector<std::string> shuffled;
+    for (std::size_t i = 0; i < 100; ++i) shuffled.push_back(line(i));
+    std::string joined;
+    for (std::size_t i = 0; i < 100; ++i) joined += line(400 + i);
+    for (const std::string& text : shuffled) joined += text;  // the earlier file stands second
+    EXPECT_EQ(NoteOf(joined), "");
+    std::ranges::shuffle(shuffled, draw);
+    std::string text;
+    for (const std::string& of : shuffled) text += of;
+    EXPECT_EQ(NoteOf(text), "") << text;
+  }
+}
+
 TEST(LogTimes, AnnouncesOtherLinesBetweenThoseWithNamedFields) {
   const std::string head = "#Software: Microsoft IIS 10.0\n#Fields: date time s-ip method path\n";
   const std::string iis = "2026-11-23 21:10:01 10.0.0.1 GET /a\n", local = "2026-11-23 22:10:03 INFO local\n";
   EXPECT_EQ(NoteOf(head + iis + iis), "");
-  EXPECT_NE(NoteOf(head + iis + local + iis).find("such as '2026-11-23 22:10:03 INFO local'"), std::string::npos);
+  EXPECT_NE(NoteOf(head + iis + local + iis).find("is '2026-11-23 22:10:03 INFO local'"), std::string::npos);
   EXPECT_NE(NoteOf(local + head + iis + iis).find("taken as UTC"), std::string::npos);
+  // Quoted blanks, tabs, and empty fields.
+  for (const char* const fields :
+       {"10.0.0.1 GET \"/a b\"", "10.0.0.1  GET", "\"a \"\"b c\" GET /a", "10.0.0.1 GET /a "}) {
+    EXPECT_EQ(NoteOf(head + iis + "2026-11-23 21:10:02 " + fields + "\n" + iis), "") << fields;
+  }
+  for (const char* const fields : {"\tGET\t/a b", "10.0.0.1\t\t", "10.0.0.1\tGET /a b\t/a\t", "a b\t \tc d"}) {
+    EXPECT_EQ(NoteOf(head + "2026-11-23\t21:10:02\t" + fields + "\n"), "") << fields;
+  }
   EXPECT_EQ(NoteOf(head + iis + "2026-11-23T22:10:03+01:00 INFO zoned\n" + iis), "");
+}
+
+TEST(LogTimes, AnnouncesMembersThatWouldGiveAnotherOrderOnce) {
+  const auto line = [](unsigned i) {
+    const std::string up = std::to_string(10 + i), down = std::to_string(50 - i);
+    const auto member = [](const char* name, const std::string& second) {
+      return std::string("\"") + name + R"(":"2026-11-23T22:10:)" + second + "Z\"";
+    };
+    return "{" + member("a", up) + "," + member("b", down) + "," + member("c", up) + "," + member("d", down) + "}\n";
+  };
+  EXPECT_THAT(NoteOf(line(1) + line(2) + line(3)),
+              AllOf(StartsWith("the times are those of the member a, and those of the member b and of 1 more member "),
+                    Not(HasSubstr("; the times"))));
 }
 
 TEST(LogTimes, PrefersMembersThatVaryAndAreNotNested) {
@@ -862,7 +918,7 @@ TEST(LogTimes, KnowsTheOrderOfDatesInLogsOfHadoop) {
                     file = "26/11/23 22:10:02 WARN hdfs.DFSClient: x\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(job + file, {}, kNow);
   EXPECT_EQ(log->shapes[0].name, "year/month/day of two digits");
-  EXPECT_NE(log->note.find("Hadoop"), std::string::npos);
+  EXPECT_THAT(NoteOf(job + file), HasSubstr("Hadoop"));
   EXPECT_THROW(LearnLog("26/11/23 22:10:01 INFO started x\n26/11/23 22:10:02 INFO Server: y\n", {}, kNow), Error);
 }
 
