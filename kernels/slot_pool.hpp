@@ -18,8 +18,7 @@ namespace gpusort {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// Owns one slot (a buffer of the pool). The destructor frees the slot. The object keeps the pool alive, and with it
-  /// the memory of the buffers, because the class that owns this memory derives from SlotPool.
+  /// Owns one slot (a buffer of the pool). The buffer stays valid until the Slot is destroyed.
   class Slot {
    public:
     Slot(std::shared_ptr<SlotPool> pool, std::uint32_t index) : pool_(std::move(pool)), index_(index) {}
@@ -51,8 +50,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     const std::uint32_t lane_;
   };
 
-  /// Makes a pool in which all slots (buffers) and all lane indices are free. Slot 0 is taken first. Later, the slot
-  /// that was freed last is taken first.
+  /// Makes a pool of `slots` free slots (buffers) and `lanes` free indices of lanes (workers). Slot 0 is taken first.
   SlotPool(std::uint32_t slots, std::uint32_t lanes) : slots_(slots), lanes_(lanes) {
     for (std::uint32_t slot = slots; slot-- > 0;) free_.push_back(slot);
     for (std::uint32_t lane = lanes; lane-- > 0;) free_lanes_.push_back(lane);
@@ -60,8 +58,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   virtual ~SlotPool() = default;
   virtual std::byte* slot_data(std::uint32_t slot) const = 0;
 
-  /// Waits for two free slots (buffers) and takes both at once. Two threads therefore cannot each hold one slot and
-  /// wait for the other slot. Throws Error(kCancelled) after Cancel.
+  /// Waits until two slots (buffers) are free, and returns both. Throws Error(kCancelled) after Cancel.
   std::pair<Slot, Slot> TakeTwo() {
     if (slots_ < 2)
       throw Error(ErrorCode::kInternal, "the arena was made for merging: a lane that sorts needs two slots");

@@ -1,6 +1,6 @@
 // The CUDA backend's kernels for records of fixed size. The kernels do this work:
 // - find out whether records are in order, and how many leading bytes are equal in all keys
-// - map numbers to unsigned numbers of the same order, and back
+// - map numbers to unsigned numbers that sort as the numbers do, and back
 // - make an Entry (twelve key bytes and a record number) for each record, and copy records in the order of entries
 // - count the records before a given record
 //
@@ -42,15 +42,15 @@ GPUSORT_HD inline std::uint64_t CommonKeyPrefix(const Byte* a, const Byte* b, co
   return common < limit ? common : limit;
 }
 
-/// A range of sorted records in which a search counts the records before a given record, the cut. If `inclusive` is
-/// true, records with the same key as the cut count, too.
+/// A range of sorted records for CountBeforeCut, which counts the records before a given record. If `inclusive` is
+/// true, records with the same key as that record count, too.
 struct CountRange {
   const std::byte* data = nullptr;
   std::uint64_t records = 0;
   bool inclusive = false;
 };
 
-/// Returns how many records in the sorted range have a smaller key than the record `cut`. If range.inclusive is true,
+/// Returns how many records of the sorted range have a smaller key than the record `cut`. If range.inclusive is true,
 /// records with an equal key count, too.
 GPUSORT_HD inline std::uint64_t CountBeforeCut(const CountRange& range, const Byte* cut, const RecordLayout& layout) {
   const Byte* const records = reinterpret_cast<const Byte*>(range.data);
@@ -75,11 +75,11 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Returns which word of the input to copy to a given word of the output, when records are copied in the order of
-/// `entries`. The word of the output is `offset` words after the start of output record number `first_record`. `offset`
-/// has 32 bits, because a 64-bit division costs a GPU thread about a hundred instructions.
+/// Returns the index of the input word to copy to an output word, when records of record_words words are copied in the
+/// order of `entries`. The output word is `offset` words after the start of output record number `first_record`.
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
+  // `offset` has 32 bits, because a 64-bit division costs a GPU thread about a hundred instructions.
   const std::uint32_t record = offset / record_words;
   const std::uint32_t word = offset - record * record_words;
   return std::uint64_t{entries[first_record + record].row()} * record_words + word;
@@ -88,13 +88,12 @@ GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t
 /// The result of a kernel that inspects records: whether they are in order, and how many leading bytes are equal in all
 /// keys. The caller must set all members to 0 before the kernel runs.
 struct InspectResult {
-  unsigned long long differing;  ///< key_bytes minus the number of leading bytes that are equal in all normalized keys
+  unsigned long long differing;  ///< the key length minus the number of leading bytes that are equal in all keys
   std::uint32_t out_of_order;    ///< 1 if the key of some record is smaller than the key of the record before
 };
 
-/// Finds out whether `count` records are in order, and how many leading bytes are equal in all of their keys. Ends as
-/// soon as more keys cannot change the answer, so records in random order take little time. If want_prefix is false,
-/// result->differing stays 0.
+/// Sets result->out_of_order to 1 if the `count` records are not in order. If want_prefix is true, also sets
+/// result->differing (see InspectResult). The caller must set *result to 0 before the kernel runs.
 template <typename = void>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectRecordsKernel(const Byte* records, std::uint64_t count, const __grid_constant__ RecordLayout layout,
@@ -118,8 +117,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Sets result->out_of_order to 1 if the records are not in order. Each record is a single number of type U.
-/// InspectRecordsKernel does this work for other records.
+/// Sets result->out_of_order to 1 if the numbers are not in order. The caller must set *result to 0 before the kernel
+/// runs.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     InspectNumbersKernel(const U* numbers, std::uint64_t count, NumberMap<U> map, InspectResult* result) {
@@ -130,7 +129,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
 }
 
-/// Maps numbers in place to unsigned numbers of the same order (see NumberMap). If `back` is true, does the reverse.
+/// Replaces each number x by map.Map(x), or by map.Unmap(x) if `back` is true.
 template <typename U>
 __global__ void __launch_bounds__(kRecordThreads)
     MapNumbersKernel(U* numbers, std::uint64_t count, NumberMap<U> map, bool back) {

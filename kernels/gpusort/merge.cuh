@@ -251,8 +251,7 @@ struct BoundsChunk {
   std::uint64_t bounds[kCount];
 };
 
-/// Stores `count` bounds from `chunk`, a kernel parameter, to device memory at `out`. The kernel is a template so that
-/// several source files of a program may include this header.
+/// Stores the first `count` bounds of `chunk` to device memory at `out`.
 template <typename = void>
 __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::uint32_t count) {
   WaitForKernelsBefore();
@@ -290,8 +289,7 @@ inline cudaError_t StoreBounds(std::uint64_t* out, const std::uint64_t* bounds, 
   return cudaSuccess;
 }
 
-/// The arrays in the workspace of MergeRuns. Merge passes alternate between two lists. If the caller has only one list,
-/// needs_spare must be true, and `spare` is a second list of n keys.
+/// The arrays in the workspace of MergeRuns. If needs_spare is true, `spare` is a list of n keys.
 template <typename Key>
 struct MergeRunsLayout {
   std::uint64_t* bounds;
@@ -348,8 +346,7 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
 }
 
 /// Sorts keys.current[0, n) and leaves the result in keys.current. The workspace is at most about 1 % of the size of
-/// the keys, and grows with n. Its size depends only on n, so the call that asks for the size may pass null pointers in
-/// `keys`.
+/// the keys. A call with workspace = nullptr may pass null pointers in `keys`.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -387,18 +384,16 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Returns the workspace size, in bytes, of MergeRuns on a DoubleBuffer for up to `n` keys in up to `runs` sorted runs.
-/// Use it to allocate the workspace before the runs are known. The size grows with both arguments.
+/// Returns the size, in bytes, of a workspace that is large enough for MergeRuns on a DoubleBuffer with at most `n`
+/// keys in at most `runs` runs.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsLayout<Key>(nullptr, n, runs, false).bytes;
 }
 
 /// Merges `runs` sorted runs that lie one after the other in keys.current, and leaves the result in keys.current. Run r
-/// is the keys [bounds[r], bounds[r + 1]). A run may be empty. bounds[0] must be 0. `bounds` is an array of runs + 1
-/// positions in host memory. The function reads `bounds` before it returns, even if the caller only asks for the size
-/// of the workspace. A key of an earlier run comes before an equal key of a later run. Each pass merges groups of 4
-/// runs, so every key is read and written ceil(log4(runs)) times.
+/// is keys.current[bounds[r], bounds[r + 1]). `bounds` is an array of runs + 1 indices in host memory; bounds[0] must
+/// be 0. A call with workspace = nullptr needs `bounds`, too.
 template <typename Key, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -418,8 +413,9 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
   return error;
 }
 
-/// Merges the sorted runs of in[0, n) to out[0, n), which must not overlap `in`. `bounds` describes the runs as in the
-/// function above, and n is bounds[runs]. If there are more than four runs, the workspace also needs memory for n keys.
+/// Merges `runs` sorted runs that lie one after the other in `in`, and writes the result to out[0, bounds[runs]), which
+/// must not overlap `in`. Run r is in[bounds[r], bounds[r + 1]). `bounds` is an array of runs + 1 indices in host
+/// memory; bounds[0] must be 0. If there are more than four runs, the workspace includes memory for all keys.
 template <typename Input, typename LessT = Less>
 cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, detail::ValueOf<Input>* out,
                       const std::uint64_t* bounds, std::uint32_t runs, LessT less = {}, cudaStream_t stream = nullptr) {

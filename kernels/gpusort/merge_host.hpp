@@ -85,7 +85,7 @@ class ThreadExecutor {
   unsigned workers_;
 };
 
-/// The items [first, first + size). If a Range is an input of a merge, called a run, its items must be sorted.
+/// A range of `size` items, which begins at `first`.
 template <typename It>
 struct Range {
   It first{};
@@ -141,8 +141,8 @@ class Cutter {
 
   /// Chooses a pivot and divides the runs into a left and a right part. Sets cuts()[r] to the number of items of run r
   /// in the left part, and returns the number of items in the left part of all runs. `total` must be the number of
-  /// items of all runs, and at least 2. No run is allowed to be empty. The left part has between one eighth and seven
-  /// eighths of all items. If `total` is very small, the only promise is that neither part is empty.
+  /// items of all runs, and at least 2. No run may be empty. Neither part is empty, and each part has at least an
+  /// eighth of the items unless `total` is very small.
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
@@ -260,9 +260,8 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns a safe number of steps: the merge can do this many steps from the front, and as many from the back, before
-  /// one of the lists is used up. Each step takes one item, so the result is half of the number of items in the shorter
-  /// list.
+  /// Returns how many steps the merge can do from the front, and as many from the back, before one of the lists is used
+  /// up. Each step removes one item from one of the lists.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -278,10 +277,7 @@ struct Cursors {
   }
 };
 
-/// Merges the sorted arrays a[0, m) and b[0, n) stably to out[0, m + n). Divides the work into four independent merges:
-/// each half of the output is merged from the front and from the back. A loop makes one step of each merge in turn, so
-/// the processor can overlap four steps. In a single merge, each step would wait about eight cycles for the step before
-/// it.
+/// Merges the sorted arrays a[0, m) and b[0, n) stably to out[0, m + n).
 template <typename T, typename LessT>
 void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* out, LessT less) {
   if (m == 0 || n == 0 || !less(b[0], a[m - 1])) {
@@ -297,6 +293,8 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   } else if (m + n < 256) {
     Cursors<T>{a, a + m, b, b + n, out, out + m + n}.Finish(less);
   } else {
+    // Four independent merges, two for each half of the output, so that the processor can overlap their steps. In a
+    // single merge, each step would wait about eight cycles for the step before it.
     const std::uint64_t k = (m + n) / 2;
     const std::uint64_t i = CoRank(k, a, m, b, n, less);
     const std::uint64_t j = k - i;
@@ -315,15 +313,16 @@ void MergeArrays(const T* a, std::uint64_t m, const T* b, std::uint64_t n, T* ou
   }
 }
 
-/// Merges sorted arrays, of `total` items together, to out[0, total) by a tree of pairwise merges. Divides the arrays
-/// into two groups of similar size, and merges one group completely before the other. Small groups therefore stay in
-/// the first-level cache. `scratch` must have room for `total` items. `out` is used as scratch memory, too.
+/// Merges the sorted arrays `runs` (at least one), which have `total` items together, to out[0, total). `scratch` must
+/// have room for `total` items.
 template <typename T, typename LessT>
 void MergeTree(std::span<const Range<const T*>> runs, std::uint64_t total, T* out, T* scratch, LessT less) {
   if (runs.size() == 1) {
     std::copy_n(runs[0].first, total, out);
     return;
   }
+  // Divides the arrays into two groups of similar size. Small groups stay in the first-level cache, because one group
+  // is merged completely before the other. `out` is scratch memory for the groups.
   std::size_t cut = 1;
   std::uint64_t left = runs[0].size;
   while (cut + 1 < runs.size() && left + runs[cut].size / 2 < total / 2) left += runs[cut++].size;
@@ -356,9 +355,8 @@ void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, co
 
 /// Divides the output of the stable merge of `runs` into tiles of at most `tile_items` (>= 1) items. Calls
 /// body(segments, begin, size, worker) once for each tile, in parallel and in any order. The tile is the output [begin,
-/// begin + size), and it is the merge of `segments`. These are the parts of the runs that belong to the tile, in the
-/// order of the runs, without empty parts. `worker` is the number that the executor passes. Allocates only tables of
-/// O(runs) for each worker.
+/// begin + size). `segments` are the parts of the runs that belong to the tile, in the order of the runs, without empty
+/// parts. `worker` is the number that the executor passes.
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {

@@ -27,9 +27,8 @@ namespace gpusort::detail {
 template <typename Iterator>
 using ValueOf = typename std::iterator_traits<Iterator>::value_type;
 
-/// A key and its index in the unsorted tile, which is the items that one thread block sorts. The sort moves both
-/// together. Afterwards the index tells which value belongs to the key. With this alignment, shared memory delivers an
-/// item in one access. A 16-bit index would not make an item smaller, because of the alignment.
+/// A key and its index in the unsorted tile (the items that one thread block sorts). After the sort, the index tells
+/// which value belongs to the key. The alignment lets a thread read an item in one access.
 template <typename Key>
 struct alignas(sizeof(Key) <= 4    ? 8
                : sizeof(Key) <= 12 ? 16
@@ -47,8 +46,7 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, and items with equal keys by place. No two items are equal in this order, because their
-/// places differ. Sorting networks need such an order, because they are not stable.
+/// Orders Placed items by key, and items with equal keys by place. No two items of a tile are equal in this order.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -88,11 +86,11 @@ struct ListPair {
   }
 };
 
-/// Takes the place of MergeValues or SortValues in kernels that have keys but no values.
+/// The type of the argument `values` of kernels that have keys but no values.
 struct NoValues {};
 
-/// The values of a merge pass over keys with values. `lists` contains the input: each value has the same list and index
-/// as its key. The pass writes the values to `out`, in the order of the merged keys.
+/// The values of a merge pass over keys with values. Each value has the same list and index in `lists` as its key in
+/// the lists of keys. The pass writes the values to `out`, in the order of the merged keys.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -109,8 +107,8 @@ struct SortValues {
 template <typename Values>
 inline constexpr bool kHasValues = !std::is_same_v<Values, NoValues>;
 
-/// The number of bytes of shared memory that a kernel uses for each value. It is 0 if a value has more than 16 bytes:
-/// such values are copied directly from the input list to the output list.
+/// The number of bytes of shared memory that a kernel uses for each value. It is 0 for values of more than 16 bytes,
+/// which are not copied to shared memory.
 template <typename Values>
 inline constexpr std::size_t kStagedValueBytes = sizeof(typename Values::Item) <= 16 ? sizeof(typename Values::Item)
                                                                                      : 0;
@@ -138,9 +136,8 @@ __device__ __forceinline__ void LetNextKernelStart() {
 
 // ---- Finding the parts of the sorted runs that belong to a tile (the part of the output of one thread block).
 
-/// The number of threads of a warp that search in the same run together. In each step, each of them compares one item
-/// of the run. With 8 threads, a step narrows the search to an eighth of the items; a binary search narrows it to a
-/// half.
+/// The number of threads that search in the same run together. Each step of the search compares this many items of the
+/// run.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of threads of a warp that do one search together. A search finds how many items of each of the kWays
@@ -163,8 +160,8 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Each thread tests one item of `a`; a thread with a higher index tests a later item. If an item is not among the
-    // first k merged items, later items are not, either. So the threads whose items are too far are the last threads.
+    // Each thread compares one item of `a`, and later threads compare later items. Bit i of `too_far` is set if the
+    // item of thread i is not among the first k merged items.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -238,9 +235,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
 }
 
 /// Returns which part of each sorted run belongs to tile t, the part of the output that this thread block merges. All
-/// threads of the block search together, and all get the same result. Used if there are few tiles, because a separate
-/// kernel for this search would then take longer than the merge. `shared` must point to shared memory for kThreads
-/// keys.
+/// threads of the block must call this function, and all get the same result. `shared` must point to shared memory for
+/// kThreads keys.
 template <int kWays, int kThreads, typename Runs, typename Lists, typename LessT>
 __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays>& pass, std::uint64_t t,
                                                      const Lists& lists, LessT less, typename Lists::Item* shared) {
@@ -353,10 +349,8 @@ GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   }
 }
 
-/// The items of a tile, the output of one thread block, in shared memory. After every 2^shift items (by default, about
-/// 256 bytes) there is one unused place. Without unused places, some inputs make all threads begin to read in the same
-/// bank of shared memory, which is slow. With unused places, only two threads share a bank (Berney and Sitchinava
-/// 2020). If `shift` is kNoPadding, there are no unused places.
+/// The items of a tile in shared memory, with one unused place after every 2^shift items. The unused places avoid bank
+/// conflicts (Berney and Sitchinava 2020). If `shift` is kNoPadding, there are no unused places.
 template <typename Item>
 struct PaddedTile {
   static constexpr int kShift = sizeof(Item) <= 4 ? 6 : sizeof(Item) <= 8 ? 5 : sizeof(Item) <= 16 ? 4 : 3;
@@ -369,9 +363,8 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns how far apart two items of a tile are in shared memory if their indices differ by `items`. The distance is
-/// counted in items and includes the unused places of a PaddedTile. Returns 0 if the distance is not the same for all
-/// indices.
+/// Returns the distance in shared memory, in items, between two items of a tile whose indices differ by `items`.
+/// Returns 0 if the distance depends on the indices, which is possible in a PaddedTile.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -396,10 +389,8 @@ __device__ __forceinline__ void CopyItems(Iterator from, std::uint32_t items, Ti
       return reinterpret_cast<char*>(&to[at / kItemWords]) + at % kItemWords * kWord;
     };
     char* target = target_of(threadIdx.x);
-    // kStep is the distance in shared memory, in bytes, between one word that a thread copies and its next word. These
-    // two words belong to items whose indices differ by kStepItems. In a PaddedTile, the distance is constant only if
-    // kStepItems is a multiple of 2^kShift, because one place is unused after every 2^kShift items. Otherwise kStep is
-    // 0.
+    // kStep is the distance in bytes, in shared memory, between two consecutive words that a thread copies. kStep is 0
+    // if the distance is not constant (see PaddedStep).
     constexpr std::uint32_t kStepItems = kThreads / kItemWords;
     constexpr std::uint32_t kStep = PaddedStep(Tile{}, kStepItems) * sizeof(ValueOf<Iterator>);
 #pragma unroll 4
@@ -432,9 +423,8 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns one of the input items that a thread block merges into its tile, the block's part of the output. These items
-/// are counted run by run: the items of run w have the indices [bounds[w], bounds[w + 1]). `at` is such an index. Reads
-/// the item from the input list that contains it. Used for values that are not in shared memory.
+/// Returns input item number `at` of a tile. The items of run w have the numbers [bounds[w], bounds[w + 1]), and lie in
+/// the list of run w from index work.begin[w] on.
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -447,9 +437,8 @@ __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>&
   return item;
 }
 
-/// Calls store(at) for each index `at` of the items that this warp has merged. Each thread of the warp has put kItems
-/// items of a tile into shared memory; the tile has `count` items. Neighbouring threads store neighbouring items. The
-/// block needs no barrier before this call, because no warp stores the items of another warp.
+/// Calls store(at) for each index `at` below `count` that belongs to this warp. The indices [w * 32 * kItems, (w + 1) *
+/// 32 * kItems) belong to warp w. Neighbouring threads store neighbouring items.
 template <int kItems, typename Store>
 __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
   const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
@@ -462,24 +451,24 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 
 // ---- Merging tiles: each thread block merges one part of the output.
 
-/// Estimates whether many threads of the warp have to wait for each other when they read shared memory (bank
-/// conflicts). Counts the threads that begin to read in the same bank as one of the next two threads. Returns true if
-/// there are at least 20 such threads. `begin` is the index of the item at which this thread begins to read. All
-/// threads of the warp must call this function. For random inputs, the result is true for one warp in eight.
+/// Estimates whether the threads of the warp will have many bank conflicts when they read shared memory. `begin` is the
+/// index of the first item that this thread reads. All threads of the warp must call this function, and all get the
+/// same result.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
   constexpr std::uint32_t kWidth = sizeof(Item) > 16 ? 8 : 128 / sizeof(Item);
   constexpr int kMost = 20;
+  // Counts the threads that begin to read in the same bank as one of the next two threads.
   const std::uint32_t bank = begin % kWidth;
   const std::uint32_t next = __shfl_down_sync(~0u, bank, 1), second = __shfl_down_sync(~0u, bank, 2);
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges the sorted segments of a tile pairwise, from level kLevel to the last level. A tile is the output of one
-/// thread block. Segment w is the items [bounds[w], bounds[w + 1]) of the tile, which come from run w. Leaves the
-/// merged tile in shared memory, without padding. If kPlaces is true, sets places[i] to the original index of item i.
-/// There is no barrier at the end, so a warp must not read the items that other warps have merged.
+/// Merges the sorted segments of `tile`, in shared memory, to tile.items[0, bounds[kWays]). Segment w is
+/// tile[bounds[w], bounds[w + 1]). If kPlaces is true, sets places[i] to the index that item i of the result had before
+/// the merge. The block must call this with kLevel = 0. After the call, a warp needs a barrier before it reads items
+/// that other warps have written.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -610,9 +599,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles: each thread block sorts one part of the items.
 
-/// Writes a sorted tile, the items of one thread block, from shared memory to the output. Also writes the values of the
-/// keys. A warp writes only the items that its own threads have sorted: before a barrier, it cannot see the items of
-/// other warps.
+/// Writes a sorted tile from shared memory to the output, and the values of its keys. Each warp writes the items that
+/// its own threads have sorted, so a barrier of each warp before this call is enough.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -622,8 +610,8 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // The keys are already in global memory, so their shared memory is free: copies the values there. The block then
-      // accesses global memory in the order of the addresses, and only shared memory in random order.
+      // The keys are already in global memory, so the block now copies the values to the shared memory of the keys. The
+      // block then reads and writes global memory in ascending order of addresses.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -783,10 +771,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Functions that launch the kernels above.
 
-/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. The kernel itself
-/// must then wait for the previous kernel before it accesses memory. Only code for compute capability 9.0 or newer
-/// contains this wait, so `may` is false for older code. Caches the answer for the last kernel, because asking CUDA
-/// takes as long as a launch.
+/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. The kernel must
+/// then wait for the previous kernel before it accesses memory, which only code for compute capability 9.0 or newer
+/// does.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -794,7 +781,7 @@ cudaError_t MayOverlap(Kernel* kernel, bool& may) {
     int device = -1;
     bool may = false;
   };
-  thread_local Answer last;
+  thread_local Answer last;  // asking CUDA takes as long as a launch
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess && (last.kernel != kernel || last.device != device)) {
@@ -860,8 +847,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns how many bytes are enough for the WayTiles of a merge pass over n items in `runs` sorted runs. There is one
-/// WayTile for each tile of the output. It says which part of each run is merged to the tile.
+/// Returns how many bytes are enough for the WayTiles (one for each tile of the output) of a merge pass over n items in
+/// `runs` sorted runs.
 template <typename Key, typename Values>
 constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -870,9 +857,8 @@ constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   return sizeof(WayTile<4>) * (n / kTile + (runs + 1) / 2 + 1);
 }
 
-/// Queues the kernel that finds which part of each sorted run belongs to each tile of the output. If there are many
-/// tiles, one thread searches for each tile. This takes longer for one tile, but uses less of the GPU. If there are few
-/// tiles, many threads of a warp search for each tile together.
+/// Queues the kernel that finds which part of each sorted run belongs to each tile of the output. Stores the result for
+/// tile t in way_tiles[t].
 template <int kWays, std::uint32_t kTile, typename Runs, typename Lists, typename LessT>
 cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists,
                          LessT less, cudaStream_t stream) {
@@ -884,21 +870,20 @@ cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint6
                   DivideUp(tiles, kPartitionThreads / kLanes), kPartitionThreads, 0, stream, way_tiles, runs, tiles,
                   lists, less);
   };
+  // One thread for each tile takes longer for one tile, but uses less of the GPU.
   if (tiles >= kManyTiles) return launch(std::integral_constant<int, 1>{});
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues one merge pass. A small kernel finds the part of each run that belongs to each tile of the output, and a
-/// large kernel merges the tiles. If there are few tiles, the large kernel does both. `tiles` must be at least
-/// MergePass::tiles(). `way_tiles` must have room for one WayTile for each tile.
+/// Queues the kernels of one merge pass. `tiles` must be at least MergePass::tiles(). `way_tiles` must have room for
+/// one WayTile for each tile.
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out,
                     Values values, LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // Up to this number of tiles, the blocks of the large kernel find their parts of the runs themselves. The number is
-  // about the number of blocks that run at the same time. For more tiles, a separate kernel for this search is faster
-  // (see data/bench/NOTES.md).
+  // Up to this number of tiles, the blocks of MergeTilesKernel search for their parts of the runs. For more tiles, a
+  // separate kernel for the search (PartitionKernel) is faster. See data/bench/NOTES.md.
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;

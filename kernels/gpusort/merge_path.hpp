@@ -48,10 +48,8 @@ GPUSORT_HD inline std::uint64_t CoRank(std::uint64_t k, IteratorA a, std::uint64
   return CoRankBetween(k, a, b, k > n ? k - n : 0, k < m ? k : m, less);
 }
 
-/// Returns the same as CoRank: how many of the first k merged items come from `a`. Faster if both lists are random
-/// samples of the same values. The result is then usually within about sqrt(m + n) / 4 of `k * m / (m + n)`, where the
-/// search begins. For 4096 items the search takes 7 steps instead of 12. In the worst case, it takes twice as many
-/// steps as CoRank.
+/// Returns the same as CoRank: how many of the first k merged items come from `a`. Faster than CoRank if the items of
+/// both lists have similar values. In the worst case, takes twice as many steps.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -59,6 +57,7 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   if (low >= high) return low;
   Index step = 4;
   while (step * step * 4 < m + n) step *= 2;
+  // For random samples of the same values, the result is usually within about sqrt(m + n) / 4 of this index.
   Index i = static_cast<Index>(static_cast<float>(k) * static_cast<float>(m) / static_cast<float>(m + n));
   i = i < low ? low : i >= high ? high - 1 : i;
   const bool down = less(b[k - 1 - i], a[i]);
@@ -81,10 +80,8 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return CoRankBetween(k, a, b, low, high, less);
 }
 
-/// Divides kWays sorted runs at the output position `rank`: sets split[w] to how many of the first `rank` items of the
-/// stable merge come from run w. Run w is keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of
-/// `items`. Equal keys are merged in the order of their runs. Each step of the search reads one key and halves the
-/// possible results for one run, so there are at most sum(log2(items[w]) + 1) steps.
+/// Sets split[w] to how many of the first `rank` items of the stable merge come from run w. Run w is keys[begin[w],
+/// begin[w] + items[w]). `rank` must be at most the sum of `items`. Equal keys are merged in the order of their runs.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -106,12 +103,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
     left -= split[w];
     if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
   }
-  // In each run with undecided items, the item in their middle is the probe of the run. `before` is the number of
-  // undecided items that come before the probe of their run, in all runs together.
-  // - An undecided item that merges before the least probe also comes before the probe of its own run. There are at
-  //   most `before` such items. If left > before, the least probe is therefore among the first `rank` items.
-  // - All of the `before` items merge before the greatest probe. If left <= before, the greatest probe is therefore not
-  //   among the first `rank` items.
+  // The probe of a run is its middle undecided item. `before` is the number of undecided items before the probes of
+  // their runs.
+  // - If left > before, the least probe is among the first `rank` items: at most `before` undecided items precede it.
+  // - If left <= before, the greatest probe is not among them: at least `before` undecided items precede it.
   while (left > 0) {
     std::uint64_t before = 0;
     int least = -1, greatest = -1;
@@ -146,11 +141,10 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// A search like SplitRuns, but by many workers: finds how many of the first `rank` items of a merge come from each of
-/// kWays sorted runs. The result for run w is in [low[w], high[w]], and the items low[w] to high[w] - 1 are the unknown
-/// part of the run. In each step, worker `w * kProbes + p` looks at one item of run w, called probe p. The probes
-/// divide the unknown part into kProbes parts; after the step, only about one of these is still unknown. Index is an
-/// unsigned type that can hold the number of all items.
+/// A search by many threads: finds how many of the first `rank` items of a merge come from each of kWays sorted runs.
+/// In each step, worker `r * kProbes + p` looks at the item Probe(low[r], high[r], p) of run r. Verdict() and Narrow()
+/// then reduce the range of possible results, until done() returns true. Index is an unsigned type that can hold the
+/// number of all items.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
@@ -177,14 +171,9 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Tells whether the worker's probe, the item at which it looks, is among the first `rank` items of the merge.
-  /// Returns one of:
-  /// - 1: the probe is among these items
-  /// - -1: the probe is not among these items
-  /// - 0: not known yet
-  ///
-  /// probes[v] must be the key of the probe of worker v. The worker's run must have an unknown part; otherwise the
-  /// worker has no probe.
+  /// Returns 1 if the item that `worker` looks at is among the first `rank` items of the merge, and -1 if it is not.
+  /// Returns 0 if this is not known yet. probes[v] must be the key that worker v looks at. Call this only if low[r] <
+  /// high[r] for r = worker / kProbes, the run of the worker.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
@@ -216,9 +205,8 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Narrows the unknown part of run w after one step of the search. (The probes of a run are the items at which
-  /// workers looked.) The first `found` probes of the run are among the first `rank` items of the merge. The last
-  /// `beyond` probes of the run are certainly not among them.
+  /// Updates low[w] and high[w] after one step of the search. Verdict() has returned 1 for the first `found` workers of
+  /// run w, and -1 for the last `beyond` workers of run w.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -296,10 +284,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile of a merge pass. A pass merges groups of kWays sorted runs. A tile is the part of the output
-/// that one worker merges. All items of a tile come from one group: they are the items [begin[w], end[w]) of each run
-/// w. begin[w] and end[w] are indices in the list that contains the run. out_begin is the index in the output where the
-/// tile begins.
+/// The input of one tile of a merge pass: the items [begin[w], end[w]) of each run w of a group. begin[w] and end[w]
+/// are indices in the list that contains the run. out_begin is the index in the output at which the tile begins.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -307,27 +293,27 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the maximum number of items in a tile, the output of one thread block, when kWays runs are merged at a time.
-/// The block has `threads` threads, and merges at most kWays / 2 pairs of runs at the same time. A thread writes at
-/// most `items` items, all of one pair. The last thread of each pair may write fewer items. The tile therefore has
-/// (kWays / 2 - 1) * items fewer items than all threads could write.
+/// Returns the maximum number of items in a tile if one block of `threads` threads merges kWays runs to a tile. Each
+/// thread writes at most `items` items in each level of pairwise merging.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
+  // No thread works on two of the kWays / 2 pairs of runs. Rounding up the number of threads for each pair can
+  // therefore take up to kWays / 2 - 1 additional threads.
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
-/// The part of a tile that one thread writes in one level of pairwise merging: the items [begin, begin + items),
-/// possibly none. A tile is the output of one thread block.
+/// The items [begin, begin + items) of a tile, which one thread writes in one level of pairwise merging. `items` may be
+/// 0.
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
   std::uint32_t first = 0;  ///< the index in the tile where the thread starts to read the lower of its two runs
 };
 
-/// Merges the items that one thread writes in one level of pairwise merging. One thread block merges the sorted
-/// segments of its tile (the block's items): segment w is tile[bounds[w], bounds[w + 1]), and there are kWays segments.
-/// Level 0 merges pairs of segments, level 1 merges pairs of merged pairs, and so on. Sets `out` to the merged keys,
-/// and `from` to their indices in the tile. Returns the place in the tile where the caller must write the keys.
+/// Merges the items that `thread` writes in one level of pairwise merging. Segment w of the tile is tile[bounds[w],
+/// bounds[w + 1]). Level 0 merges pairs of sorted segments, level 1 merges pairs of the results, and so on. Sets `out`
+/// to the merged keys, and `from` to their indices in the tile. The caller must write the keys to the returned part of
+/// the tile.
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -363,8 +349,7 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One tile of a merge pass: the part of the output that one worker merges. The tile is the items [begin, begin +
-/// items) of the merge of one group of runs. A tile may be empty (see MergePass::tiles).
+/// One tile of a merge pass: the items [begin, begin + items) of the merge of one group of runs. A tile may be empty.
 struct MergeTile {
   std::uint64_t group = 0;
   RunPair pair;  ///< the first half and the second half of the group's runs, each as one run
@@ -421,9 +406,8 @@ struct UniformRuns {
 };
 
 /// Sorted runs of any lengths, one after the other in one list. A run may be empty. At level 0 there are `leaves` runs:
-/// run r is the items [bounds[r], bounds[r + 1]). At a higher level, each run consists of 2^level neighbouring runs of
-/// level 0; the last run may consist of fewer. One array of bounds therefore serves all rounds of pairwise merging. The
-/// array must be readable by the processor that uses this object, the CPU or the GPU.
+/// run r is the items [bounds[r], bounds[r + 1]). At level n, each run consists of 2^n neighbouring runs of level 0;
+/// the last run may consist of fewer. The CPU or GPU that uses this object must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -439,9 +423,8 @@ struct BoundedRuns {
     const std::uint64_t begin = bound(2 * p), middle = bound(2 * p + 1), end = bound(2 * p + 2);
     return {begin, middle - begin, middle, end - middle, begin};
   }
-  // Returns the number of the first tile of pair p. A tile is a part of the output with at most tile_items items. The
-  // tiles need no table. The output [begin, end) of a pair takes at most `end / tile_items - begin / tile_items + 1`
-  // tiles, and the pair gets that many. Tiles that the pair does not need are empty.
+  // Returns the number of the first tile of pair p. Each pair has at most one tile more than it needs; that tile is
+  // empty.
   GPUSORT_HD std::uint64_t FirstTile(std::uint64_t p, std::uint64_t tile_items) const {
     return (bound(2 * p) - bounds[0]) / tile_items + p;
   }
@@ -460,8 +443,8 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// Two sorted lists, of m and n items, that are merged to a third list. In a MergePass, the two lists are two runs,
-/// which form the only pair. Positions in each list begin at 0.
+/// The runs of a MergePass that merges two sorted lists, of m and n items, to a third list. Indices in each list begin
+/// at 0.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -487,12 +470,11 @@ struct MergePass {
   static constexpr std::uint32_t kLevels = kWays == 2 ? 1 : kWays == 4 ? 2 : 3;
   static_assert(kWays == 1 << kLevels);
 
-  /// Returns the runs before the last level of pairwise merging. At that level each group consists of only two runs, so
-  /// the tiles of a group are numbered as the tiles of a pair.
+  /// Returns the runs that the last level of pairwise merging reads: two runs for each group.
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles of the output. The tiles of one group of runs are neighbours and in order. If a group
-  /// has empty tiles, they are its last tiles.
+  /// Returns the number of tiles of the output, including empty tiles. The tiles of a group are neighbours and in
+  /// order, and the empty tiles come last.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -521,9 +503,9 @@ struct MergePass {
   }
 };
 
-/// Finds where a tile, a part of the output, begins in each of the kWays runs of its group. Sets split[w] to the number
-/// of items of run w that come before the tile in the output. lists.first() is the list that contains the first run,
-/// and lists.last() is the list that contains the last run. The lists may be different only if kWays is 2.
+/// Sets split[w] to the number of items of run w that come before `tile` in the output, for the kWays runs of the
+/// tile's group. If kWays is 2, run 0 is in the list lists.first(), and run 1 in lists.last(). Otherwise all runs are
+/// in lists.first().
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -538,9 +520,9 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores in `way_tiles` where tile t (a part of the output) begins in each run of its group. In run w this is after
-/// the first split[w] items. If tile t - 1 belongs to the same group, stores the same places as the end of tile t - 1.
-/// `way_tiles` is complete after one call for each tile of the pass, in any order.
+/// Stores in way_tiles[t] where tile t begins in each run of its group: after the first split[w] items of run w. If
+/// tile t - 1 belongs to the same group, stores the same indices as the end of tile t - 1. `way_tiles` is complete
+/// after one call for each tile of the pass, in any order.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* way_tiles) {

@@ -54,9 +54,9 @@ GPUSORT_HD inline void StoreShare(Item* tile, std::uint32_t tile_items, std::uin
   }
 }
 
-/// Returns true if items[0, count) are in order, and items[0] is not less than the item before it in the tile. `items`
-/// are the thread's part of a tile, which is the items of one thread block. If ShareInOrder returns true for every
-/// thread, the tile is sorted.
+/// Returns true if items[0, count) are in order, and items[0] is not less than tile[thread * kItems - 1], the item
+/// before it. `items` and `count` are the results of LoadShare. If ShareInOrder returns true for every thread, the tile
+/// is sorted.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline bool ShareInOrder(const Item* tile, std::uint32_t thread, const Item (&items)[kItems],
                                     std::uint32_t count, LessT less) {
@@ -97,10 +97,9 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Merges neighbouring sorted runs pairwise in a tile, which is the items of one thread block. A run has run_threads *
-/// kItems items, but the tile may end inside a run. run_threads must be a power of two. Each thread of the block calls
-/// this function, and gets the items [thread * kItems, (thread + 1) * kItems) of the output in `items`. Elements of
-/// `items` after the end of the tile are unspecified. The tile itself does not change.
+/// Merges neighbouring sorted runs of a tile in pairs, and sets `items` to the items [thread * kItems, (thread + 1) *
+/// kItems) of the output. A run has run_threads * kItems items, but the tile may end inside a run; run_threads must be
+/// a power of two. Elements of `items` after the end of the tile are unspecified. The tile does not change.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -164,9 +163,9 @@ constexpr Network<kItems> SortingNetwork() {
 /// Returns a sorting network for items that first ascend and then descend: Batcher's bitonic merge.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
-  // The network has a power of two of wires, and each wire carries one item. If there are fewer items than wires, the
-  // last wires carry imaginary items. An imaginary item is smaller than all other items, so it continues the descending
-  // part of the input. The result of an exchange with an imaginary item is known, so it needs no step.
+  // The number of wires is a power of two, and each wire carries one item. If there are fewer items than wires, the
+  // last wires carry imaginary items, which are smaller than all other items. The result of an exchange with an
+  // imaginary item is known, so no step is added for the exchange.
   Network<kItems> network;
   int wires = 1;
   while (wires < kItems) wires *= 2;
@@ -234,9 +233,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// Tells whether keys that are equal in the order LessT are identical in every byte (kValue). The order of such keys
-/// cannot be observed, so sorting networks may sort them, although networks are not stable. Largest() returns a key
-/// that is not less than any other key. Specialize this template for your own orders.
+/// kValue is true if keys that are equal in the order LessT are identical in every byte. Sorting networks, which are
+/// not stable, may then sort the keys. Largest() returns a key that is not less than any other key. Specialize this
+/// template for your own orders.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -244,36 +243,32 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// The part of a merge that one thread does with a sorting network. The thread writes the items [rank, rank + kItems)
-/// of the output. The inputs are two runs in a tile (the items of one thread block). The run tile[begin, middle)
-/// ascends, and the run tile[middle, end) descends, because the network needs items that first ascend and then descend.
+/// The items [rank, rank + kItems) of the output of a merge, which one thread writes. The inputs are two runs in a
+/// tile: tile[begin, middle), in ascending order, and tile[middle, end), in descending order.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge by a sorting network. Two runs in `tile` are merged: the first run ascends, and the second
-/// run descends (see NetworkShare). `share` is the part of the output that this thread will write. Returns how many
-/// items of the first run come before this part in the output.
+/// First phase of a merge by a sorting network. Returns how many items of the ascending run come before the part
+/// `share` in the output (see NetworkShare).
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge by a sorting network: merges this thread's part of the output to `items`. NetworkShare
-/// explains the two runs, one ascending and one descending, and the part `share`. The items [first, end) of the
-/// ascending run belong to the part. `first` is the result of NetworkCoRank for this thread, and `end` is the result
-/// for the next thread. For the last thread of the merge, `end` is the length of the ascending run. If the part has
-/// fewer than kItems items, copies of `largest` fill the end of `items`.
+/// Second phase of a merge by a sorting network: sets `items` to the part `share` of the output. `first` is the result
+/// of NetworkCoRank for this thread. `end` is the result for the next thread, or, in the last thread of the merge, the
+/// length of the ascending run. If the part has fewer than kItems items, sets the rest of `items` to `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // The items from the descending run fill `items` from its end to its front. The first of them, in output order, is
-  // tile[share.end - 1 - (share.rank - first)], which goes to items[kItems - 1]. In general, items[i] gets tile[b + i].
+  // Copies tile[a + i] from the ascending run to the front of `items`, and tile[b + i] from the descending run to the
+  // back of `items`. Together, `items` first ascends and then descends.
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
@@ -290,9 +285,9 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns which part of the output the thread writes when neighbouring runs are merged pairwise by sorting networks.
-/// Each run has the items of run_threads threads, a power of two. Every second run must be in descending order, so each
-/// pair of runs first ascends and then descends. The network needs this order.
+/// Returns the part of the output that `thread` writes when neighbouring runs are merged in pairs by sorting networks.
+/// A run has run_threads * kItems items; run_threads must be a power of two. In each pair, the first run must ascend,
+/// and the second run must descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -300,9 +295,8 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge by a sorting network: writes the thread's kItems items back to the tile, which is the items
-/// of one thread block. The items of run_threads neighbouring threads form a run. Every second run is stored in reverse
-/// order, because the next merge needs an ascending run followed by a descending run.
+/// Third phase of a merge by a sorting network: writes the thread's kItems items back to the tile. A run now has
+/// run_threads * kItems items. Every second run is stored in descending order, for the next merge.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

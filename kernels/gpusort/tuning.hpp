@@ -18,9 +18,8 @@ namespace gpusort {
 struct TileShape {
   int threads = 0;  ///< a power of two
   int items = 0;    ///< items per thread; odd, so that threads read different banks of shared memory
-  /// The number of blocks that must fit on a multiprocessor at the same time. This number limits the registers of a
-  /// thread. It is used only with the order Less, because another order may need more registers, which would then spill
-  /// to memory.
+  /// The number of blocks that must fit on a multiprocessor at the same time, which limits the registers of a thread.
+  /// Used only with the order Less.
   int blocks = 1;
 
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads) * items; }
@@ -37,12 +36,8 @@ struct Tuning {
 
 /// Returns the tile sizes for items that each take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
-  // The program gpusort_tune writes the lines from BEGIN to END. It chose the shapes by measurements on an H200 (see
-  // data/bench/NOTES.md), except for the first shape of each row, network_sort, which was chosen by hand. The third
-  // number of network_sort is TileShape::blocks:
-  // - 8-byte items: 5, because with 2, sorting 2^20 items takes 1.18 times as long
-  // - 16-byte items: 4, because with 5, a sort of keys with values spills registers to memory
-  // BEGIN gpusort_tune
+  // The program gpusort_tune writes the lines from BEGIN to END after measurements on an H200 (see
+  // data/bench/NOTES.md). Only network_sort, the first shape of each line, was chosen by hand.
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};

@@ -20,7 +20,7 @@ struct LineChunk {
 namespace detail {
 
 /// Collects the bytes [skip, skip + 12) of a line's encoded key (bytes that sort as the line does). The caller must
-/// append all bytes of the key, from the first byte on. The writer ignores the bytes outside [skip, skip + 12).
+/// append the bytes of the key from the first byte on, until the key ends or full() returns true.
 class ChunkWriter {
  public:
   explicit GPUSORT_HD ChunkWriter(std::uint64_t skip) : skip_(skip) {}
@@ -29,8 +29,8 @@ class ChunkWriter {
   /// reverse order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// Returns true once the caller has appended a byte after the twelve bytes that the writer collects. The caller may
-  /// then stop.
+  /// Returns true if bytes after the byte skip + 11 of the key were appended. The caller then need not append the rest
+  /// of the key.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -63,8 +63,9 @@ class ChunkWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends the bytes [begin, end) of the line without an end mark. Fills the rest of the twelve bytes with zero bits,
-  /// or with one bits after set_reverse(true). The caller must append nothing after this call.
+  /// Appends the bytes [begin, end) of the line, without an end mark, as the last bytes of the key. The caller must
+  /// append nothing after this call. If the key ends inside the chunk, the rest of the chunk is filled with the byte
+  /// 0x00, or with 0xFF after set_reverse(true).
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

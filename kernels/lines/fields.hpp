@@ -13,9 +13,8 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// Returns a mask of the next 64 bytes of a line: bit i is set if bytes[i] is a separator. Only the first `left` bytes
-/// belong to the line; the bits of later bytes are 0. For a GPU: loads aligned words of 16 bytes that contain a byte of
-/// the line. Not inlined, because its code is large.
+/// Returns a mask of bytes[0, 64): bit i is set if bytes[i] is a separator. Bits from bit `left` on are 0. Loads
+/// aligned words of 16 bytes that contain at least one of the first `left` bytes. For a GPU.
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
@@ -64,9 +63,8 @@ class FieldMasks {
   GPUSORT_HD std::uint64_t SkipBlanks(std::uint64_t at) {
     return separator_ < 0 ? Find(at, false) : detail::SkipBlanks(line_, at, end_);
   }
-  /// Skips `count` fields, starting at `at`, which must be the start of a field. Returns the start of the next field,
-  /// or the end of the line. If a character separates fields, a field starts after that character. If blanks separate
-  /// fields, a field starts with the blanks before it.
+  /// Skips `count` fields from `at`, the start of a field. Returns the start of the next field, or the end of the line.
+  /// If blanks separate fields, the blanks before a field are its first bytes.
   [[gnu::always_inline]] GPUSORT_HD inline std::uint64_t SkipFields(std::uint64_t at, std::uint64_t count) {
     if (count == 0) return at;
     if (at - begin_ >= 64) {
@@ -74,8 +72,8 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // Bit i of `ends` is set if a field ends at byte begin_ + i: at a separator or, if blanks separate fields, at a
-    // blank that follows a non-blank. Blanks directly at `at` belong to the field that begins there.
+    // Bit i of `ends` is set if byte begin_ + i is the first byte after a field: a separator or, if blanks separate
+    // fields, a blank after a non-blank. If the byte at `at` is a blank, it belongs to the field that begins there.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {

@@ -1,5 +1,5 @@
-// The order of lines that a user asks for, as with options of `sort`: keys, each with its own order, then the whole
-// line. LineOrder owns the keys. LineOrderView has the same facts as plain data for host and device.
+// The rules by which lines are compared, as with options of `sort`: keys, each with its own order, then the whole line.
+// LineOrder owns the keys. LineOrderView has the same members as plain data for host and device.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace gpusort {
 /// How to compare the bytes of a key. kBytes compares bytes as unsigned numbers; a prefix comes before a longer key.
 enum class LineOrdering : std::uint8_t {
   kBytes,
-  /// -n: optional blanks, '-', digits, '.', digits; of any length; later bytes do not count; an empty key is 0.
+  /// -n: by the decimal number at the beginning of the key, such as -12.50; a key without a number counts as 0
   kNumeric,
   kGeneral,  ///< -g: a long double as strtold reads it; non-numbers first, then NaNs, then numbers. Host only
   kHuman,    ///< -h: sign and suffix (K M G T P E Z Y R Q), then as -n
@@ -23,23 +23,22 @@ enum class LineOrdering : std::uint8_t {
   kHost,     ///< the order that LineKey::host computes, on the CPU; only if LineOrderView::last_resort is false
 };
 
-/// An order of texts that only the host can compute, such as the order of a locale. A HostOrder must outlive the keys
+/// An order of keys that only the host can compute, such as the order of a locale. A HostOrder must outlive the keys
 /// that refer to it. Thread-safe.
 class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if this key need not be compared for `line`: any other line whose earlier keys have the same bytes as
-  /// the earlier keys of `line` is also equal to `line` in this key. If Settled returns true for both of two lines
-  /// whose earlier keys have the same bytes, the two lines count as equal in this key, and Compare is not called.
+  /// Returns true if `line` is known to be equal in this key to every line whose earlier keys have the same bytes. If
+  /// Settled returns true for two such lines, Compare is not called for them.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
   ~HostOrder() = default;
 };
 
-/// One key of a line: what `sort` calls KEYDEF, such as -k2,3n. Positions count from 0 and may be up to 2^64 - 1. A
-/// position after the end of the line means the end of the line.
+/// One key of a line, such as the option -k2,3n of `sort`. Fields and bytes count from 0. A position after the end of
+/// the line means the end of the line.
 struct LineKey {
   static constexpr std::uint64_t kToEnd = ~std::uint64_t{0};
   std::uint64_t begin_field = 0;
@@ -64,7 +63,8 @@ struct LineKey {
   friend bool operator==(const LineKey&, const LineKey&) = default;
 };
 
-/// An order of lines as plain data, for CPU and GPU. The processor that compares lines must be able to read `keys`.
+/// The rules by which lines are compared, as plain data for CPU and GPU. The CPU or GPU that compares lines must be
+/// able to read the array `keys`.
 struct LineOrderView {
   const LineKey* keys = nullptr;
   std::uint32_t key_count = 0;  ///< 0: the whole line is the key, in descending order if last_resort_reverse is true
@@ -72,18 +72,17 @@ struct LineOrderView {
   bool last_resort = true;      ///< true: lines with equal keys are compared as whole lines (neither -s nor -u)
   bool last_resort_reverse = false;  ///< true: the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True: each line begins with fields, and the record's own bytes follow. A field is the encoded form of one sort key
-  /// (bytes that sort as the key does). It contains neither the byte 0 nor the separator. `keys` then has two elements
-  /// for each field:
-  /// - The first element is the field itself, which is compared byte by byte.
-  /// - The second element has a HostOrder, which compares lines whose fields are equal. Only the host uses it.
+  /// True: each line begins with fields that gpusort has added, and the record follows. Each field is an encoded sort
+  /// key (bytes that sort as the key does), without the byte 0 and the byte `separator`. `keys` has two elements for
+  /// each field: the first compares the field byte by byte, and the second has a HostOrder for lines whose fields are
+  /// equal.
   bool keyed = false;
-  /// True: no key contains a NUL byte, and no key is reversed. Encoded keys (bytes that sort as the keys do) are padded
-  /// with zeros. With nul_free, such a zero is never mistaken for a byte of a key.
+  /// True: no key contains a NUL byte, and no key is reversed. Equal encoded keys, which are padded with zeros, then
+  /// always mean equal keys.
   bool nul_free = false;
 };
 
-/// The order of lines that a user asks for. Owns its keys.
+/// The rules by which lines are compared. Owns its keys.
 struct LineOrder {
   std::vector<LineKey> keys;
   int separator = -1;
@@ -107,16 +106,13 @@ GPUSORT_HD inline bool NeedsHost(const LineOrderView& view) {
   return false;
 }
 
-/// Returns true if lines whose encoded keys are equal always compare equal. (An encoded key is a string of bytes that
-/// sorts as the line does.) Returns false in these cases:
-/// - Lines whose keys are equal are compared as a whole (last_resort), or there are no keys.
-/// - Only the host can compare some key (kHost). Such a key has no encoding.
-/// - The encoded key ends in unchanged bytes of the line, and these bytes may be NULs (nul_free is false). NULs look
-///   like the zeros that pad an encoded key.
+/// Returns true if two lines with equal encoded keys (see EncodeChunk) always compare equal. If it returns false,
+/// CompareLines must decide between such lines.
 GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;
   }
+  // A plain last key is encoded without an end mark, so NULs at its end look like the zeros after the key.
   return view.key_count != 0 && !view.last_resort && (view.nul_free || !view.keys[view.key_count - 1].plain());
 }
 

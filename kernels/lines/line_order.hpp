@@ -53,8 +53,8 @@ GPUSORT_HD inline int CompareFound(const Byte* a, const KeyRange& x, const Byte*
   return key.reverse ? (order < 0) - (order > 0) : order;
 }
 
-/// Compares two lines whose keys are all equal, as the last step of a comparison. Compares all bytes of the lines.
-/// Returns 0 instead if the order has keys and last_resort is false (sort -s or -u).
+/// Compares all bytes of two lines whose keys are equal. Returns 0 instead if the order has keys and last_resort is
+/// false (sort -s or -u).
 GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                   const LineOrderView& view) {
   if (view.key_count != 0 && !view.last_resort) return 0;
@@ -64,8 +64,8 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the encoded keys of a keyed line. Such a line begins with encoded keys, each in a field of its own,
-/// and the record's own bytes follow. Starts at the field of the first key of the order. Host only.
+/// Iterates over the fields of a keyed line, the encoded keys at its beginning (see LineOrderView::keyed). Starts at
+/// the field of the first key of the order. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -86,8 +86,8 @@ class KeyedFields {
   std::uint64_t at_ = 0;
 };
 
-/// Compares two keyed lines (lines that begin with encoded keys) as CompareLines does. Faster, because it finds each
-/// field only once.
+/// Compares two lines as CompareLines does, but faster. Both must be keyed lines, which begin with encoded keys (see
+/// LineOrderView::keyed).
 inline int CompareKeyedLines(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                              const LineOrderView& view) {
   KeyedFields of_a(a, a_size, view), of_b(b, b_size, view);
@@ -173,15 +173,12 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns a chunk of a line's encoded key: the twelve bytes from byte `skip` on. An encoded key is a string of bytes
-/// that sorts as the line does. To compare two lines, compare their chunks for skip = 0, 12, 24, ... as unsigned
-/// numbers (hi, lo). The first chunks that differ order the lines as CompareLines does. If the chunks are equal until
-/// both keys have ended, and ChunksDecide returns true, the lines are equal. If ChunksDecide returns false,
-/// CompareLines must decide.
+/// Returns the bytes [skip, skip + 12) of a line's encoded key, a string of bytes that sorts as the line does. To
+/// compare two lines, compare their chunks (hi, then lo) for skip = 0, 12, 24, ... until two chunks differ or both keys
+/// have ended. If no chunks differ and ChunksDecide() returns true, the lines are equal. If ChunksDecide() returns
+/// false, call CompareLines() to compare them.
 ///
-/// After its end, an encoded key is padded with zeros. If its last bytes are complemented, because they belong to a key
-/// in descending order (-r), it is padded with ones instead. The cost of a call grows with `skip`, unless the encoded
-/// key is an unchanged range of the line's bytes.
+/// Bytes after the end of the key are 0x00, or 0xFF if the key ends with reversed bytes (-r).
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -225,8 +222,8 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// The positions of the keys in two lines, as far as they were found. One half is for the line of the last call, the
-  /// other half for the new line. With each call, the halves swap their roles.
+  /// The positions of the keys that were found in two lines: the line of the last call and the new line. Each line has
+  /// one half of the array, and each call swaps the halves.
   std::vector<KeyRange> ranges_;
   std::uint32_t have_[2];  ///< how many keys were found: [0] in the line of the last call, [1] in the new line
   bool side_ = false;      ///< true: the second half of ranges_ belongs to the line of the last call

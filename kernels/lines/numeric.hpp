@@ -109,8 +109,8 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
     out.PutWord(large);
   }
 
-  // Leaves out the trailing zeros of an integer. The code above has already written the number of digits, `large`. For
-  // 100, the number of digits (3) and the digit 1 are enough.
+  // Leaves out the trailing zeros of an integer. For example, 100 becomes its number of digits, 3, which was appended
+  // above, and the digit 1.
   std::uint64_t end = number.integer_end;
   if (fraction == number.fraction_end) {
     while (end > at && (number.line[end - 1] == '0' || number.line[end - 1] == kThousandsSeparator)) --end;

@@ -23,14 +23,14 @@ struct KeyText {
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the first position from `at` on whose byte counts for the key (see -d and -i). Returns `end` if there is
-  /// none.
+  /// Returns the position of the first byte at or after `at` that counts for the key (see -d and -i). Returns `end` if
+  /// there is no such byte.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Goes back from `at` over bytes that do not count for the key (see -d and -i). Returns the position after the last
-  /// byte before `at` that counts, or `begin` if there is none.
+  /// Returns the position after the last byte before `at` that counts for the key (see -d and -i). Returns `begin` if
+  /// there is no such byte.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;

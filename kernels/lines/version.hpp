@@ -94,10 +94,10 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends an encoding of the bytes [text.begin, end) of a name. Encodings sort as the names do with the sort option
-/// -V. An encoding has the rank of each character, and the length and the digits of each number.
+/// Appends an encoding of the text [text.begin, end). Encodings sort as the texts do with the sort option -V.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
+  // A number becomes the count of its digits and the digits. Any other character becomes its VersionRank().
   std::uint64_t at = text.Next(text.begin);
   for (bool first = true; !out.full(); first = false) {
     bool others = first;

@@ -29,8 +29,9 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// Maps numbers to unsigned numbers that have the same order. Map takes the bits of a number, loaded as a little-endian
-/// unsigned U. Unmap is the exact inverse of Map for every bit pattern, including NaN payloads and both zeros.
+/// Maps the numbers of a key field to unsigned numbers that sort in the order of the field. Map converts the bits of a
+/// number, loaded as a little-endian unsigned U. Unmap is the inverse of Map for every bit pattern, including NaNs and
+/// both zeros.
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
@@ -51,7 +52,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // Flipping the bits of `flip` again restores the sign bit. The sign bit then tells whether Map has flipped the bits
+    // The second XOR with `flip` undoes the XOR in Map. The sign bit then tells whether Map has also flipped the bits
     // of magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
@@ -60,8 +61,7 @@ struct NumberMap {
   GPUSORT_HD bool identity() const { return magnitude_mask == 0 && flip == 0 && !swap; }
 };
 
-/// Returns the NumberMap for the key field `field`, which must have sizeof(U) bytes. The unsigned numbers that Map
-/// returns have the order in which the field is sorted.
+/// Returns the NumberMap for the key field `field`, which must have sizeof(U) bytes.
 template <typename U>
 GPUSORT_HD inline NumberMap<U> MakeNumberMap(const KeyField& field) {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
@@ -90,8 +90,7 @@ GPUSORT_HD inline std::uint64_t MapNumber(const Byte* record, const KeyField& fi
 }
 
 /// Returns eight bytes of a record's normalized key (bytes that sort as the key does), from byte `begin` on. The first
-/// byte is the most significant. Zeros stand for bytes after the end of the key. These zeros never decide a comparison,
-/// because all keys of a layout have the same length.
+/// byte is the most significant. Bytes after the end of the key are 0.
 GPUSORT_HD inline std::uint64_t KeyWord(const Byte* record, const RecordLayout& layout, std::uint64_t begin) {
   std::uint64_t word = 0;
   std::uint32_t have = 0;
@@ -131,8 +130,8 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of the field that come before byte `begin` of the key. The code for numbers (below) skips
-        // nothing, because these bytes are equal and do not change the result.
+        // Skips the bytes of this field that come before byte `begin` of the key. (A number field, below, is compared
+        // as a whole.)
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -156,10 +155,9 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Stands for a record while records are sorted. Has twelve bytes of the record's normalized key (bytes that sort as
-/// the key does), and its row, the index of the record (below 2^32). Entries compared as 128-bit numbers hi:lo have the
-/// order (key bytes, row), so even an unstable sort gives a stable result. In memory an entry is a little-endian
-/// 128-bit integer, which Highway's vqsort can sort.
+/// Represents a record in a sort, by twelve bytes of its normalized key (bytes that sort as the key does) and its row,
+/// the index of the record (below 2^32). Entries compared as 128-bit numbers hi:lo sort by key bytes, then by row. In
+/// memory, an entry is a little-endian 128-bit integer.
 struct alignas(16) Entry {
   std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
   std::uint64_t hi;  ///< key bytes 0..7

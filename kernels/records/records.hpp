@@ -59,13 +59,12 @@ inline std::uint64_t CountBytes(const std::byte* p, std::uint64_t n, unsigned ch
 /// Returns the size of the smallest possible record, in bytes. The smallest line has 1 byte, the delimiter.
 inline std::uint64_t LeastRecordBytes(const RecordLayout& layout) { return layout.fixed() ? layout.stride : 1; }
 
-/// The size of a line, in bytes, that the plan of a job's memory assumes on average.
+/// The average size of a line, in bytes, that is assumed when the memory of a job is planned.
 inline constexpr std::uint64_t kUsualLine = 32;
 
-/// Returns how many records can be sorted together in a buffer of `slot_bytes` bytes. For lines, returns how many lines
-/// of kUsualLine bytes fit into the buffer, but at least 1024. The sort has further memory (some key bytes and an
-/// offset for each line) for this number of lines. If lines are shorter, this number is reached before the buffer is
-/// full.
+/// Returns the maximum number of records that are sorted together in a buffer of slot_bytes bytes. For lines, this is
+/// the number of lines of kUsualLine bytes that fit into the buffer, but at least 1024. Shorter lines do not raise the
+/// maximum.
 inline std::uint64_t SlotRecords(const RecordLayout& layout, std::uint64_t slot_bytes) {
   return layout.fixed() ? slot_bytes / layout.stride : std::max<std::uint64_t>(1024, slot_bytes / kUsualLine);
 }

@@ -7,7 +7,8 @@ namespace gpusort {
 /// Installs a handler that runs if std::bad_alloc ends the process. The handler allocates no memory, prints `front` and
 /// `text`, and ends the process with `exit_code`. The strings must be literals. Call this once.
 void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noexcept;
-/// Replaces the `text` that the handler prints by another literal, for example when the output is complete.
+/// Replaces the `text` that was passed to EndWhenOutOfMemory(), for example when the output is complete. The new text
+/// must be a literal, too.
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 

@@ -11,19 +11,19 @@
 
 namespace gpusort {
 
-/// Returns true if another user may have made the file at `path` a trap, so that this process writes to a file that it
-/// should not change. In a folder in which everybody can write, this is assumed if the file or the link at `path`
-/// belongs to another user, or if the file has several names.
+/// Returns true if another user may have created `path` so that this process writes to a file that it should not
+/// change. This is assumed in a folder in which everybody can write, if the file or link `path` belongs to another
+/// user, or if the file has several names (hard links).
 bool MayBePlanted(const std::string& path);
 
-/// Opens or creates a file to write a report to, and empties the file unless `append` is true. Returns a descriptor,
-/// which the caller closes. If `path` is a standard stream, such as /dev/stderr, returns a copy of its descriptor. On
-/// failure returns -1 and sets errno: EACCES if MayBePlanted(path), ENXIO if the file is a pipe that no process reads.
-/// Waits for the reader of a pipe at most a second, because a blocked signal could not end a longer wait.
+/// Opens the file `path` to write a report, or creates it. Empties the file unless `append` is true. Returns a
+/// descriptor that the caller must close, or -1 with errno set. The errno is EACCES if MayBePlanted(path) returns true.
+/// If `path` is a pipe, waits at most one second for a process that reads the pipe, and then fails with ENXIO. If
+/// `path` is standard error or standard output, such as /dev/stderr, returns a copy of its descriptor.
 int OpenReport(const std::string& path, bool append);
 
-/// Opens a report as OpenReport() does, but throws Error(kUsage) on failure. `option` is the name of the option that
-/// names the file, for the message.
+/// Opens a report as OpenReport() does, but throws Error(kUsage) on failure. The message begins with `option`, the
+/// option that names the file.
 int RequireReport(const char* option, const std::string& path, bool append);
 /// Writes all of `text`. Returns 0 or an errno.
 int WriteReport(int fd, std::string_view text) noexcept;

@@ -1,12 +1,11 @@
-// Parses a sort key of records with columns: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last], such as
-// amount:decimal:desc. The type, the direction and the place of nulls may stand in any order after the column. A name
-// ends at its first colon. A name in double quotes may contain colons, and a quote in it is doubled. In
-// timestamp(FORMAT), FORMAT may contain colons and brackets. The bracket that closes FORMAT is the last ')' that has a
-// colon or nothing after it.
+// Parses a sort key. For records with columns, a key is NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last], such
+// as amount:decimal:desc. The parts after the column may stand in any order. A NAME that contains colons must be in
+// double quotes, such as "a:b". A double quote inside the quotes is doubled. In the type timestamp(FORMAT), FORMAT may
+// contain colons and brackets.
 //
 // For lines and logs, a key can have a regular expression (~RE), a field (3) or a range of fields (3,4) instead of a
-// column. A regular expression may contain colons. Known words at the end of the key, such as :int, are not part of the
-// expression. All other text after the ~ is the expression.
+// column. A regular expression may contain colons: the key ~id:([0-9]+):int is the expression id:([0-9]+) with the type
+// int.
 #pragma once
 
 #include <string_view>

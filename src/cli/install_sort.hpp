@@ -6,10 +6,10 @@
 
 namespace gpusort {
 
-/// Makes the link `folder`/sort to the running program, and makes the folder if it is missing. Replaces an existing
-/// link of this name only if it leads to another program `gpusort`. Returns lines for a person: what was made, which
-/// `sort` the commands in PATH run now, and how to undo the change. Throws Error(kUsage) if another file has the name
-/// of the link, and Error(kIo) if the link cannot be made.
+/// Makes `folder`/sort a link to the running program, and creates the folder if it is missing. Replaces an existing
+/// link only if it leads to a file with the name gpusort. Returns a message for the user: what was done, which `sort`
+/// the commands in PATH run now, and how to undo the change. Throws Error(kUsage) if `folder`/sort is any other file,
+/// or if the user may not write to the folder. Throws Error(kIo) if the link cannot be made for another reason.
 std::string InstallSort(const std::string& folder);
 
 }  // namespace gpusort

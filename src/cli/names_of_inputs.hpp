@@ -1,5 +1,5 @@
-// Finds the compression, the type of numbers and the format of an input by the extension of its name. Opens no file.
-// Start at TypeOfName.
+// Finds the compression, the format and the type of binary numbers (such as i32) of an input from the extension of its
+// name. Opens no file. Start at TypeOfName.
 #pragma once
 
 #include <optional>
@@ -19,18 +19,19 @@ inline constexpr const char* kTypeHelp =
 /// .GZ or .tgz. The message tells the user to name the compression with the option `option`.
 void RefuseCodecInDoubt(const std::string& path, const std::string& option);
 
-/// A type of numbers, and the extension of a file name that means this type.
+/// A type of binary numbers, such as i32, and the file name extension that names the type.
 struct NamedType {
   KeyField field;
   std::string extension;
 };
-/// Returns the type of numbers that the extension of `path` means, for example .f64. Returns std::nullopt if the
-/// extension means no type.
+/// Returns the type of binary numbers that the extension of `path` names, such as .f64. Returns std::nullopt if the
+/// extension names no type.
 std::optional<NamedType> TypeOfName(const std::string& path);
-/// Returns the type of numbers that the extensions of all inputs mean. Throws Error(kUsage) if they do not all mean the
-/// same type.
+/// Returns the type of binary numbers that the extensions of all inputs name. Throws Error(kUsage) if they do not all
+/// name the same type.
 NamedType TypeOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extension of `input` names a type of numbers in upper case, such as .I32.
+/// Throws Error(kUsage) if the extension of `input` is the name of a number type with capital letters, such as .I32
+/// instead of .i32.
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
 /// Returns the format with columns, such as CSV, that the extensions of all inputs mean. Returns null if an input has

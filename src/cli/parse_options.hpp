@@ -33,8 +33,8 @@ std::string TakenForLines(const JobSpec& spec);
 /// and if an option names the format.
 std::string MisnamedOutput(const JobSpec& spec);
 
-/// Returns the text that --version prints. `backends` has a line for each backend (the code for the CPU and for a kind
-/// of GPU), as ListBackends() returns them.
+/// Returns the text that --version prints. `backends` has one line for the CPU and one line for each kind of GPU, as
+/// ListBackends() returns them.
 std::string VersionText(const std::vector<std::string>& backends);
 
 }  // namespace gpusort

@@ -25,7 +25,7 @@ struct Process {
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// How a program (gpusort or sort) starts, and how it reports errors.
+/// The differences between the programs gpusort and sort when a process starts or reports an error.
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
   const char* out_of_memory;  ///< the message for a std::bad_alloc that nothing can catch
@@ -39,7 +39,7 @@ struct ProcessDialect {
 /// the GPU.
 int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body);
 
-/// How the programs gpusort and gpusort_task start, and how they report errors.
+/// The ProcessDialect of the programs gpusort and gpusort_task.
 extern const ProcessDialect kJobDialect;
 
 /// Parses the command line `words` into process.spec. Calls ReadNamedFiles(), which reads the names of inputs

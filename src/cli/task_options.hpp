@@ -1,5 +1,5 @@
-// Parses the command line of gpusort_task, the program that does one piece of a sort: a command, its options, and
-// options of gpusort. Start at ParseTask.
+// Parses the command line of gpusort_task, which consists of a command, its options, and options of gpusort. The
+// program gpusort_task does one step of a sort that several processes do together. Start at ParseTask.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@ namespace gpusort {
 /// Throws Error(kUsage) with the message `why`. The message also says how to see the help of gpusort_task.
 [[noreturn]] void FailTask(const std::string& why);
 
-/// A command line of gpusort_task, the program that does one piece of a sort. The value of an option that was not given
-/// is empty.
+/// The parsed command line of gpusort_task. The value of an option that was not given is empty.
 struct TaskArguments {
   std::string command;
   std::string slice{}, into{}, parts{}, run{}, part{}, pieces{}, offset{};

@@ -15,8 +15,8 @@
 
 namespace gpusort {
 
-/// The number of bytes by which a buffer for reading must be larger than the data. A direct read, which bypasses the
-/// page cache, reads whole pages: it also reads some bytes before and after the data.
+/// The number of bytes by which a buffer for Read() must be larger than the data. A direct read, which bypasses the
+/// page cache, also reads some bytes before and after the data.
 inline constexpr std::uint64_t kReadSlack = 8192;
 
 /// An input that is a regular file. Several threads may call const members at the same time. The FileSystem must
@@ -79,7 +79,7 @@ class InputFile {
   const std::string path_;
   std::shared_ptr<File> file_;  ///< null after Close()
   FileFacts facts_;
-  /// The checksum of the last bytes at the time of opening. If these bytes are unchanged, a longer file has only grown.
+  /// The checksum of the last bytes of the file when it was opened.
   RecordSum last_bytes_;
   std::vector<std::byte> tail_;
   bool direct_ = false;

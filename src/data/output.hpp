@@ -27,22 +27,21 @@
 
 namespace gpusort {
 
-/// Makes the pages of a file on a tmpfs (a file system in memory) in advance, on another thread. A later write takes
-/// less time if its page exists already.
+/// Allocates the memory of a file on a tmpfs (a file system in memory) in advance, on another thread. Later writes to
+/// the file then take less time.
 class PageMaker {
  public:
-  /// Starts the thread that makes the pages. To make a page, the file system takes one page of memory for the file. On
-  /// a tmpfs, free memory is the free space of the file system. The thread calls three functions:
-  /// - known() returns the number of bytes that will be written, as far as this number is known at the time of the
-  ///   call.
-  /// - make(begin, end) makes the pages of this range of bytes in the file. It returns false or throws if it cannot.
-  /// - free_space() returns how many bytes are free in the file system. If few bytes are free, the thread stops,
-  ///   because temp files may need the space.
+  /// Starts the thread, which calls three functions:
+  /// - known() returns how many bytes will be written, as far as this is known at the time of the call.
+  /// - make(begin, end) allocates the memory for these bytes of the file. It returns false or throws Error on failure.
+  ///   The thread then ends.
+  /// - free_space() returns how many bytes are free in the file system. If few bytes are free, the thread ends, because
+  ///   temp files may need the space.
   PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
             std::function<std::uint64_t()> free_space);
   ~PageMaker();
-  /// Tells this object that the number which known() returns will not change any more. The thread ends after it has
-  /// made the pages for that number of bytes. Any thread may call this.
+  /// Tells the thread that the result of known() will not change any more. The thread then ends after it has allocated
+  /// memory for this number of bytes. Any thread may call this.
   void AllIsKnown() { all_known_ = true; }
 
  private:
@@ -92,18 +91,17 @@ class Output {
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();
   /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs (a
-  /// file system in memory) this is slow. Another thread does it there, and Write() waits only for the bytes that it
-  /// writes. With --split, the space is reserved in the file that lists the parts.
+  /// file system in memory), another thread may do this work after the call (see FinishReserving). With --split,
+  /// reserves the space in the file that lists the parts.
   void Reserve(FileSystem& files, std::uint64_t bytes);
-  /// If the output is in memory (tmpfs), starts to make its pages on another thread while the input is read. known()
-  /// returns the number of bytes that will be written, as far as this number is known at the time of the call. Does
-  /// nothing if the output is compressed or divided. Call this once, and call AllIsKnown() after the whole input was
-  /// read.
+  /// If the output is on a tmpfs (a file system in memory), starts a thread that allocates memory for the output.
+  /// known() returns how many bytes will be written, as far as this is known at the time of the call. Does nothing with
+  /// --split or if the output is compressed. Call this once, and call AllIsKnown() after the whole input was read.
   void MakePages(FileSystem& files, const std::function<std::uint64_t()>& known);
   void AllIsKnown() {
     if (pages_) pages_->AllIsKnown();
   }
-  /// Waits until Reserve() has reserved all disk space.
+  /// Waits until all disk space of Reserve() is reserved.
   void FinishReserving() {
     if (reserving_.valid()) reserving_.get();
   }
@@ -122,16 +120,16 @@ class Output {
   std::uint64_t Finish(std::uint64_t bytes);
   /// Reads the finished output file back from the disk. Throws Error(kIntegrity) if the header, the order of the
   /// records or their checksum `sum` is wrong.
-  /// - `keys` makes sort keys if records cannot be compared in `layout`. Otherwise it is null.
+  /// - `keys` makes the sort keys of the records. It is null if records are compared without sort keys.
   /// - If `unique` is true, two equal keys are an error, too.
   /// - `longest` is the size of the longest record in bytes.
   /// - `state` is the state of the format's parser before the first record.
   void Verify(const RecordLayout& layout, const RecordFormat& format, const KeyScheme* keys, bool unique,
               std::uint64_t longest, const RecordSum& sum, const std::string& state, HostMemory& memory,
               const CancelFlag& cancel, Progress& progress);
-  /// Reads back the first `bytes` bytes of the output, which an earlier process has written. Returns true if they match
-  /// `front`, the checksums that the earlier process has stored. Call this before SetTrailer(), because these bytes
-  /// have no trailer. The other parameters are as in Verify().
+  /// Reads the first `bytes` bytes of the output, which an earlier process has written. Returns true if these bytes
+  /// match `front`, which the earlier process has stored. Call this before SetTrailer(). The other parameters are as in
+  /// Verify().
   bool HasFront(std::uint64_t bytes, const OutputProof::Front& front, const RecordLayout& layout,
                 const RecordFormat& format, const KeyScheme* keys, bool unique, std::uint64_t longest,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);

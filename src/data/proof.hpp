@@ -125,9 +125,9 @@ class OutputProof {
   /// Adds `records` to the sum of the counts that --count makes. The counts of groups of equal records that are left
   /// out of the output must also be added. Check() then requires that the sum is the number of records that were read.
   void AddCounted(std::uint64_t records);
-  /// Moves records from the output to those that are left out on purpose (see AddDropped). `left_out` is their
-  /// checksum, and `kept` is the checksum of all other records added so far. Throws WrongResult if the two together
-  /// differ from what was added.
+  /// Counts some of the added records as dropped (see AddDropped) and no longer as records of the output. `left_out` is
+  /// the checksum of these records, and `kept` is the checksum of all other added records. Throws WrongResult if the
+  /// sum of the two differs from the checksum of all added records.
   void LeaveOut(const RecordSum& left_out, const RecordSum& kept);
   /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
   /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum
@@ -141,11 +141,11 @@ class OutputProof {
   /// each of the two records is returned with its sort key before it.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
 
-  /// The state of a check after the first `bytes` bytes of the output: the checksums of their records and of dropped
-  /// records, and the last record. A process stores this state, so that a later process can continue the check.
+  /// The state of a check after the first `bytes` bytes of the output. A process stores this state, so that a later
+  /// process can continue the check.
   struct Front {
     std::uint64_t bytes = 0;
-    RecordSum sum, dropped;
+    RecordSum sum, dropped;       ///< the checksums of the records in these bytes, and of the records dropped so far
     std::vector<std::byte> last;  ///< the last record in the first `bytes` bytes of the output
   };
   /// Returns the state of the check after all records that were added so far. A later process can continue with this

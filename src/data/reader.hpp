@@ -40,7 +40,8 @@ class InputReader {
     /// An upper limit for the size of the lines in the bytes [head, end), in bytes. Unless Split() has divided the
     /// block, this is the size of the longest line.
     std::uint64_t longest = 0;
-    /// Set only for Looks::kAhead. The members `sum`, `head`, `end` and `longest` are then not set.
+    /// The result of RecordFormat::LookAhead(). Set only by a reader with Looks::kAhead, which does not set the members
+    /// `sum`, `head`, `end` and `longest`.
     RecordFormat::Guess guess;
 
     /// Sets the members `sum`, `head`, `end` and `longest` from the bytes of the block.

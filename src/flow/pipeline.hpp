@@ -238,9 +238,8 @@ class OrderedQueue {
     changed_.notify_all();
   }
 
-  /// Waits for the item with the next number and returns it. Returns std::nullopt after the last one. `waiter` is the
-  /// pipeline of the calling thread: if it is stopped, the wait ends with Error(kCancelled). Without an argument, it is
-  /// the pipeline of the threads that push.
+  /// Waits for the item with the next number and returns it. Returns std::nullopt after the last item. Throws
+  /// Error(kCancelled) if the pipeline of the queue is stopped, or `waiter`, the pipeline of the calling thread.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);

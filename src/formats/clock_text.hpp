@@ -16,21 +16,19 @@ struct ClockTime {
   std::int64_t east = 0;  ///< local time minus UTC, in seconds; 0 if the text has no zone
 };
 
-/// Parses a time of day or a count of hours: h:mm[:ss[.fraction]], such as 14:30 or -100:30:15.5. As in MySQL's TIME,
-/// the hours can be any number of at most ten digits, with an optional sign. AM or PM may follow, and then a zone that
-/// TakeZone() reads. Second 60, a leap second, counts as the second after 59. The fraction has at most nine digits.
-/// Returns std::nullopt for any other text.
+/// Parses a time of day or a count of hours: h:mm[:ss[.fraction]], such as 14:30 or -100:30:15.5. The hours have at
+/// most ten digits and may have a sign. AM or PM may follow, and then a time zone that TakeZone() reads. Second 60, a
+/// leap second, counts as the second after 59. The fraction has at most nine digits. Returns std::nullopt for any other
+/// text.
 std::optional<ClockTime> ParseClock(std::string_view text);
 
-/// Parses a length of time and returns it in nanoseconds. A year has 12 months, a month has 30 days, and a day has 24
-/// hours, as in PostgreSQL's comparison of intervals. Returns std::nullopt unless `text` has one of these forms:
-/// * Numbers with units, and h:mm[:ss[.fraction]], each with an optional sign: 1 year -2 mons 3 days 04:05:06, 1h30m,
-///   250ms, @ 1 day 2 hours ago. A comma may follow a unit. The units are years, months, weeks, days, hours, minutes,
-///   seconds, milliseconds, microseconds and nanoseconds, with the usual abbreviations. m stands for minutes.
+/// Parses a length of time and returns it in nanoseconds. A year counts as 12 months, a month as 30 days, and a day as
+/// 24 hours. Returns std::nullopt unless `text` has one of these forms:
+/// * Numbers with units: 1 year -2 mons 3 days 04:05:06, 1h30m, 250ms, @ 1 day 2 hours ago. The unit m means minutes.
 /// * ISO 8601: P1Y2M3DT4H5M6.7S, P2W, -PT1H.
-/// * The SQL standard: +1-2 -3 +4:05:06 for years and months, days, and hours. A sign at the beginning counts for all
-///   parts that have no sign of their own.
-/// * A number alone: seconds.
+/// * The SQL standard: 1-2 3 4:05:06 means 1 year, 2 months, 3 days and 04:05:06 hours. Each of the three parts may
+///   have a sign. A minus sign before the first part also applies to the parts without a sign.
+/// * A number of seconds: 90.5.
 std::optional<WideNanos> ParseInterval(std::string_view text);
 
 }  // namespace gpusort

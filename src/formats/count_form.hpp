@@ -29,9 +29,9 @@ class CountForm {
   /// Returns the header of the output. `header` is the header of the inputs. If the counts are a column, adds the name
   /// of this column before the other names.
   std::vector<std::byte> HeaderOf(RecordSpan header) const;
-  /// Returns the text that tells the number `count`, for insertion into `record`. `record` must not have a sort key
-  /// before it. Throws Error(kBadInput) if the counts are members of JSON objects, and `record` is not a JSON object.
-  /// Any thread may call this.
+  /// Returns the text to insert into `record` for its count, and the offset at which to insert the text. `record` must
+  /// not have a sort key before it. Throws Error(kBadInput) if the counts are members of JSON objects, and `record` is
+  /// not a JSON object. Any thread may call this.
   Insertion For(std::uint64_t count, RecordSpan record) const;
 
  private:

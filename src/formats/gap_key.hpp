@@ -1,6 +1,7 @@
 // The sort key of a gap. A gap is text between two rows of a database dump, such as the SQL between two INSERT
-// statements. The rows are sorted, but a gap stays in its place: after the same number of rows as in the input. The key
-// of a gap contains this number. formats/sql_dump_keys.cpp writes the key, and runs/gap_filler.hpp reads it.
+// statements. The rows are sorted, but a gap keeps its position: after the same number of rows as in the input. A part
+// of a dump is a group of rows that are sorted together, or the SQL between two groups. formats/sql_dump_keys.cpp
+// writes the key, and runs/gap_filler.hpp reads it.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +12,22 @@
 namespace gpusort {
 
 struct GapKey {
-  std::uint64_t part = 0;  ///< the index of the gap's part of the dump. PutGapKey() ignores it
-  /// The gap is directly after the row with this index. The index counts the rows that are sorted together, from 0.
+  std::uint64_t part = 0;  ///< the index of the part of the dump with the gap; PutGapKey() ignores it
+  /// The index, from 0, of the row directly before the gap, among the rows that are sorted together.
   std::uint64_t place = 0;
   std::string separator;  ///< the text after most rows, such as a comma and a newline
-  /// A group of rows that are sorted together can begin with INSERT statements that have one row each. `singles` is the
-  /// number of these statements. `head` and `tail` are the text before and after the row of each of them. GapFiller
-  /// adds this text to a row that moves to the place of such a statement. Only the first gap (text between two rows) of
-  /// a group stores these values. In later gaps, `singles` is 0, and the texts are empty.
+  /// The number of INSERT statements with a single row at the beginning of a group of rows that are sorted together.
+  /// Only the first gap of the group stores this number; it is 0 in the other gaps.
   std::uint64_t singles = 0;
-  std::string head, tail;
+  std::string head, tail;  ///< the text before and after the row of each of these statements; empty if `singles` is 0
 };
 
-/// Returns true if kOddPart is set in the INSERT statements of a part of a dump. `part` is the index of the part. Parts
-/// with rows have every second index, and the other indices belong to the SQL between them. The bit 2 of the index
-/// therefore changes from each part with rows to the next.
+/// Returns a bit that alternates from one group of rows of a dump to the next. `part` is the index of a group of rows
+/// among all parts of the dump, in which groups of rows and other SQL alternate.
 inline bool IsOddPart(std::uint64_t part) { return (part & 2) != 0; }
 
-/// Writes the sort key of a gap (text between two rows of a dump, which stays in its place). Before this call, the
-/// caller must write the index of the gap's part of the dump by out.PutCount(). A part is a group of rows that are
-/// sorted together, or the SQL before or after such a group.
+/// Writes the sort key of a gap, a text between two rows of a dump. Before this call, the caller must write the index
+/// of the part of the dump that contains the gap, by out.PutCount().
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
@@ -47,9 +44,8 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads the sort key of a gap (text between two rows of a dump, which stays in its place). `key` consists of the index
-/// of the gap's part of the dump, and what PutGapKey() wrote. The escapes of `key` must have been removed by
-/// FieldWriter::Unescape(). Throws std::out_of_range if the key is damaged.
+/// Reads the sort key of a gap, a text between two rows of a dump, as PutCount() and PutGapKey() have written it. The
+/// escapes of `key` must have been removed by FieldWriter::Unescape(). Throws std::out_of_range if the key is damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {
@@ -74,8 +70,8 @@ inline GapKey ReadGapKey(const std::string& key) {
   return gap;
 }
 
-/// Returns the index of the part of a dump that a record belongs to. `record` is a keyed record: a sort key, which
-/// begins with this index, and then the record of the dump.
+/// Returns the index of the part of a dump that `record` belongs to. `record` must begin with a sort key, whose first
+/// bytes are this index.
 inline std::uint64_t PartOfDump(RecordSpan record) {
   constexpr std::size_t kMost = 9;
   const std::string bytes = FieldWriter::Unescape(record, kMost);
