@@ -44,6 +44,8 @@ bool IsSameTime(const Instant& time, const LogTime& record) {
 
 }  // namespace
 
+// A time that is not near the beginning of the line must be at most a month away from the time of the record. In an
+// indented line, only a time near the beginning counts. The same is true of a time of day without a date.
 bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front) {
   constexpr std::int64_t kDay = 86400, kMonth = 31 * kDay;
   const unsigned few_words = only_front ? 3 : 2;

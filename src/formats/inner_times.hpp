@@ -1,4 +1,4 @@
-// Finds times in those lines of a log that begin no record. Warnings tell of such lines. Start at InnerTimes.
+// Finds times in lines of a log that do not begin a record. A job warns about these lines. Start at InnerTimes.
 #pragma once
 
 #include <string_view>
@@ -10,24 +10,19 @@
 
 namespace gpusort {
 
-/// Finds times in those lines of a log that begin no record. Only one thread at a time may use an object.
+/// Finds times in lines of a log that do not begin a record. Only one thread at a time may use an object.
 class InnerTimes {
  public:
   InnerTimes() = default;
   InnerTimes(const InnerTimes&) = delete;
   InnerTimes& operator=(const InnerTimes&) = delete;
 
-  /// Returns true if `line` has a time and may therefore be a separate record. `line` must be a line that was taken for
-  /// a part of the current record. `record` is the time of the current record. Not all times count:
-  /// * A time that is not near the beginning of the line must be at most a month away from `record`, if that has a
-  ///   value.
-  /// * If the line begins with a blank, the time must be near the beginning.
-  /// * A time of day without a date must be near the beginning.
-  /// * If `only_front` is true, the time must have a date in the first four words. It must also be at most a month away
-  ///   from `record`, unless it is the first word.
+  /// Returns true if `line`, which continues a record, has a time and could therefore begin a separate record. `record`
+  /// is the time of the record that `line` continues. If `only_front` is true, only a time with a date in the first
+  /// four words counts.
   bool Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
-  /// Returns true if `line` may be a record of another program, in a log whose records begin with LogTimes::start.
-  /// `record` is the time of the record before the line. Do not call this for the line that contains this time.
+  /// Returns true if `line`, which does not begin with LogTimes::start, could be a record that another program wrote.
+  /// `record` is the time of the current record. Do not pass the line from which this time was read.
   bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
  private:

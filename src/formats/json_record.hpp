@@ -1,6 +1,5 @@
-// A parser that finds the values at given paths in lines of JSON (RFC 8259). It checks that the whole line is JSON.
-// Numbers stay text, so they can have any length. The parser reuses its buffers, so it allocates memory only for a line
-// that is longer than all lines before. Start at JsonRecords.
+// A parser that finds the values at given paths in lines of JSON (RFC 8259). It checks that each line is valid JSON.
+// Numbers are not converted, so they can have any length. Start at JsonRecords.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +13,8 @@
 
 namespace gpusort {
 
-/// The path to a value in a JSON document. A path is written in one of two forms. The first form has names with dots
-/// between them, and indexes of array elements in brackets: `a.b[0]`, `[0].a`, `$.a`. The second form is a JSON Pointer
-/// (RFC 6901): `/a/b/0`. A number in a pointer is an index if the value is an array, and a name if the value is an
+/// The path to a value in a JSON document. A path is either names and indexes, such as `a.b[0]`, `[0].a` or `$.a`, or a
+/// JSON Pointer (RFC 6901), such as `/a/b/0`. A number in a JSON Pointer is an index in an array and a name in an
 /// object.
 class JsonPath {
  public:
@@ -45,8 +43,8 @@ struct JsonValue {
   std::string_view text;
 };
 
-/// Thrown for a line that is not one JSON value. It gives only the offset of the wrong byte in the line. The code that
-/// catches it adds the name of the file and the number of the line to the message.
+/// Thrown for a line that is not one JSON value. The exception has the offset of the error in the line, but not the
+/// name of the file or the number of the line.
 class JsonError : public std::runtime_error {
  public:
   JsonError(const char* what, std::size_t byte) : std::runtime_error(what), byte_(byte) {}
@@ -59,22 +57,20 @@ class JsonError : public std::runtime_error {
 /// Finds the values at given paths in lines of JSON. Only one thread at a time may use an object.
 class JsonRecords {
  public:
-  /// The greatest depth to which arrays and objects can be nested. Find() throws JsonError for a deeper line. Without a
-  /// limit, a long line of brackets would take much memory.
+  /// The greatest depth to which arrays and objects can be nested. Find() throws JsonError for a deeper line.
   static constexpr std::size_t kMaxDepth = 1024;
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
   /// Sets values[i] to the value at the path with index i in `line`. The text of a value lies in `line` or in a buffer
-  /// that the next call overwrites. `line` may end with a newline, and may have blanks around the JSON value. In an
-  /// empty line, every value is missing. If several members have the same name, the first one is used. A \u escape that
-  /// is half of a surrogate pair, without the other half, is decoded as U+FFFD. Throws JsonError if the line is not one
-  /// JSON value or begins with a byte order mark.
+  /// that the next call overwrites. `line` may end with a newline, and may have white space around the JSON value. In
+  /// an empty line, every value is missing. If several members have the same name, the first one is used. An escape of
+  /// an unpaired surrogate, such as \ud800, is decoded as U+FFFD. Throws JsonError if the line is not one JSON value or
+  /// begins with a byte order mark.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:
-  /// Some of the paths that the parser searches for, for example the paths into one value of the line. Their indexes in
-  /// paths_ are order_[begin] to order_[end - 1].
+  /// A subset of the JSON paths in paths_: the paths with the indexes order_[begin] to order_[end - 1].
   struct Paths {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -83,7 +79,7 @@ class JsonRecords {
   struct Level {
     const char* begin;
     std::uint64_t element;  ///< for an array: the index of the next element
-    Paths paths;            ///< the paths that lead into this value and whose next step was not found yet
+    Paths paths;            ///< the paths into this value whose next step was not found yet
     bool object;
   };
   class Scanner;

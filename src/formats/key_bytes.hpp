@@ -24,8 +24,8 @@ inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
 inline constexpr unsigned kText = 128;  ///< the first byte of the sort keys of texts and bytes
 
-/// A buffer for the bytes of a sort key. It passes them to a FieldWriter in pieces of many bytes, which is faster than
-/// one byte at a time. The caller must call End() or EndPlain() at the end of the key.
+/// A buffer for the bytes of a sort key, which passes many bytes at a time to a FieldWriter. The caller must call End()
+/// or EndPlain() at the end of the key.
 class KeyBytes {
  public:
   KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
@@ -50,8 +50,7 @@ class KeyBytes {
     size_ += count;
   }
   void End() { out_.PutBytes(bytes_.data(), std::exchange(size_, 0)); }
-  /// Passes the buffered bytes to the FieldWriter without escapes. The caller must know that none of the bytes needs an
-  /// escape.
+  /// Passes the buffered bytes to the FieldWriter as they are. Call this only if none of the bytes needs an escape.
   void EndPlain() { out_.PutPlain(bytes_.data(), std::exchange(size_, 0)); }
   /// If `reverse` is true, later calls write the complement of each byte. Keys with complemented bytes sort in
   /// descending order.
@@ -72,9 +71,8 @@ class KeyBytes {
   unsigned flip_ = 0;
 };
 
-/// If `reverse` is true, the bytes that are written to a key while this object exists are complemented, so that they
-/// sort in descending order. Negative numbers need this: -9 comes before -1. If the key is already complemented,
-/// because its order is descending, these bytes are not complemented.
+/// If `reverse` is true, reverses the sort order of the bytes that are written to `out` while this object exists:
+/// ascending becomes descending, and descending becomes ascending. Used for negative numbers.
 class Reversed {
  public:
   Reversed(KeyBytes& out, bool reverse) : out_(out), before_(out.reverse()) { out_.set_reverse(before_ != reverse); }
@@ -112,16 +110,15 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends the sort key of `value`, whose absolute value must be less than 2^54. Values in [0, 200 * 224^(kDigits -
-/// 1)), such as those of usual dates and times, take kDigits bytes. The first of these bytes is between 26 and 225. All
-/// other values take 9 bytes: the byte 20 (for a negative value) or 230 (for a larger value), and then `value` + 2^54
-/// as eight digits.
+/// Appends the sort key of `value`, whose absolute value must be less than 2^54. The key has kDigits bytes if `value`
+/// is at least 0 and less than 200 * 224^(kDigits - 1), as usual dates and times are. Otherwise it has 9 bytes.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
   if (value >= 0 && static_cast<std::uint64_t>(value) < 200 * kDigit) {
     PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // begins with 26..225
   } else {
+    // The byte 20 sorts before the first byte of all shorter keys, and the byte 230 after it.
     out.Put(value < 0 ? 20 : 230);
     PutFixed<8>(static_cast<std::uint64_t>(value + (std::int64_t{1} << 54)), out);
   }
@@ -130,8 +127,8 @@ void PutUsual(std::int64_t value, KeyBytes& out) {
 // --- Decimal digits ---------------------------------------------------------------------------------------------
 
 /// Writes decimal digits, two in each byte. The byte of two digits with the value N is 20 + 2 * N, plus 1 if more
-/// digits follow. Because of this 1, no end mark is needed, and 0.1234 sorts after 0.12. The caller must not end the
-/// digits with a 0.
+/// digits follow. A number therefore sorts before longer numbers that begin with it: 0.12 before 0.1234. The last digit
+/// must not be 0.
 class DigitPairs {
  public:
   explicit DigitPairs(KeyBytes& out) : out_(out) {}
@@ -157,8 +154,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Reads up to 16 bytes of text as digits, without a loop. Most numbers have at most 16 bytes. A loop would be slower:
-/// numbers differ in length and in the place of the decimal point, so the CPU would often predict its branches wrongly.
+/// Reads a text of at most kMost bytes as decimal digits. Has no loop, because the CPU would often predict the branches
+/// of a loop wrongly.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -172,19 +169,20 @@ class ShortDigits {
   }
   /// Returns a bit mask. Bit i is set if byte i of the text is not a digit.
   unsigned others() const { return others_; }
-  /// Returns the number of digits. Bytes that are no digits, such as the decimal point, are counted, too, and have the
-  /// value 0, until Remove() removes them.
+  /// Returns the number of bytes of the text that Remove() has not removed.
   unsigned count() const { return count_; }
+  /// Removes the byte with the index `at`, such as the decimal point.
   void Remove(unsigned at) {
     const unsigned __int128 front = (static_cast<unsigned __int128>(1) << 8 * at) - 1;
     digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
     --count_;
   }
-  /// Returns a bit mask. Bit i is set if digit i is not 0.
+  /// Returns a bit mask. Bit i is set if byte i is a digit other than 0. Removed bytes do not count.
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// Appends the digits with the indexes `first` to `last`, two digits in each byte, as DigitPairs does.
+  /// Appends the digits with the indexes `first` to `last` to `out`, in the encoding of DigitPairs. All later digits
+  /// must be 0. May be called only once.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
@@ -198,9 +196,9 @@ class ShortDigits {
   }
 
  private:
-  /// Returns the bytes of `text`, with zeros after them. The function does not copy the text to a buffer of 16 bytes to
-  /// load it from there, because this load would have to wait for the stores of the copy.
+  /// Returns the bytes of `text`, followed by zeros.
   static __m128i Load(std::string_view text) {
+    // A copy of the text to a buffer of 16 bytes would be slower: the load would wait for the stores of the copy.
     const char* const begin = text.data();
     const std::size_t size = text.size();
     const auto load = [&]<typename Word>(Word word, std::size_t at) {
@@ -232,9 +230,8 @@ class ShortDigits {
 
 // --- Texts ------------------------------------------------------------------------------------------------------
 
-/// Appends one byte of a text to a sort key. A byte from 0 to 4 is written as two bytes: 4, and then its value plus 16.
-/// The byte 3, which ends a text, is therefore smaller than all bytes of texts, and a text comes before all longer
-/// texts that begin with it.
+/// Appends one byte of a text to a sort key. A byte from 0 to 4 is written as two bytes, so that the byte 3 can end a
+/// text.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);
@@ -242,6 +239,7 @@ inline void PutContent(unsigned byte, KeyBytes& out) {
   }
   out.Put(byte);
 }
+/// Ends a text in a sort key. The text then sorts before all longer texts that begin with it.
 inline void EndContent(KeyBytes& out) { out.Put(3); }
 
 }  // namespace gpusort::keys

@@ -23,9 +23,9 @@ class KeyEncoder {
   virtual ~KeyEncoder() = default;
 
   /// Makes the sort key of the first record of `records`, and appends the key and the record to `out`. Appends nothing
-  /// if the output shall not have the record. Returns the size of the record in `records`, which must contain only
-  /// whole records. On entry, `state` must be the parser's state before the record. On return, it is the state after
-  /// the record. Throws BadRecord.
+  /// for a record that the output must not contain. Returns the size of the record in `records`, which must contain
+  /// only whole records. On entry, `state` must be the parser's state before the record. On return, it is the state
+  /// after the record. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
   /// Returns the text that the last Append() wrote between the key and the record. With --prefix-name, this is the name
   /// of the input; otherwise the text is empty. The text is part of the output.
@@ -44,11 +44,11 @@ class KeyScheme {
   /// Sets the limit on the size of a record's key, in bytes. An encoder cuts off keys at the limit. The caller of the
   /// encoder then reports the record as an error.
   virtual void LimitKeys(std::uint64_t) {}
-  /// Chooses the largest size of keys from a sample of the input. The argument is the sample, which must contain whole
-  /// records.
+  /// Chooses the limit on the size of keys. The argument is a sample of the input, which must contain whole records.
+  /// Does nothing by default.
   virtual void Tune(RecordSpan) {}
-  /// Finds the columns that the job sorts by in the header of an input, such as the first line of a CSV file. Throws
-  /// Error(kUsage) if a column is missing.
+  /// Reads the header of an input, such as the first line of a CSV file, to find the job's key columns. Throws
+  /// Error(kUsage) if the header lacks a key column.
   virtual void ReadHeader(RecordSpan) {}
   /// Returns an encoder for one thread. This KeyScheme must outlive the encoder.
   virtual std::unique_ptr<KeyEncoder> MakeEncoder() const = 0;

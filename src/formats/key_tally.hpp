@@ -38,9 +38,8 @@ struct KeyTally {
       input = tally.input;
       record = tally.record;
     }
-    /// Adds `later`, the counts of a later part of the same input file. The record indexes in `later` count from the
-    /// beginning of this part. `before` is the number of records in the file before the part, and is added to these
-    /// indexes.
+    /// Adds `later`, the counts of a later part of the same input. `before` is the number of records of the input
+    /// before this part. It is added to the record indexes in `later`, which count from the beginning of the part.
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
@@ -63,18 +62,16 @@ struct KeyTally {
   bool lacks_zone = false;          ///< true: a timestamp had no zone; it was read as UTC, or as local time in a log
   bool lacks_year = false;          ///< true: a time in a log had no year
   WindowTally window;
-  /// Counts of lines of a log. `timed_lines`: lines that have a time. `untimed_lines`: lines that have no time and do
-  /// not begin with a blank. `untimed_line` is the first of the latter lines. A warning shows it if `untimed_lines` is
-  /// larger than `timed_lines`.
+  /// Only for logs. `timed_lines`: the number of records. `untimed_lines`: the number of lines that neither begin a
+  /// record nor begin with a blank. `untimed_line`: the first of these lines, for a warning.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// `second_line`: the first bytes of the second line of a record, from the first record with several lines.
-  /// `alike_lines`: the number of records whose second line begins with these bytes. If nearly all records do, the log
-  /// has records of several lines, and no warning tells of its many lines without a time.
+  /// Only for logs. `second_line`: the first bytes of the second line of the first record that has several lines.
+  /// `alike_lines`: the number of records whose second line begins with these bytes.
   std::string second_line;
   std::uint64_t alike_lines = 0;
-  /// Counts the lines of one kind in a log, or the statements or tables of one kind in a dump. Stores the beginning of
-  /// the first one, for a message.
+  /// Counts lines, statements, rows or tables of one kind. `first` is the beginning of the first line or statement, or
+  /// the name of the first table. It is shown in a warning.
   struct Lines {
     std::uint64_t count = 0;
     std::string first;
@@ -89,40 +86,36 @@ struct KeyTally {
     }
   };
   Lines impossible_lines;  ///< lines of a log with a time that does not exist, such as February 30
-  /// Lines of a log that begin with a time that is written in a different way than the other times of the log.
+  /// Lines of a log that begin with a time in another form than the other times of the log.
   Lines other_form_lines;
   Lines inner_times;  ///< other lines of a log that have a time but begin no record
   /// Statements of a dump whose rows belong to a table that already had rows in an earlier part of the dump.
   Lines parted_rows;
-  /// Rows of a dump in which the server fills in a value, such as the next ID. `first` is the name of a table with such
-  /// rows.
+  /// Rows of a dump with a value that the server computes, such as the next ID of the table.
   Lines renumbered_rows;
-  /// Tables of a dump whose rows the server numbers only after they were inserted, because of an ALTER TABLE. After
-  /// sorting, the rows can get other numbers.
+  /// Tables of a dump whose existing rows are numbered by an ALTER TABLE. Sorting can change these numbers.
   Lines renumbered_tables;
   Lines order_statements;  ///< statements of a dump whose results can depend on the order of the rows before them
-  /// The tables of a dump that have rows after a trigger or rule that these rows start.
+  /// The tables of a dump into which rows are inserted after a trigger or rule was created for the table.
   std::set<std::string> triggered_tables;
-  /// Tables of a dump with a foreign key to themselves. After sorting, a row may come before the row that it refers to,
-  /// and the server may refuse such a row. These tables are not counted if the dump turns off the checks of foreign
-  /// keys.
+  /// Tables of a dump with a foreign key that refers to the same table, unless the dump turns off the checks of foreign
+  /// keys. The server may refuse a row that comes before the row that it refers to.
   Lines self_references;
-  /// Tables of a dump for which the order of rows decides which rows the server keeps. REPLACE, INSERT IGNORE, ON
-  /// CONFLICT or ALTER IGNORE keeps only one of two rows with the same key. After sorting, this may be the other row.
+  /// The number of tables of a dump in which sorting can change which of several rows with the same key the server
+  /// keeps. An example is a table that REPLACE fills.
   Lines replacing_inserts;
-  /// For each table of a dump: the number of rows with a key that the server may change, so that it becomes equal to
-  /// another key. Such rows matter only for tables that are also in `replaced_tables`: see odd_keys().
+  /// For each table of a dump: the number of rows whose key the server may truncate or convert. The keys of two rows
+  /// can then become equal. See odd_keys().
   std::map<std::string, std::uint64_t> odd_rows;
   std::set<std::string> replaced_tables;  ///< tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills
   /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or begin after
   /// other text on a line.
   Lines left_inserts;
-  /// For messages: the numbers of inputs whose records may be read wrongly, each with the LogTimes::notes of the input.
+  /// Warnings about inputs whose records may be read wrongly: the index of the input, and the LogTimes::notes of it.
   std::map<std::uint32_t, std::map<std::string, std::string>> log_notes;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts
   /// Records that are probably several records in one, because of a mistake in the input such as a missing quote.
-  /// FormatRow::glued says, for each format, how such a record is recognized.
   Seen glued;
   std::string example;  ///< for messages: an example of a record without a column that a key names
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
@@ -132,10 +125,9 @@ struct KeyTally {
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Adds up `odd_rows` over all tables in `replaced_tables`. Returns the sum as Lines::count, and the name of one of
-  /// these tables as Lines::first.
+  /// Returns the total of `odd_rows` over the tables in `replaced_tables`, and the name of the first of these tables.
   Lines odd_keys() const;
-  /// Returns the number of tables in `triggered_tables`, and the first one.
+  /// Returns the number of tables in `triggered_tables`, and the name of the first one.
   Lines triggered() const;
   /// Adds `later`, the counts of the next part of the input. The caller must add the parts in the order of the input.
   void Add(const KeyTally& later);

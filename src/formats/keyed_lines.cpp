@@ -43,6 +43,8 @@ void KeyedOrder::Tune(RecordSpan lines) {
     // Equal lines say nothing about the common prefix.
     if (first != other) common = std::min(common, static_cast<std::uint64_t>(differ - first.begin()));
   }
+  // The first field should differ between nearly all lines, because lines with equal keys must be compared in full. A
+  // larger limit would take more memory.
   first_limit_ = std::min(kMostFirst, common + kBehindCommon);
 }
 

@@ -1,10 +1,10 @@
-// A keyed record is a record with its sort key before it. Some orders need such a key, because it must be computed: the
-// order of a locale, of floats in text, of columns of CSV or JSON. Sorting, merging and the check of the order treat a
-// keyed record as a line and compare its bytes. The checksum and the output use the record without its key (OwnBytes).
+// A keyed record is a record with its sort key before it. Some orders need such a key because it must be computed, such
+// as the order of a locale, or of columns of CSV or JSON. Sorting, merging and the check of the order treat a keyed
+// record as a line and compare its bytes. The checksum and the output use the record without its key (OwnBytes).
 // A keyed record consists of these parts:
-// * one byte of flags, and kKeyEnd,
-// * one or more key fields, each with kKeyEnd after it,
-// * the record as it was read. If it contains newlines, they are escaped (StoreBody).
+// * one byte of flags, and the byte 1 (kKeyEnd),
+// * one or more key fields, each with the byte 1 after it,
+// * the record as it was read, but with escapes for newlines inside it (StoreBody).
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace gpusort {
 /// bits depends on the KeyScheme, the class that makes the keys.
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// The value of RecordLayout::keys for records with columns. There are always two fields before the record: the byte of
-/// flags, and one field with the keys of all columns.
+/// The value of RecordLayout::keys for records with columns. Two fields come before the record: the byte of flags, and
+/// one field with the keys of all columns.
 inline constexpr std::uint32_t kTableKeys = 2;
 
 /// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only the
@@ -49,8 +49,7 @@ class FieldWriter {
     flip_ = 0;
     exact_ = false;
   }
-  /// Marks the field as exact: if two exact fields have equal bytes, then the values are equal too. The lines need not
-  /// be compared in this case.
+  /// Marks the field as exact: if two exact fields have equal bytes, their values are equal, too.
   void SetExact() { exact_ = true; }
   /// If `reverse` is true, later Put() calls write the complement of each byte. Keys with complemented bytes sort in
   /// descending order.
@@ -131,11 +130,10 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. The template detail::PutKeys calls this function with the whole line, after it has written the keys.
-  /// If the line must be part of the sort key, the caller appends it by detail::PutText, which escapes it.
+  /// Does nothing. The template detail::PutKeys calls this function of every class that it writes keys to.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
-  /// Writes the byte that ends the field. Returns true if equal bytes in this field mean equal values. This is so if
-  /// SetExact() was called and the field was not cut off at the limit.
+  /// Writes the byte that ends the field. Returns true if SetExact() was called and the field was not cut off at the
+  /// limit. Equal bytes in this field then mean equal values.
   bool End() {
     const bool cut = full();
     out_.push_back(static_cast<std::byte>(kKeyEnd));

@@ -10,12 +10,11 @@
 
 namespace gpusort {
 
-/// Finds out how times are written in a log whose records do not begin with their times. `front` is the first bytes of
-/// the input, and `latest` is as for LearnLog(). If `starts` is false, does not set LogTimes::start, the text at the
-/// beginning of each record. Returns null in these cases:
-/// - `front` is no such log.
-/// - The log also has lines of other programs.
-/// - `starts` is false, and the records cannot be found without LogTimes::start.
+/// Determines how times are written in a log whose records do not begin with their times, such as the output of git
+/// log. `front` is the first bytes of the input. `latest` is the latest time that a line can have (LogTimes::latest).
+/// If `starts` is false, LogTimes::start stays empty, and only logs that can be read without it are recognized. Returns
+/// null if `front` is not such a log, or if the log also has lines of other programs. Throws BadRecord if a log of
+/// Configuration Manager has too few times.
 std::shared_ptr<const LogTimes> LearnKnownLog(std::string_view front, bool starts, std::int64_t latest);
 
 }  // namespace gpusort

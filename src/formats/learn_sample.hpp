@@ -9,13 +9,14 @@
 
 namespace gpusort {
 
-/// Finds out how the times in `sample` are written. Chooses the candidate (a form of times at a place in the line) that
-/// most lines have, and more candidates for the remaining lines. The other arguments and the errors are those of
-/// LearnLog(). Ignores the regular expressions in `allowed`.
+/// Determines how times are written in `sample`. Ignores the regular expressions in `allowed`. `latest` is the latest
+/// time that a line can have (LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times are
+/// ambiguous, such as 01/02.
 std::shared_ptr<const LogTimes> LearnSample(LogSample sample, const LogForms& allowed, std::int64_t latest);
 
-/// Finds out how times are written. Reads only the times that the regular expressions in `allowed` find in `sample`.
-/// `latest` and the errors are as for LearnLog().
+/// Determines how times are written in the parts of lines that the regular expressions in `allowed` match. `latest` is
+/// the latest time that a line can have (LogTimes::latest). Throws BadRecord if no line of `sample` has a time, or if
+/// the times are ambiguous, such as 01/02.
 std::shared_ptr<const LogTimes> LearnPatterns(const LogSample& sample, const LogForms& allowed, std::int64_t latest);
 
 }  // namespace gpusort

@@ -44,7 +44,8 @@ class LogKeys {
   static bool IsTime(const ColumnKey& key);
   /// Returns true if the job has a key other than the time.
   bool any() const { return any_; }
-  /// Returns true if a key must be searched in all lines of a record, and not only in the line that has the time.
+  /// Returns true if a key is a regular expression that is matched against all lines of a record, and not only against
+  /// the line that has the time.
   bool in_record() const { return in_record_; }
 
   /// Sets the record that Find() searches. `line` is the line with the record's time. `record` is the whole record; it
@@ -117,7 +118,7 @@ class LogKeys {
   const LogTimes* log_ = nullptr;
   std::string_view line_, record_;
   Form form_ = kUnread;
-  /// The values of the fields of the current line. The index is a Name. Not used if the line is JSON.
+  /// The values of the fields of the current line, indexed by Name. Not used if the line is JSON.
   std::optional<std::string_view> found_[kAnother];
 };
 

@@ -18,8 +18,8 @@ struct TimeForm {
   /// Null if times of this form can be used. Otherwise such times are ambiguous or have no date, and `refusal` is an
   /// error message. It says what is wrong, and what the user can do.
   const char* refusal = nullptr;
-  /// Forms that can read the same text have the same group number. Examples are day/month and month/day. Such a form is
-  /// used only if the log has a time that the other forms of the group cannot read, such as 13/02. 0: the form is in no
+  /// Forms with the same group number can be mistaken for each other: 01/02 can be day/month or month/day. Such a form
+  /// is used only if the log has a time that no other form of the group matches, such as 13/02. 0: the form is in no
   /// group.
   unsigned group = 0;
 };

@@ -22,9 +22,9 @@ struct LogSample {
   bool indented = false;              ///< true: lines that begin with a blank can have a time
 };
 
-/// Returns a sample of the lines of `front`. Leaves out empty lines and lines with a NUL. Also leaves out lines that
-/// begin with a blank, unless `any_line` is true or all lines begin with a blank. If there are more than kSampleLines
-/// lines, the sample has the first lines, and later lines at equal distances.
+/// Returns a sample of the lines of `front`, without empty lines and lines with a NUL. Leaves out indented lines, too,
+/// unless `any_line` is true or all lines are indented. If more than kSampleLines lines are left, one half of the
+/// sample is the first lines, and the other half is lines at equal distances from the rest of `front`.
 LogSample SampleOf(std::string_view front, bool any_line);
 
 /// Returns the beginning of `line` in quotes, for messages.

@@ -363,7 +363,7 @@ bool LogTimeReader::Find(const LogTimes& log, std::string_view line, bool needs,
     } else if (shape.kind != TimeShape::kJson) {
       if (FindAt(log, shape, line, quick_[i], time)) return true;
     } else if (JsonObjectOf(line).starts_with('{')) {
-      // In a mixture, a brace may also begin a line that continues another record.
+      // If all lines are JSON, the brace is enough to recognize a record. The object is then parsed only for its time.
       if (!all_json_ || needs) {
         if (FindMember(log, line, time)) return true;
         time = {};

@@ -20,8 +20,7 @@
 
 namespace gpusort {
 
-/// How the times of a log are written (their form), and where in a line they are. A reader of the log needs nothing
-/// else to find and read the times.
+/// How the times of a log are written (their form), and where in a line they are.
 struct TimeShape {
   enum Kind : std::uint8_t {
     kKnown,  ///< the form is one of KnownForms(); `format` is for TakeLogTime()
@@ -47,14 +46,12 @@ struct TimeShape {
   char separator = '\0';
   std::string lead;
   /// The regular expression that finds the time in a line (--time-regex), or empty. If `kind` is kParts, the named
-  /// groups of the expression are the parts of the time, such as the year. Otherwise the first group is the piece of
-  /// the line that has the time, and `place` says where the time is in this piece. Without an expression, `place` says
-  /// where the time is in the line.
+  /// groups of the expression are the parts of the time, such as the year. Otherwise the first group is a piece of the
+  /// line, and `place` says where the time is in this piece.
   std::string pattern;
   bool indented = false;  ///< true: lines with a time may begin with a blank
-  /// Used for lines that begin with a blank. 0: all such lines can have a time. Otherwise, such a line has a time only
-  /// if its first word ends at the byte offset `margin`. Programs that align levels such as " INFO" and "ERROR" write
-  /// such lines.
+  /// Only for indented lines: the offset in bytes where the first word must end if the line has a time. For example, it
+  /// is 5 if " INFO" is aligned with "ERROR". 0: the word can end anywhere.
   unsigned margin = 0;
   bool utc = false;  ///< true: a time without a zone is in UTC
 
@@ -65,21 +62,20 @@ std::uint64_t NewLogId();
 
 /// How the times in one input are written, and where in a line they are. The first lines of the input show this.
 struct LogTimes {
-  /// A number that no other LogTimes in this process has or had. Never 0. A LogTimeReader compares it to find out
-  /// whether its prepared data are for this log.
+  /// A number that no other LogTimes in this process has or had, never 0. A LogTimeReader compares it to detect that it
+  /// reads another log.
   std::uint64_t id = NewLogId();
-  /// The text at the beginning of the first line of each record, such as "commit " in the output of git log. '%' stands
-  /// for letters and digits. The time of the record is in this line or a later one. Empty: each line with a time begins
-  /// a record.
+  /// The text with which each record begins, such as "commit " in the output of git log. '%' stands for one or more
+  /// letters or digits. The time can be in a later line of the record. Empty: each line with a time begins a record.
   std::string start{};
   std::vector<TimeShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
-  /// The latest time that a line can have, in seconds since 1970-01-01 00:00:00 local time. If a time has no year, it
-  /// gets the last year in which it is not after `latest`.
+  /// The latest time that a line can have, in seconds since 1970-01-01 00:00:00 local time. For a time without a year,
+  /// the latest year is assumed in which the time is not after `latest`.
   std::int64_t latest = 0;
   std::uint64_t looked = 0;   ///< the number of lines that were examined, without lines that begin with a blank
   std::uint64_t matched = 0;  ///< the number of examined lines that have a time
-  /// For warnings: what was assumed about the times and can be wrong. The second text of each is a line that shows it,
-  /// or empty.
+  /// Warnings for the user, such as how the order of day and month was determined. The second text of each is a line
+  /// that shows it, or empty.
   std::map<std::string, std::string> notes;
 };
 
@@ -99,11 +95,9 @@ struct LogForms {
   bool dated = false;  ///< true: the user gives the date (--date), so times without a date can be used
 };
 
-/// Finds out how times are written in `front`, the first bytes of an input. `latest` is the latest time that a line can
-/// have (see LogTimes::latest). Throws BadRecord if too few lines have a time, or if the times can be read in two ways,
-/// such as 01/02. Usually, half of the lines must have a time. If the first line has a time, fewer lines are enough,
-/// because the others may be lines of long stack traces. If the user gives the form or a regular expression, a single
-/// line with a time is enough.
+/// Determines how times are written in `front`, the first bytes of an input. `allowed` is the options of the user.
+/// `latest` is the latest time that a line can have (LogTimes::latest). Throws BadRecord if too few lines have a time,
+/// or if the times are ambiguous, such as 01/02.
 std::shared_ptr<const LogTimes> LearnLog(std::string_view front, const LogForms& allowed, std::int64_t latest);
 
 /// Reads the time of `line` at the place that `shape` gives. `line` must not include its newline. Returns the end of
@@ -118,8 +112,7 @@ enum class LookAlike : std::uint8_t {
   kImpossible,  ///< the line has a time that does not exist, such as February 30 or 25:00:00, at the usual place
   kOtherForm,   ///< the line begins with a time of another form than the times of this log
 };
-/// Returns why `line`, which begins no record, looks like the beginning of a record. Returns kNone if it does not look
-/// so.
+/// Returns why `line`, which begins no record, looks like the beginning of a record, or kNone if it does not.
 LookAlike LookAlikeOf(const LogTimes& log, std::string_view line);
 
 /// Skips everything before the first word of a log line: a byte order mark, escape sequences for the colours of a
@@ -138,7 +131,7 @@ bool TakeWholeTime(TimeShape::Kind kind, std::string_view format, TextReader& re
 /// take too long for long lines.
 inline constexpr unsigned kMostWords = 18;
 /// Returns the point in time that `parts` describe, or std::nullopt if there is no such time. If the year is missing,
-/// uses the last year in which the time is not after `latest`, the latest time that a line can have (LogTimes::latest).
+/// the latest year is assumed in which the time is not after `latest` (LogTimes::latest).
 std::optional<Instant> InstantOf(TimeParts parts, std::int64_t latest);
 
 /// Returns `log` as text. LoadLog() can make the object again from this text, also in another process. The text can
@@ -162,7 +155,8 @@ struct LogTime {
 /// Finds and reads the times in the lines of logs. Only one thread at a time may use a reader.
 class LogTimeReader {
  public:
-  /// Returns true if `line` begins a record: it has a time, or it is a JSON object in a log of JSON lines only.
+  /// Returns true if `line` begins a record because it has a time. If all lines of the log are JSON, any JSON object
+  /// begins a record.
   bool Begins(const LogTimes& log, std::string_view line) { return Find(log, line, false, ignored_); }
   /// Returns true if `line` begins a record, and sets `time` to the time in the line. If the result is false, `time` is
   /// undefined. The text time.instant->fraction refers to bytes of `line` or of this object. It is valid until the next
@@ -174,12 +168,10 @@ class LogTimeReader {
   }
 
  private:
-  /// Returns true if `line` begins a record, and sets `time` to the time in the line. If `needs` is false, the caller
-  /// does not use `time`. If all lines of the log are JSON, every line with a JSON object begins a record, even without
-  /// a time. The brace at its beginning is enough to recognize an object. The object is parsed only if `needs` is true.
+  /// Returns true if `line` begins a record (see Begins). Sets `time` to the time in the line. If `needs` is false, the
+  /// caller must not use `time`, and the function may be faster.
   bool Find(const LogTimes& log, std::string_view line, bool needs, LogTime& time);
-  /// Prepares this reader for the lines of `log`: makes a fast reader for each form of its times, and finds out whether
-  /// all lines are JSON. Must be called before the first line of another log is read.
+  /// Prepares this reader for the lines of `log`. Must be called before the first line of another log is read.
   void Prepare(const LogTimes& log);
   bool FindMember(const LogTimes& log, std::string_view line, LogTime& time);
   bool FindPattern(const LogTimes& log, const TimeShape& shape, std::string_view line, LogTime& time);
@@ -196,7 +188,8 @@ class LogTimeReader {
   /// Reads `text`, the value of a JSON member, as a time in the form that `shape` gives. Returns false if `text` is no
   /// such time.
   bool TakeMember(const LogTimes& log, const TimeShape& shape, std::string_view text, QuickTime& quick, LogTime& time);
-  /// Sets `time` to the point in time that `parts` describe. Returns false if there is no such time, as on February 30.
+  /// Sets `time` to the point in time that `parts` describe. Returns false if there is no such time, for example for
+  /// February 30.
   bool Keep(const TimeParts& parts, const LogTimes& log, const TimeShape& shape, LogTime& time);
   void KeepInstant(Instant instant, LogTime& time);
   /// Sets the fraction of the second in `time` to a number of nanoseconds, given as one to nine digits.

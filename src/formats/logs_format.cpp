@@ -79,7 +79,9 @@ bool FrontHasClock(std::string_view line) {
   return false;
 }
 
-/// Counts the second line of a record if it begins as the second line of the first record does.
+/// Counts the second line of a record if it begins as the second line of the first record does. If nearly all records
+/// have such a line, records of several lines are normal in the log, and no warning about lines without a time is
+/// needed.
 void NoteSecond(std::string_view line, KeyTally& tally) {
   constexpr std::size_t kFront = 4;
   line = line.substr(0, kFront);
@@ -545,6 +547,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   return size;
 }
 
+// Another process of the same sort may have to read the record without the lines around it.
 void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const {
   if (!scratch.alone) scratch.alone = std::make_unique<LogScratch>();
   LogState log = alone_.log;

@@ -1,7 +1,7 @@
-// The format of logs, which are sorted by time. A record begins with a line that has a time at the usual place of its
-// input (formats/log_times.hpp). The following lines without a time belong to the record, for example the lines of a
-// stack trace. Lines before the first time of an input belong to the first record. With --multiline, a line without a
-// time can also begin a record. Such a record gets the time of the record before it. Start at LogsFormat.
+// The format of logs, which are sorted by time. A record begins with a line that has a time, and the following lines
+// without a time belong to it, such as a stack trace. LogTimes says where in a line the time is
+// (formats/log_times.hpp). Lines before the first line that has a time belong to the first record. With --multiline, a
+// line without a time can also begin a record, which then gets the time of the record before it. Start at LogsFormat.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ class LogsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  /// Returns a parser's state with which the key of any single record can be computed without the records before it. It
-  /// has the forms of the times of all inputs. `fronts` are the states at the beginnings of the inputs.
+  /// Returns a parser's state for computing the key of any single record without the records before it. The state has
+  /// the forms of the times of all inputs. `fronts` is the states at the beginnings of the inputs.
   ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
@@ -56,8 +56,8 @@ class LogsFormat : public TableFormat {
   };
   /// The values of ScanState::mode: the place of the parser in a log.
   enum Mode : unsigned {
-    kHead,    ///< at the beginning of a line, before the first time of the input
-    kInHead,  ///< inside a line before the first time of the input
+    kHead,    ///< at the beginning of a line, before the first record was found
+    kInHead,  ///< inside a line, before the first record was found
     kLine,    ///< at the beginning of a line
     kInLine,
   };
@@ -68,11 +68,11 @@ class LogsFormat : public TableFormat {
   /// of the file, or one day after now if the input is no regular file. The day is a margin, for example for logs from
   /// another time zone. The result is in seconds since 1970-01-01 00:00:00 local time.
   std::int64_t LatestOf(std::uint64_t input) const;
-  /// Returns true if `line` begins a record. Must not be called for the lines before the first line of the input with a
-  /// time.
+  /// Returns true if `line` begins a record. Must not be called before the first record of the input is found, unless
+  /// LogTimes::start is set.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line) const;
-  /// Returns true if `line` begins a record, and sets `time` to the time in this line. Must not be called for the lines
-  /// before the first line of the input with a time.
+  /// Returns true if `line` begins a record, and sets `time` to the time of this line, if it has one. Must not be
+  /// called before the first record of the input is found, unless LogTimes::start is set.
   bool Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const;
   /// Returns the time of `record`. The time may be in any line of the record, as in the output of git log (see
   /// LogTimes::start). `log` says how times are written. If the year or the day is missing, takes it from the options,
@@ -93,22 +93,21 @@ class LogsFormat : public TableFormat {
   /// missing, takes it from the records before or from the options. On entry, `log` must be the parser's state before
   /// the record. On return, it is the state after the record.
   void CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const;
-  /// Completes a time without a date (with --date), or a time without a year (with --year). `log` has the day and the
-  /// year that such a time gets, and the function updates them. Returns false if the resulting date does not exist.
+  /// Adds the missing day to a time without a date (--date), or the missing year to a time without a year (--year).
+  /// Uses log.day and log.year, and updates them. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogState& log) const;
-  /// Stores `utc`, the time of a record whose text has a time zone, as local time in the parser's state `log`. The next
-  /// records are compared with this time, for example to find out their year. `span` is a range of local times in which
-  /// the offset from UTC does not change. The function replaces it if the time is not in the range, which is rare.
+  /// Stores `utc`, the time of a record, in `log` as the local time of the last record. `span` is a cache that the
+  /// function updates: a range of local times in which the offset from UTC does not change.
   void SetLocalTime(std::int64_t utc, LogState& log, Zone::Span& span) const;
-  /// Converts `local`, the local time of the next record, to UTC. Stores `local` in the parser's state `log`, as the
-  /// time of the last record. `span` is used as in SetLocalTime().
+  /// Converts `local`, the time of a record, to UTC. `log` must be the parser's state before the record. Stores `local`
+  /// in `log` as the time of the last record. `span` is a cache: see SetLocalTime().
   std::int64_t ToUtc(std::int64_t local, LogState& log, Zone::Span& span) const;
-  /// Reads the time of each record that begins in [begin, end). `log` then becomes the parser's state at `end`. `begin`
-  /// must be the beginning of a line.
+  /// Reads the times of the records that begin in [begin, end). Updates `log` from the parser's state at `begin` to the
+  /// state at `end`. `begin` must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogState& log, LogScratch& scratch) const;
 
-  /// Checks that `record` can be read without the records before it. Another process of the same sort may have to do
-  /// so. Throws BadRecord if the record would then have another end, or another time than `time`.
+  /// Throws BadRecord if `record` cannot be read alone, without the lines before and after it: if it would have another
+  /// beginning, another end, or a time that differs from `time`.
   void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;

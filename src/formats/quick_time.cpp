@@ -80,6 +80,7 @@ void QuickTime::KeepDate(std::string_view date, std::int64_t midnight, bool lack
   const Words words = WordsOf(padded, date.size());
   const auto size = static_cast<std::uint32_t>(date.size());
   dates_[IndexOf(words)] = {words, size, lacks_year, midnight};
+  // Two sizes are stored, because "1 Nov" can follow "31 Oct".
   if (sizes_[0] != size) sizes_ = {size, sizes_[0]};
 }
 

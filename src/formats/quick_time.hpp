@@ -1,6 +1,6 @@
-// A fast reader of times in the lines of logs. It reads a time that consists of a date, a clock HH:MM:SS, an optional
-// fraction, and an optional time zone. It knows only dates that were passed to KeepDate(). A slower parser must read
-// all other times. Start at QuickTime.
+// A fast reader of times in the lines of logs. It reads a time that consists of a date, a time of day HH:MM:SS, an
+// optional fraction, and an optional time zone. It knows only dates that were passed to KeepDate(). A slower parser
+// must read all other times. Start at QuickTime.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace gpusort {
 /// that were passed to KeepDate(), and cannot read times with other dates. Only one thread at a time may use an object.
 class QuickTime {
  public:
-  /// `format` is a TimeForm::format: the form of the times. If the form is not a date, a clock and an optional time
-  /// zone, or if `format` is empty, then Take() always returns false.
+  /// `format` is the format of the times (TimeForm::format). It must consist of a date, a time of day and an optional
+  /// time zone. For any other format, Take() always returns false.
   explicit QuickTime(std::string_view format);
 
   /// Returns false if no time of this reader's form can begin with the character `first`.
@@ -23,7 +23,7 @@ class QuickTime {
 
   /// A time that Take() has read. The slower parser, TakeWholeTime(), would read the same time from the text.
   struct Found {
-    std::int64_t seconds = 0;          ///< seconds since 1970-01-01 00:00:00 in the zone of the text
+    std::int64_t seconds = 0;          ///< seconds since 1970-01-01 00:00:00 local time
     std::optional<std::int64_t> east;  ///< local time minus UTC, in seconds; no value: the text has no zone
     std::string_view fraction;         ///< the digits of the fraction of a second, without trailing zeros
     bool lacks_year = false;
@@ -34,15 +34,13 @@ class QuickTime {
   /// still be able to read the time.
   bool Take(std::string_view text, Found& found);
 
-  /// Stores a date for later calls of Take(). `date` is the text before the clock. `midnight` is the beginning of this
-  /// day, in seconds since 1970-01-01 00:00:00 in the zone of the text. `lacks_year` must be true if the text has no
-  /// year. Take() copies it to Found::lacks_year.
+  /// Stores a date, so that Take() can read times with this date. `date` is the text before the time of day. `midnight`
+  /// is the beginning of the day, in seconds since 1970-01-01 00:00:00 local time. `lacks_year` must be true if the
+  /// text has no year. A date of more than 24 bytes is ignored.
   void KeepDate(std::string_view date, std::int64_t midnight, bool lacks_year);
 
  private:
-  /// The text of a date of at most 24 bytes, as three numbers, which are faster to compare than text. `front` has the
-  /// first eight bytes, `back` has the last eight bytes, and `middle` has the bytes between them. These pieces can
-  /// overlap.
+  /// The text of a date, as numbers that are faster to compare than text.
   struct Words {
     std::uint64_t front = 0, middle = 0, back = 0;
     bool operator==(const Words&) const = default;
@@ -54,8 +52,7 @@ class QuickTime {
     std::int64_t midnight = 0;
   };
   static constexpr unsigned kDateBits = 7;
-  /// The name of a time zone that was read before, and its offset. Most lines have the zone of an earlier line, so the
-  /// offset need not be looked up again.
+  /// The name of a time zone that was read before, and its offset from UTC.
   struct ZoneName {
     std::uint64_t name = 0;  ///< up to seven capital letters, one per byte; 0: there is no name
     std::optional<std::int64_t> east;
@@ -64,16 +61,16 @@ class QuickTime {
 
   static Words WordsOf(const char* date, std::size_t size);
   static std::size_t IndexOf(const Words& words);
-  /// Reads the optional time zone at offset `at` of `text`, and moves `at` to its end. Returns false if the text there
-  /// has an unusual form.
+  /// Reads the optional time zone at offset `at` of `text`, and moves `at` to its end. Sets `east` to local time minus
+  /// UTC in seconds, or to no value if there is no time zone. Returns false if only the slower parser can read the
+  /// text.
   bool TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east);
 
-  bool usual_ = false;    ///< true: the form is a date, a clock, and an optional zone
-  bool zone_ = false;     ///< true: a zone can follow the clock
+  bool usual_ = false;    ///< true: the form is a date, a time of day, and an optional zone
+  bool zone_ = false;     ///< true: a zone can follow the time of day
   bool no_year_ = false;  ///< true: a text with a year after it is not a time of this form
   std::array<bool, 256> can_begin_;
-  /// The two sizes, in bytes, that the texts of dates had most recently. The latest size comes first. There are two,
-  /// because "1 Nov" can follow "31 Oct". 0: not set.
+  /// The last two different sizes, in bytes, of dates that were read. The latest size comes first. 0: not set.
   std::array<std::uint32_t, 2> sizes_{};
   std::array<Date, 1u << kDateBits> dates_{};
   std::array<ZoneName, 1u << kZoneBits> zones_{};

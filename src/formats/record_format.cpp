@@ -38,6 +38,7 @@ std::optional<std::uint64_t> PrefixedLines::BytesOf(RecordSpan front, bool all) 
 }
 
 RecordFormat::Ends RecordFormat::ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const {
+  // Scans the bytes before the guess. If a record ends where the guess begins, the guess is right.
   const std::uint64_t front = guess.from > 0 ? guess.from : bytes.size();
   Ends ends = Scan(bytes.first(front), state);
   if (guess.from == 0) return ends;

@@ -36,13 +36,13 @@ struct LogState {
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
   std::string fraction;
-  /// A pointer to the next record, if its first line was already read to find the end of the record before. Otherwise
-  /// null.
+  /// The beginning of the next record, if its first line was already read to find the end of the previous record.
+  /// Otherwise null.
   const void* next = nullptr;
 };
 
-/// The state, at one place of an input, of the parser that finds the ends of records. ScanState{} is the state at the
-/// beginning of an input.
+/// The state of a RecordFormat's parser at some offset of an input. ScanState{} is the state at the beginning of an
+/// input.
 struct ScanState {
   unsigned mode = 0;  ///< each format gives its own meaning to `mode` and `count`
   std::uint64_t count = 0;
@@ -74,14 +74,15 @@ inline RecordSpan FirstLine(RecordSpan records, unsigned char delimiter) {
   return records.first(static_cast<std::size_t>(end - records.data()) + 1);
 }
 
-/// The lines at the front of an input that begin with one of some texts (--header-prefix). They stay in front of the
+/// The lines at the beginning of an input that begin with one of some texts (--header-prefix). They come first in the
 /// output.
 struct PrefixedLines {
   std::vector<std::string> prefixes;
   unsigned char delimiter = '\n';
 
-  /// Returns the size of the lines in bytes, or std::nullopt if more bytes are needed to tell. `front` is the beginning
-  /// of an input without a byte order mark, or the whole input if `all` is true.
+  /// Returns the total size, in bytes, of the lines at the beginning of `front` that begin with one of `prefixes`.
+  /// Returns std::nullopt if more bytes are needed to tell. `front` is the beginning of an input without a byte order
+  /// mark, or the whole input if `all` is true.
   std::optional<std::uint64_t> BytesOf(RecordSpan front, bool all) const;
 };
 
@@ -100,13 +101,13 @@ class RecordFormat {
   /// the beginning of an input, or the whole input if the second argument is true. Throws BadRecord if the header
   /// cannot be read.
   virtual std::optional<std::uint64_t> HeaderBytes(RecordSpan, bool) const { return 0; }
-  /// Returns the number of lines of a header without newlines in its fields. Returns 0 if this number is not known, for
-  /// example because comment lines may stand before the header.
+  /// Returns the number of lines of the header if none of its fields contains a newline. Returns 0 if the number is not
+  /// known, for example because comment lines may come before the header.
   virtual std::uint64_t header_lines() const { return 0; }
   /// Returns true if the user gave the number of header lines by an option.
   virtual bool counts_header() const { return false; }
-  /// Returns true if a newline must be added to a header that does not end with one. The first record then begins a new
-  /// line. In most formats with columns, the result is false for a header that is only a byte order mark.
+  /// The argument is a header without a newline at its end. Returns true if a newline must be added to it, and false if
+  /// the first record follows it directly, as it follows a byte order mark.
   virtual bool ends_header(RecordSpan) const { return true; }
 
   /// Returns the part of `header` that must be equal in all inputs. By default, this is `header` without a byte order
@@ -126,12 +127,12 @@ class RecordFormat {
   virtual std::string Ending(RecordSpan header, RecordSpan tail) const = 0;
 
   struct Ends {
-    /// The offsets of the first and of the last end of a record in the scanned bytes. Both are 0 if no record ends
-    /// there.
+    /// The offsets in the scanned bytes where the first record ends and where the last record ends. Both are 0 if no
+    /// record ends in these bytes.
     std::uint64_t first = 0, last = 0;
     ScanState state{};  ///< the parser's state at offset `last`
-    /// True if the scanned bytes show that a record ended directly before them. For example, a log line with a time
-    /// ends the record before the line. The parser's state at that place is ScanState{}.
+    /// True if a record ended directly before the scanned bytes, and only these bytes show this. For example, a log
+    /// line with a time ends the record before the line. The parser's state at that offset is ScanState{}.
     bool at_front = false;
     /// Adds the end of a record, at offset `end`. Call this in the order of the records.
     void Add(std::ptrdiff_t end) {
@@ -159,13 +160,13 @@ class RecordFormat {
   /// Returns the parser's state at the beginning of an input. The argument is the state at the end of the previous
   /// input. By default, the result does not depend on the previous input.
   virtual ScanState NextInput(const ScanState&) const { return {}; }
-  /// Returns true if the last record of an input is complete when the input ends in the given parser's state. This is
-  /// so in a log, where a record ends where the next record begins or the input ends. Returns false for formats in
-  /// which a certain byte, such as a newline, ends every record.
+  /// The argument is the parser's state at the end of an input. Returns true if the end of the input also ends the last
+  /// record, as in a log. Returns false if a certain byte, such as a newline, ends every record.
   virtual bool ends_in(const ScanState&) const { return false; }
-  /// Handles the end of an input. `open` is the bytes after the last complete record. The second argument is the
-  /// parser's state after `open`. Returns the size of one more record at the beginning of `open`, or 0 if there is
-  /// none. The rest of `open` is the trailer, which the output gets after its last record. Throws BadRecord.
+  /// Handles the end of an input. `open` is the bytes after the last record that Scan() has found. The second argument
+  /// is the parser's state after `open`. Returns the size of one more record, which `open` begins with, or 0 if there
+  /// is none. All bytes after this record are the trailer, which the output gets after its last record. Throws
+  /// BadRecord.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
@@ -184,9 +185,9 @@ class RecordFormat {
   /// LoadState() turns the text into the state again. An empty text stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns a parser's state with which the key of any single record can be computed without the records before it.
-  /// The argument has the states at the beginnings of all inputs. Returns ScanState{} for formats that need no special
-  /// state or cannot do this.
+  /// Returns a parser's state for computing the key of any single record without the records before it. The argument is
+  /// the states at the beginnings of all inputs. Returns ScanState{} for formats that need no special state or do not
+  /// support this.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
   /// Returns true if a file can have text between two rows that stays in its place while the rows are sorted. In a
   /// dump, this can be the SQL between two INSERT statements (runs/gap_filler.hpp).
@@ -206,9 +207,8 @@ class RecordFormat {
     std::shared_ptr<const KnownRows> rows{};  ///< only for SQL dumps: see formats/sql_dump_scan.cpp
   };
   virtual Guess LookAhead(RecordSpan) const { return {}; }
-  /// Returns the same as Scan(bytes, state). Takes less time than Scan() if `guess`, the result of LookAhead(bytes), is
-  /// right. This implementation scans the bytes before guess.from. If a record ends there, `guess` is right and has the
-  /// result for all other bytes. Otherwise the other bytes are scanned, too.
+  /// Returns the same as Scan(bytes, state). `guess` must be the result of LookAhead(bytes). If the guess is right, the
+  /// function is faster than Scan().
   virtual Ends ScanGuessed(RecordSpan bytes, ScanState& state, const Guess& guess) const;
 
  protected:
@@ -216,7 +216,7 @@ class RecordFormat {
   /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
 
-  PrefixedLines prefixed_;  ///< the lines that are a part of the header because of the way they begin
+  PrefixedLines prefixed_;  ///< the lines of the header that begin with a text of --header-prefix
 };
 
 /// The format of lines and of records of a fixed size. The first `header_lines` lines of an input are its header.

@@ -29,15 +29,13 @@ enum FormatOption : unsigned {
   kTakesNull = 32,
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
-  kTakesTime = 256,    ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
-  kTakesFields = 512,  ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
-  kTakesLines = 1024,  ///< the options -s and -z
-  kTakesDump = 2048,   ///< the option --strip-volatile
-  /// The option --count: counts stand in front of a record as in the output of uniq -c, are the first column, or are
-  /// the first member of an object.
-  kCountsBefore = 4096,
-  kCountsColumn = 8192,
-  kCountsMember = 16384,
+  kTakesTime = 256,       ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
+  kTakesFields = 512,     ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
+  kTakesLines = 1024,     ///< the options -s and -z
+  kTakesDump = 2048,      ///< the option --strip-volatile
+  kCountsBefore = 4096,   ///< the option --count, which writes each count before its record, as uniq -c does
+  kCountsColumn = 8192,   ///< the option --count, which writes the counts as the first column
+  kCountsMember = 16384,  ///< the option --count, which writes each count as the first member of a JSON object
   kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
   kTakesPrefix = 32768,  ///< the option --header-prefix
 };
@@ -53,7 +51,7 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  /// Other dialects of CSV, such as TSV. A job of this kind does not refuse an input that looks like JSON, because a
+  /// CSV with another delimiter or other quotes, such as TSV. An input that looks like JSON is not refused, because a
   /// field can contain JSON.
   kReadsOtherCsv = 16,
   kReadsRows = 32,  ///< other text: its first bytes do not show the format
@@ -67,7 +65,7 @@ enum Reads : unsigned {
 
 struct FormatRow {
   const char* name;  ///< the value of --format
-  /// The file extensions in lower case, with blanks between them. Empty: the format has no extension.
+  /// The file extensions in lower case, with spaces between them. Empty: the format has no extension.
   const char* extensions;
   Reads reads;
   ColumnNames names;
@@ -88,11 +86,11 @@ struct FormatRow {
   const char* glued_advice = "if quotes are text there, say --quote none";
   /// The column that a job without -k sorts by, as a timestamp. Empty: a job without -k sorts by all columns, as text.
   const char* key = "";
-  /// True if --verify-output can be used: the sort keys of the records can be computed from the output alone. False for
-  /// logs, because the form of the times is found out from each input.
+  /// True if --verify-output can be used, which computes the sort keys again from the output. False for logs, whose
+  /// sort keys can be computed only from the inputs.
   bool again = true;
-  /// True if a job warns about records without a value for a key, and says how many there are. This is so for formats
-  /// whose records usually have a value for each key.
+  /// True if a job warns about records without a value for a key. This is so for formats whose records usually have a
+  /// value for each key.
   bool warns_missing = false;
 };
 
@@ -182,8 +180,8 @@ struct StaticText {
     for (const char c : more) text[size++] = c;
     return *this;
   }
-  /// Appends, for each row of kFormatRows, a blank and the text `member` of the row, for example its name. Leaves out
-  /// empty texts.
+  /// Appends a space and row.*member for each row of kFormatRows in which this text is not empty. For example,
+  /// &FormatRow::name appends the names of all formats.
   constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
       if (*(row.*member) != '\0') Add(" ").Add(row.*member);
@@ -192,7 +190,7 @@ struct StaticText {
   }
 };
 
-/// kFormatWords: the values of --format, with blanks between them. kFormatHelp: the help text of --format.
+/// kFormatWords: the values of --format, with spaces between them. kFormatHelp: the help text of --format.
 inline constexpr StaticText kFormatWords = StaticText().Add("binary lines").AddOfRows(&FormatRow::name),
                             kFormatHelp = StaticText()
                                               .Add("binary, lines, or one with columns:")

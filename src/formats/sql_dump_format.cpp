@@ -412,6 +412,7 @@ void SqlDumpFormat::RefuseGaps() const {
 
 void SqlDumpFormat::SplitPart(ScanState& state) const {
   const RowsPart& part = *StateOf(state).part;
+  // A statement with several rows has only one end. Rows that need different ends cannot move into this statement.
   if (!part.decided || part.several || !part.ends_differ) return;
   auto next = std::make_shared<RowsPart>(part);
   next->decided = next->ended = next->ends_differ = false;

@@ -52,11 +52,11 @@ class SqlDumpFormat : public CopyFormat {
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
   /// Throws Error(kIntegrity) if `text` is not a result of SaveState(). Throws Error(kUsage) if the dump has text
-  /// between rows that must stay in its place, and an option or task of the job does not allow this.
+  /// between rows that must stay in its place, and an option of the job does not allow this.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
-  /// Returns true if the scan has held back the end of a record in `state`. A scan does this until it has seen what
-  /// comes after the record, such as a comment before the next INSERT. If the input ends there, the record is complete.
+  /// Returns true if the scan has held back bytes until it knows what follows them, such as another INSERT. The end of
+  /// the input then ends the last record.
   bool ends_in(const ScanState& state) const override { return !state.held.empty(); }
   bool has_gaps() const override { return true; }
 
@@ -82,14 +82,14 @@ class SqlDumpFormat : public CopyFormat {
   /// must not change, because other states may share it. The caller may use the result until the next call of a
   /// function with `state`.
   DumpState& Change(ScanState& state) const;
-  /// Updates `state`, the parser's state, for one line of SQL, which is at offset `at`. Unless `tally` is null, counts
-  /// in it what the warnings at the end of the job need, such as an INSERT that begins after other text. Throws
-  /// BadRecord if the line shows that the rows of a COPY statement cannot be read.
+  /// Updates `state` for `line`, a line of SQL at offset `at`. Unless `tally` is null, also counts statements that the
+  /// job warns about, such as an INSERT that cannot be sorted. Throws BadRecord if the line shows that the rows of a
+  /// COPY statement cannot be read.
   void TakeLine(std::string_view line, std::uint64_t at, ScanState& state, KeyTally* tally) const;
-  /// Updates `dump` for `statement`, which may describe or change a table or an enum type.
+  /// Updates `dump` for `statement`, which may describe or change a table, a type or a trigger. `tally` may be null.
   void Describe(const std::string& statement, DumpState& dump, KeyTally* tally) const;
-  /// Finds the columns of the table `target` that the keys of the user name. Throws Error(kUsage) if the table lacks
-  /// such a column.
+  /// Returns the columns of the table `target` that the job sorts by. Also notes in `dump` that the dump has this
+  /// table. Throws Error(kUsage) if the table lacks such a column.
   KeyColumns FindKeys(const SqlTarget& target, DumpState& dump) const;
   /// Updates `state` for the beginning of the rows of a COPY statement. `text` is the statement, and `copy` has its
   /// table and columns.
@@ -109,38 +109,31 @@ class SqlDumpFormat : public CopyFormat {
   /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
   /// INSERT. Throws BadRecord if it is not yet known which database system wrote the dump.
   Insert FindInsert(std::string_view text, ScanState& state) const;
-  /// Updates `state` for an INSERT statement that has rows. `text` begins with the statement, and `insert` describes
-  /// it. The rows are sorted together with the rows of the previous statement, or they begin a new part of the dump.
-  /// DecidePart() decides later whether each row or each whole statement of a new part is a record.
+  /// Updates `state` for an INSERT statement with rows. `text` begins with the statement, and `insert` describes it.
+  /// Unless insert.goes_on is true, the statement begins a new group of rows that are sorted together.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
-  /// Throws Error(kUsage) if an option or task of the job does not allow text between rows, which must stay in its
-  /// place.
+  /// Throws Error(kUsage) if an option of the job, such as -m, does not allow a dump with text between rows.
   void RefuseGaps() const;
-  /// Must be called when the current statement turns out to have several rows. Begins a new part of the dump (rows that
-  /// are sorted together) with this statement if both of the following are true:
-  /// * The statements of the part so far have one row each.
-  /// * The texts after these rows differ: in their clauses, such as ON CONFLICT, or in their white space up to the end
-  ///   of the statement.
-  ///
-  /// The reason: a statement with several rows has only one such text, after its last row. Rows that need different
-  /// texts after them cannot move into this statement.
+  /// Must be called when the current statement turns out to have several rows. Begins a new group of rows with this
+  /// statement if the earlier statements of the group have one row each and end differently, for example with different
+  /// ON CONFLICT clauses.
   void SplitPart(ScanState& state) const;
-  /// Decides whether, from here on, each row or each whole INSERT statement is a record. If a statement of the part has
-  /// several rows, each row is a record from this statement on. Must be called when the first row of a statement was
-  /// read. `several` is true if another row follows in the statement. If so, the caller must have called SplitPart(),
-  /// and `separator` is the text between the two rows.
+  /// Must be called after the first row of an INSERT statement. If `several` is true, each row is a record from this
+  /// statement on; otherwise each whole statement is a record. `separator` is the text after the first row. If the
+  /// statement has several rows, the caller must call SplitPart() first.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, including the semicolon
-  /// and the newline. Throws BadRecord at offset `at` if this statement and the previous one have several rows, but
-  /// different clauses after the last row. The rows of such statements cannot be mixed.
+  /// and the newline. Throws BadRecord at offset `at` if this statement and an earlier one of the group have several
+  /// rows, but different clauses after the last row.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
-  /// Calls EndInsert() for a statement whose last row ends at `row_end`. Also calls NoteReplacing() if the statement
-  /// has a clause such as ON CONFLICT, and NoteReplacing() was not called for the current part of the dump before.
+  /// Calls EndInsert() for a statement whose last row ends at `row_end`. Updates `tally` if the statement has a clause
+  /// such as ON CONFLICT.
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
-  /// Counts the table of `part` in `tally`, as a table that REPLACE, INSERT IGNORE or ON CONFLICT fills.
+  /// Updates `tally` for the table of `part`, in which REPLACE, INSERT IGNORE or ON CONFLICT can replace or skip rows.
   static void NoteReplacing(const RowsPart& part, KeyTally& tally);
-  /// Returns a description of rows of the table `target` that are sorted together. It says how to make their sort keys,
-  /// from the keys of the user and from CREATE TABLE.
+  /// Returns the description of a new group of rows of the table `target`, including how their sort keys are computed.
+  /// Also notes in `dump` that the table has rows. Throws Error(kUsage) if the table lacks a column that the job sorts
+  /// by.
   std::shared_ptr<const RowsPart> MakePart(const SqlTarget& target, DumpState& dump) const;
 
   /// Does the work of Scan(). Skips the rows in `known`, which LookAhead() found in `bytes`. `known` is null if
@@ -153,8 +146,8 @@ class SqlDumpFormat : public CopyFormat {
   const Byte* PutInsertRow(const Byte* begin, const Byte* end, ScanState& state, Scratch& scratch, FieldWriter& out,
                            KeyTally& tally) const;
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
-  /// Returns the end of the row that begins at `p`, in an INSERT. `record` is the beginning of the row's record. Sets
-  /// `depends` if a value of the row can depend on the rows before it.
+  /// Returns the end of the INSERT row at `p`. `record` is the beginning of the record that contains the row. Sets
+  /// `depends` to true if a value of the row can depend on earlier rows, and to false otherwise. Throws BadRecord.
   const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpState& dump, bool& depends) const;
   /// Writes the sort key of a value of SQLite. A column of SQLite can mix types: nulls come first, then numbers, texts
   /// and blobs. `orders` has the object that makes keys for each ValueType. If `whole` is true, equal numbers that are
@@ -175,15 +168,14 @@ class SqlDumpFormat : public CopyFormat {
   const bool strip_;                        ///< true: lines that differ between dumps of the same data are left out
   std::vector<Name> names_;                 ///< one for each key of the user
   std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump
-  /// The dialect of the dump and the meaning of a backslash (see PackRules), as far as the scan has found them out.
-  /// LookAhead() uses these rules. Its result says which rules it has used.
+  /// The dialect of the dump and the meaning of a backslash (see PackRules) at the end of the last Scan(). LookAhead()
+  /// uses them.
   mutable std::atomic<unsigned> rules_;
   /// For each ValueType: the object that makes the keys of the columns that CREATE TABLE declares with this type. Null:
   /// no column has this type, or the type is an enum, whose words must be known first.
   Orders of_type_;
-  /// For each key of the user: one object for each ValueType, or nothing if the user gave the type. The type that
-  /// CREATE TABLE declares for the column decides which object makes the keys. All objects follow the other options of
-  /// the key, such as desc.
+  /// For each sort key of the job: one object that makes keys for each ValueType. The type of the column in CREATE
+  /// TABLE selects the object. Empty if the -k option gives the type.
   std::vector<Orders> of_key_;
 };
 
