@@ -36,9 +36,9 @@ struct FileFacts {
 
   static FileFacts From(const struct stat& st);
   bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
-  /// Looks for a change that size and mtime do not show. `then` are earlier facts about this file with the same size
-  /// and mtime. Returns true if the ctime differs, but mode, owner and number of links are equal. The cause may be a
-  /// write after which a program set the mtime back, or a change of extended attributes.
+  /// Returns true if the ctime differs from `then`, but mode, owner and number of links are equal. A program may then
+  /// have written the file and set the mtime back, or changed extended attributes. `then` must be earlier facts about
+  /// this file with the same size and mtime.
   bool hides_change(const FileFacts& then) const {
     return ctime_ns != then.ctime_ns && mode == then.mode && uid == then.uid && gid == then.gid && links == then.links;
   }
@@ -123,10 +123,11 @@ class OutputFile;
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  /// Replaces the existing file by a new one, or rewrites the existing file (in place) if it cannot be replaced. Also
-  /// rewrites it if it has several names (hard links), attributes or another owner, because a new file would lose them.
+  /// As kReplaceOrRewrite, but also rewrites the file in place if users could see that it was replaced: for example, if
+  /// it has several hard links, extended attributes or another owner. Also follows links of other users in shared
+  /// folders.
   kRewriteIfSeen,
-  kKeep,  ///< throws if the file exists when the job starts or when it ends
+  kKeep,  ///< CreateOutput or Publish throws if the file exists
 };
 
 /// Opens and creates files. `direct` asks for O_DIRECT, that is, I/O without the page cache. If the file system refuses

@@ -1,5 +1,5 @@
-// Owner, group, mode, ACL and extended attributes of a file. An output that replaces a file gets those of the replaced
-// file.
+// Reads the owner, group, mode, ACL and extended attributes of a file, and gives them to the new file that replaces it.
+// Start at FileRights.
 #pragma once
 
 #include <map>
@@ -24,14 +24,15 @@ struct FileRights {
   /// directory. `path` is the file's name in messages. Throws SystemError.
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
-  /// Gives `file` this owner, group, ACL and mode. Throws SystemError if the mode cannot be set. If the owner, the
-  /// group or the ACL cannot be set, adds each reason to `lost`, leaves rights out of the mode if necessary, and
-  /// returns false. No user then has more rights on `file` than on the file from which these rights were read.
+  /// Gives `file` the owner, group, ACL and mode that this object stores. Returns false if the owner, the group or the
+  /// ACL cannot be set, and adds the reasons to `lost`. In this case, also removes permissions from the mode, so that
+  /// no other user gets more rights than on the original file. Throws SystemError if the mode cannot be set.
   bool GiveAccess(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` all these rights and attributes, as far as possible. Adds each right or attribute that cannot be set
-  /// to `lost`, with the reason.
+  /// Gives `file` the rights and extended attributes that this object stores. Sets `lost` to the list of rights and
+  /// attributes that `file` does not get, each with the reason. Throws SystemError if the mode cannot be set.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` the mode and the ACL that the kernel gives to a new file of mode 0666 in the directory.
+  /// Gives `file` the mode and the ACL of a new file that a program creates in `directory` with mode 0666. `path` is
+  /// the name of the directory in messages.
   static void GiveDefault(File& file, int directory, const std::string& path);
   static void RemoveAcl(File& file);
 

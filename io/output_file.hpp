@@ -59,15 +59,18 @@ class OutputFile {
   bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Continues the file `name` in the output's folder, which an earlier process has begun. Creates the file if it is
-  /// missing. Cuts the file to `bytes` bytes. If the file was shorter, empties it and returns false. After this call,
-  /// the destructor does not remove the bytes that Keep() has secured. Throws Error(kUsage) if `name` is not a file of
-  /// this user. Call this before all other functions, and only if in_place() is empty.
+  /// Continues the file `name` in the output's folder, which an earlier process began to write. Creates the file if it
+  /// is missing. If the file has at least `bytes` bytes, cuts it to `bytes` bytes and returns true. These bytes then
+  /// stay in the file even if the output is destroyed without Publish. Otherwise empties the file and returns false.
+  ///
+  /// Throws Error(kUsage) if `name` is not a regular file of this user, or if another job writes it. Call TakeUp before
+  /// all other functions, and only if the output is not written in place (see in_place()).
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk. If TakeUp() has opened the file of an earlier process, the
-  /// destructor from now on leaves these bytes in the file.
+  /// Returns once the first `bytes` bytes are on the disk. If TakeUp has opened the file, and the output is later
+  /// destroyed without Publish, these bytes stay in the file for a later process. Without TakeUp, the destructor
+  /// removes the file.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its disk space. The bytes that Keep has secured are lost, too.
+  /// Empties the file and frees its disk space. Without Publish, the destructor then removes the file, even after Keep.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
@@ -76,12 +79,13 @@ class OutputFile {
   /// syncs it if `sync` is true. Publish calls Complete if the caller has not. A job with several outputs calls
   /// Complete for all of them before the first Publish, because Complete may fail or take long.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Calls Complete if the caller has not, renames the file to path() and, if `sync` is true, syncs the directory. Call
-  /// this once. After success, signals stay blocked in the calling thread, because a finished job must not end by a
-  /// signal. If only the sync of the directory fails, signals also stay blocked, and Error(kIo) says that the new file
-  /// has replaced the old file. After any other error the old file is unchanged, unless the output was written into it
-  /// (see in_place()). With OldFile::kKeep, throws Error(kIo) if another process has created a file of this name in the
-  /// meantime, and leaves that file untouched.
+  /// Calls Complete if the caller has not, renames the file to path(), and syncs the directory if `sync` is true. Call
+  /// this once. After an error the old file is unchanged, except in two cases: the output was written in place (see
+  /// in_place()), or only the sync of the directory failed. With OldFile::kKeep, throws Error(kIo) if a file of this
+  /// name exists now.
+  ///
+  /// Once the new file has replaced the old file, all signals stay blocked in the calling thread, so that no signal
+  /// ends a finished job.
   void Publish(std::uint64_t total_bytes, bool sync);
   /// Returns the rights and attributes of the replaced file that the new file could not get, each with the reason:
   /// "user.origin: EPERM (...)".

@@ -37,6 +37,7 @@ bool PlantedByOther(const std::string& path) {
   struct stat entry, folder;
   if (::lstat(path.c_str(), &entry) != 0 || ::stat(detail::DirectoryOf(path).c_str(), &folder) != 0) return false;
   const bool sticky = (folder.st_mode & S_ISVTX) != 0;
+  // In a folder that is not sticky, any user could replace a file after this check, so a check of files would not help.
   return (folder.st_mode & S_IWOTH) != 0 && (sticky || S_ISLNK(entry.st_mode)) && entry.st_uid != ::geteuid() &&
          entry.st_uid != folder.st_uid;
 }

@@ -1,4 +1,4 @@
-// Functions about paths: links, /dev/fd, streams, and files that other users may have planted.
+// Functions about paths: links, /dev/fd, streams, and files that other users may have created to mislead this user.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace gpusort {
 
-/// Returns true if the file or link at `path` may be a trap that another user has put there. All of these must be true:
+/// Returns true if another user may have created the file or link at `path` to mislead this user. All of these must be
+/// true:
 /// - All users may write to the folder of `path`.
 /// - The file or link belongs neither to this user nor to the owner of the folder.
-/// - `path` is a link, or the folder is sticky, as /tmp is. A file in a folder that is not sticky is never reported:
-///   any user could replace it after the check, so the check would not help.
+/// - `path` is a link, or the folder is sticky, as /tmp is.
 ///
 /// Does not follow links. Returns false if `path` cannot be read.
 bool PlantedByOther(const std::string& path);
@@ -28,7 +28,7 @@ bool IsStreamSource(const std::string& path);
 
 namespace detail {
 
-/// The number of symbolic links in one path that the kernel follows before it gives up.
+/// The maximum number of symbolic links that Linux follows in one path.
 inline constexpr int kMaxLinks = 40;
 /// Returns the folder that contains `path`, or "." if `path` has no folder.
 std::string DirectoryOf(const std::filesystem::path& path);

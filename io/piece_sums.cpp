@@ -40,6 +40,7 @@ std::vector<PieceSum> PieceSums::Cover(std::uint64_t bytes) const {
   for (auto [offset, piece] : pieces_) {
     if (offset > end || offset >= bytes) break;
     if (offset + piece.bytes > bytes) {
+      // Direct I/O has padded the last piece with zeros. Computes its checksum again, without the zeros.
       if (offset != last_offset_ || last_.size() != piece.bytes) break;
       piece.bytes = bytes - offset;
       piece.hash = HashOfPiece(std::span(last_).first(piece.bytes));

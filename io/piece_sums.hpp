@@ -1,6 +1,5 @@
-// Checksums of the parts (pieces) of a file that were written with one call each, computed while writing. A process
-// that reads the file later compares the checksums and finds every byte that differs from what was written. Start at
-// PieceSums.
+// Computes checksums of a file while the file is written. Each checksum is of one piece, the bytes of one write. A
+// process that reads the file later compares the checksums to detect changed bytes. Start at PieceSums.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +32,8 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// A copy of one piece (the bytes of one call of Add). Among all pieces of at most 4 KiB, it is the one with the
-  /// largest offset. If it is at the end of the file, direct I/O may have padded it with zeros. Cover() then computes
-  /// its checksum again, without the padding.
+  /// The bytes of the piece with the largest offset, among the pieces of at most 4 KiB. Cover() needs these bytes if
+  /// direct I/O has padded the end of the file with zeros.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -84,8 +84,8 @@ std::string ErrnoText(int error);
 bool IsNoSpace(int error);
 /// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns the last part of a message about a call that failed for another reason than lack of space: where to look for
-/// the cause. May be empty.
+/// Returns advice for the end of an error message, such as "; the folder was removed meanwhile", or an empty string.
+/// `error` is an errno for which IsNoSpace returns false.
 std::string DiskHint(int error);
 /// Returns a number of free bytes as text, "12345 bytes", or "unknown" for kUnknownSpace.
 std::string SpaceText(std::uint64_t free_bytes);

@@ -68,7 +68,7 @@ class HostBuffer {
 /// The device number of the CPU and of host memory. The device number of a GPU is its CUDA ordinal: 0, 1, ...
 inline constexpr int kOnHost = -1;
 
-/// What an open backend (the CPU, or one or more GPUs) reports about itself.
+/// The properties of an open backend: of the CPU, or of one or more GPUs.
 struct BackendLimits {
   std::string name;  ///< for people: "CPU, 2 threads" or "GPU 0, NVIDIA H200"
   std::string id;    ///< identifies a GPU in every process: "UUID GPU-..., PCI 0000:3B:00.0"
@@ -87,10 +87,9 @@ struct BackendLimits {
 /// equal share of the slots and of the lanes.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot (a buffer) in bytes. A slot holds a batch (the records that are sorted together) or a merge
-  /// window (the output of one merge step). Each of them consists of whole records, fewer than 2^32. For lines,
-  /// slot_bytes must be below 2^32. A batch of lines is also limited to SlotRecords(layout, slot_bytes) lines. A merge
-  /// window does not have this limit.
+  /// The size of a slot (a buffer) in bytes. A slot holds the records that are sorted together, or the output of one
+  /// merge, and must hold fewer than 2^32 records. For lines, slot_bytes must be below 2^32, and at most
+  /// SlotRecords(layout, slot_bytes) lines are sorted together unless batch_lines is set.
   std::uint64_t slot_bytes = 0;
   /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two slots. Each list
   /// of sorted records that stays in the backend's memory needs one slot. A CPU lane that only merges needs no slot.
@@ -205,9 +204,8 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU. It
-/// consists of a buffer of 128 KiB for short reads from the GPU, 32 KiB for binary searches in sorted records on the
-/// GPU, and 256 bytes for each lane (worker).
+/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU: 128
+/// KiB for short reads from the GPU, 32 KiB for searches in sorted records, and 256 bytes for each lane (worker).
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.

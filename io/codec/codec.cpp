@@ -133,6 +133,8 @@ Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes
   // Measured with numbers and with a web log, as data/bench/NOTES.md says.
   constexpr Speed kSpeeds[] = {
       {Codec::kNumbers, 1500e6, 2500e6}, {Codec::kLz4, 850e6, 5000e6}, {Codec::kZst, 370e6, 1400e6}};
+  // Assumes that the disk reads as fast as it writes. The time to write or to read a block is the longer of disk time
+  // and codec time. Half of the threads run the codec, and the other threads sort.
   constexpr double kWorthIt = 0.9;
   constexpr std::uint64_t kMinSampleBytes = 4 * kKiB;
   constexpr std::uint64_t kSamplePieceBytes = 256 * kKiB;

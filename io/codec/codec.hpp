@@ -22,9 +22,9 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// A compression method. The last two are only for blocks of temporary files. kProgram marks blocks that the program of
-/// --compress-program has compressed; no function in this file accepts it. kNumbers stores the differences of sorted
-/// numbers; only BlockCodec accepts it.
+/// A compression method. Decoder and Encoder accept all methods except kProgram and kNumbers, which are only for blocks
+/// of temporary files. The program of the option --compress-program compresses the blocks of kProgram. BlockCodec
+/// stores the differences of sorted numbers for kNumbers.
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers };
 /// All compression methods of files.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
@@ -37,7 +37,7 @@ std::string_view WithoutCodecExtension(std::string_view path);
 /// Returns the compression method that a user names: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4. Returns
 /// std::nullopt for any other name.
 std::optional<Codec> CodecOfName(std::string_view name);
-/// Returns "none", "gz", "bz2", "xz", "zst", "lz4", "program" or "numbers".
+/// Returns the name of the codec in lower case, such as "gz" for Codec::kGz or "none" for Codec::kNone.
 std::string_view CodecName(Codec codec);
 
 /// Upper limits for one compressed input.
@@ -49,25 +49,25 @@ struct DecoderLimits {
   unsigned memory_share = 1;
 };
 
-/// Expands a compressed file of one or more members (parts that can be expanded without the others). Not thread-safe.
-/// Throws Error(kBadInput) if the data needs a window or dictionary above 256 MiB (zst: 128 MiB). Throws Error(kUsage)
-/// if the data needs more than DecoderLimits::memory_bytes for a smaller window or dictionary; the message names a
-/// --memory that is enough. Do not use a Decoder again after an error.
+/// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an error. Errors are:
+/// - Error(kBadInput) if the data is damaged, or needs a window or dictionary of more than 256 MiB (zst: 128 MiB).
+/// - Error(kUsage) if DecoderLimits::memory_bytes is too small for the window or dictionary. The message names a value
+///   of --memory that is enough.
 class Decoder {
  public:
   /// A function that reads compressed bytes into a span that is not empty. It returns the number of bytes read, 0 only
   /// at the end of the file. It may throw.
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
-  /// Makes a Decoder for the compressed bytes that `source` returns. `path` is only for messages. For kNone, Read
-  /// returns the bytes of the source unchanged.
+  /// Makes a Decoder for the compressed bytes that `source` returns. `path` is the name of the file in messages. For
+  /// kNone, Read returns the bytes of the source unchanged.
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
   ~Decoder();
   /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written.
   /// A result of 0 means that the end is reached and all checksums are right. Until then, the caller must not trust the
   /// bytes, because a checksum follows the bytes that it protects.
   std::uint64_t Read(std::span<std::byte> out);
-  /// Returns the number of compressed bytes used so far.
+  /// Returns how many bytes of the compressed input have been expanded so far.
   std::uint64_t offset() const;
   std::uint64_t expanded_bytes() const;
 
@@ -129,11 +129,10 @@ class BlockCodec {
   std::unique_ptr<BlockCoder> coder_;
 };
 
-/// Returns the codec with which temporary files are written and read back in the shortest time: kNone, kNumbers, kLz4
-/// or kZst. Assumes that the disk reads as fast as it writes. The time to write or to read a block is the longer of
-/// disk time and codec time, with half of the threads for the codec (the others sort). Codec times come from a table,
-/// so that the result depends only on the arguments. Compresses `sample` to estimate how much smaller the files become.
-/// The result is kNone if `sample` is below 4 KiB, or if no codec saves 10 % of the time.
+/// Returns the codec with which temporary files are probably written and read back in the shortest time: kNone,
+/// kNumbers, kLz4 or kZst. `sample` is a part of the data to write, and is compressed to estimate the size of the
+/// files. `threads` is the number of threads of the job. Returns kNone if `sample` is shorter than 4 KiB, or if no
+/// codec saves 10 % of the time.
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -1,22 +1,22 @@
 // Three searches for a co-rank. The co-rank of k is the number of items of list `a` among the first k items of the
 // stable merge of a[0, m) and b[0, n). All three searches return the same number after O(log min(m, n)) steps.
-// TextbookCoRank moves two cursors and checks both sides. BranchFreeCoRank has no branch that depends on the keys. In
-// WideCoRank, many threads of a warp compare at the same time. Index is the unsigned type of all positions; 32 bits are
-// enough for lists in shared memory. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th
-// ed., ch. 12; Siebert and Traff 2013; J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl
-// and Bader, GPU Merge Path, ICS 2012.
+// TextbookCoRank is the search of the textbook. BranchFreeCoRank has no branch that depends on the keys. WideCoRank
+// compares on many threads of a warp at the same time. `Index` is the unsigned type of positions.
+//
+// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013;
+// J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
 #pragma once
 
 #include "gpusort/host_device.hpp"
 
 namespace gpusort::classic {
 
-/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Uses the search of the textbook
-/// by Hwu, Kirk and El Hajj. It looks for the i with a[i - 1] <= b[j] and b[j - 1] < a[i], where j = k - i. The search
-/// starts with the largest possible i. While one of the two conditions fails, it moves i half of the way to the lower
-/// or the upper bound. Takes at most `ceil(log2(min(k, m, n, m + n - k) + 1)) + 1` steps of at most 2 comparisons each.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. This is the search of the
+/// textbook by Hwu, Kirk and El Hajj. Makes at most two comparisons in each step.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
+  // Looks for the i with a[i - 1] <= b[j] and b[j - 1] < a[i], where j = k - i. If one of these conditions fails, moves
+  // i half of the way to the bound i_low, or j half of the way to the bound j_low.
   Index i = k < m ? k : m;
   Index j = k - i;
   Index i_low = k > n ? k - n : 0;
@@ -38,9 +38,8 @@ GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB 
   }
 }
 
-/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Needs one comparison for each
-/// step. The number of steps does not depend on the keys, so the threads of a warp do not diverge if their lists have
-/// the same lengths. Takes floor(log2(c)) + 1 steps for c = min(k, m, n, m + n - k), and no step if c is 0.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Makes one comparison in each
+/// step. The number of steps depends on k, m and n, but not on the keys.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   Index low = k > n ? k - n : 0;
@@ -56,19 +55,17 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   return low;
 }
 
-/// Returns the index (below `count`) of the item that thread number `lane` compares in one step of WideCoRank. The
-/// kWide compared items divide all `count` items into kWide + 1 parts of about equal size. If `count` is at most kWide,
-/// every item is compared.
+/// Returns the index, below `count`, of the item that thread number `lane` compares in one step of WideCoRank. The
+/// kWide compared items divide all `count` items into parts of about equal size. If `count` is at most kWide, every
+/// item is compared.
 template <unsigned kWide, typename Index>
 GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
 /// Returns the co-rank of k: the number of items of `a` among the first k merged items. In each step, kWide threads of
-/// a warp compare one item each. The step narrows the search to one of kWide + 1 parts (Green, McColl and Bader), so a
-/// warp of 32 threads needs a fifth of the steps of a binary search. count_lanes(probe) must call probe(lane) for every
-/// thread index `lane` in [0, kWide), and return how many of these calls returned true. The products of kWide + 1 with
-/// k, m and n must fit into Index.
+/// a warp compare one item each. count_lanes(probe) must call probe(lane) for every `lane` in [0, kWide), and return
+/// how many of these calls returned true. Index must be able to store (kWide + 1) * max(k, m, n).
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {

@@ -1,11 +1,11 @@
 // The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each function queues
 // the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream`, and returns without waiting. No function
-// allocates memory. Items must be trivially copyable and aligned to at most 16 bytes. To merge pairs by their keys,
-// pass a struct as the item and a comparator of its key. BasicMerge works in global memory. TiledMerge, CircularMerge
-// and DoubleBufferMerge keep parts of the lists in shared memory. The work of one thread block is in merge_phases.hpp.
-// Start at the functions at the end of this file. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel
-// Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl and
-// Bader, GPU Merge Path, ICS 2012 (the wide partition).
+// allocates memory. Items must be trivially copyable and aligned to at most 16 bytes. BasicMerge works in global
+// memory, and the other functions in shared memory. The work of one thread block is in merge_phases.hpp. Start at the
+// functions at the end of this file.
+//
+// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
+// Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -119,10 +119,8 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory. Each thread finds, in both lists, the items that belong to its part of the output, and
-/// merges them. If kConfig.blocks is 0, each thread merges one part of items_per_thread items. Otherwise kConfig.blocks
-/// blocks share the output in tiles of threads * items_per_thread items: block i merges tiles i, i + kConfig.blocks, i
-/// + 2 * kConfig.blocks, ...
+/// Merges in global memory. Each thread writes parts of items_per_thread output items. If kConfig.blocks is 0, there is
+/// one thread for each part. Otherwise, at most kConfig.blocks thread blocks share all parts.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -135,29 +133,27 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory. Each block merges one range of the output, tile by tile (a tile is threads *
-/// items_per_thread items). For each tile of output, the block loads one tile of each list, because all output may come
-/// from one list. Half of the loaded items are used. The other half is loaded again for the next tile. If
-/// kConfig.blocks is 0, there are as many blocks as the GPU can run at the same time. Needs shared memory for 2 tiles,
-/// or for 3 with stage_output.
+/// Merges through shared memory, one tile of output after the other. A tile is kConfig.tile() items. For each tile of
+/// output, loads one tile of each list. The items that were not used are loaded again for the next tile. If
+/// kConfig.blocks is 0, there are as many thread blocks as the GPU can run at the same time. Needs shared memory for 2
+/// tiles, or for 3 tiles if kConfig.stage_output is true.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kSingle>(a, m, b, n, out, less, stream);
 }
 
-/// Merges through shared memory as TiledMerge does, but loads every item only once. Items that were loaded but not used
-/// for one tile (the output of one round) stay in shared memory for the next tile. Only the used items are replaced by
-/// new ones. Needs as much shared memory as TiledMerge.
+/// Merges through shared memory as TiledMerge does, but loads every item only once. Loaded items that are not used for
+/// one tile of output stay in shared memory for the next tile. Needs as much shared memory as TiledMerge.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t CircularMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                           cudaStream_t stream = nullptr) {
   return detail::BufferedMerge<kConfig, Buffering::kCircular>(a, m, b, n, out, less, stream);
 }
 
-/// Merges through shared memory as CircularMerge does, but keeps up to two tiles of each list there (a tile is threads
-/// * items_per_thread items). Loads a whole tile of a list when less than one tile of that list is left. There are
-/// therefore half as many rounds of loading. Needs shared memory for 4 tiles, or for 5 with stage_output.
+/// Merges through shared memory as CircularMerge does, but keeps up to two tiles of each list there. A tile is
+/// kConfig.tile() items. Loads a whole tile of a list when less than one tile of this list is left. Needs shared memory
+/// for 4 tiles, or for 5 tiles if kConfig.stage_output is true.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t DoubleBufferMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                               cudaStream_t stream = nullptr) {

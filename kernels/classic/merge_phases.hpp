@@ -34,18 +34,19 @@ struct MergeConfig {
   /// from the thread before it. This halves the number of searches.
   bool share_co_ranks = false;
   bool branch_free = false;  ///< true: uses BranchFreeCoRank and BranchFreeMerge
-  /// True: whole warps search the lists for the start and the end of a block's part of the output (WideCoRank). Not for
-  /// BasicMerge.
+  /// True: uses WideCoRank to find the part of each list that a thread block merges. BasicMerge does not compile with
+  /// this option.
   bool wide_partition = false;
-  /// True: output goes through shared memory, so that writes are coalesced; not for BasicMerge.
+  /// True: output goes through shared memory, so that writes are coalesced. BasicMerge does not compile with this
+  /// option.
   bool stage_output = false;
 
   /// Returns the size of a tile: the number of items that a block writes in one round.
   GPUSORT_HD constexpr std::uint32_t tile() const { return static_cast<std::uint32_t>(threads * items_per_thread); }
 };
 
-/// How a block keeps parts of each list in shared memory. A tile is the number of items that a block writes in one
-/// round.
+/// How a thread block keeps parts of each list in shared memory. A tile is the number of items that a block writes in
+/// one round.
 enum class Buffering {
   kSingle,    ///< one tile of each list, loaded again for every tile of output; half of the loaded items are used
   kCircular,  ///< one tile of each list; new items replace used items, and the others stay in place
@@ -76,8 +77,8 @@ struct CircularView {
   GPUSORT_HD CircularView operator+(std::uint32_t i) const { return {buffer, Wrap(start + i)}; }
 };
 
-/// The part of one sorted list that a block keeps in shared memory. Every thread has its own copy of this struct, and
-/// all copies are equal. The items of the list that are not merged yet are the `held` items in the buffer, followed by
+/// The part of one sorted list that a thread block keeps in shared memory. Every thread has its own copy of this
+/// struct, and all copies are equal. The items that are not merged yet are the `held` items in the buffer, followed by
 /// list[next, end).
 template <Buffering kBuffering, std::uint32_t kTile>
 struct ListWindow {
@@ -198,9 +199,9 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// Finds the part of the outputs [tile_begin, tile_end) that this thread writes. All threads of a block call this in
-/// one phase (the work between two barriers). If kConfig.share_co_ranks is true, also sets co_ranks[thread + 1] to the
-/// number of items of list `a` before the end of the part. The next thread reads the start of its part there.
+/// Returns the part of the output positions [tile_begin, tile_end) that this thread writes. All threads of a block must
+/// call this between the same two barriers. If kConfig.share_co_ranks is true, sets ThreadShare::first only in thread
+/// 0, and stores ThreadShare::last in co_ranks[thread + 1] for the next thread.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -214,9 +215,8 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   return share;
 }
 
-/// Merges a[0, m) and b[0, n) to `out`, as SerialMerge does. No branch depends on the keys until one list ends: the
-/// comparison selects the item to write and the cursor to move. The threads of a warp therefore do not diverge, and a
-/// CPU has no branch to predict. Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
+/// Merges a[0, m) and b[0, n) to `out`, as SerialMerge does. No branch depends on the keys until one list ends, so the
+/// threads of a warp do not diverge. Source: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016.
 template <typename Index, typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index n, Output out, LessT less) {
   using Item = typename std::iterator_traits<IteratorA>::value_type;
@@ -233,8 +233,8 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges this thread's part of the output, which CutShare has found, to out[share.begin, share.end). All threads of a
-/// block call this in one phase (the work between two barriers).
+/// Writes this thread's part of the merge of `a` and `b` to out[share.begin, share.end). `share` and `co_ranks` must be
+/// results of CutShare. All threads of a block must call this between the same two barriers.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -250,10 +250,10 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs one thread block of the basic merge: every thread finds its part of the lists and merges it directly from list
-/// to list. The output is divided into tiles of kConfig.tile() items. Block number `block` of `blocks` merges tiles
-/// block, block + blocks, block + 2 * blocks, ... If kConfig.share_co_ranks is true, `co_ranks` must be memory for
-/// kConfig.threads + 1 numbers, which the threads share. Otherwise `co_ranks` is not used.
+/// Runs one thread block of the basic merge, which merges `a` and `b` to `out` without shared memory for items. Block
+/// number `block` of `blocks` writes the output tiles block, block + blocks, block + 2 * blocks, ... A tile is
+/// kConfig.tile() items. If kConfig.share_co_ranks is true, `co_ranks` must be an array of kConfig.threads + 1 numbers
+/// in memory that the threads share. Otherwise `co_ranks` is not used.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -272,8 +272,8 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
   }
 }
 
-/// Finds how many items of list `a` come before the output positions `begin` and `end`. Stores these counts in
-/// co_ranks[0] and co_ranks[1]. All threads of a block call this in one phase (the work between two barriers).
+/// Sets co_ranks[0] and co_ranks[1] to the number of items of list `a` that come before the output positions `begin`
+/// and `end`. All threads of a block must call this between the same two barriers.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -295,10 +295,8 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
   }
 }
 
-/// Runs one thread block of a merge through shared memory: writes the outputs [begin, end) of the merge of a[0, m) and
-/// b[0, n). First finds the parts of both lists that these outputs need. Then works tile by tile (a tile is
-/// kConfig.tile() outputs): loads items to shared memory, divides the tile among the threads, and merges each thread's
-/// part.
+/// Runs one thread block of a merge through shared memory: writes out[begin, end) of the merge of a[0, m) and b[0, n),
+/// tile by tile. A tile is kConfig.tile() items.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(

@@ -1,8 +1,8 @@
-// The textbook parallel merge on CPU cores. Each thread writes one range of the output: it finds the items of both
-// lists that belong to the range (with the co-ranks of its ends), and merges them. The threads share nothing and never
-// wait for each other. The merge uses only one thread if more threads would cost more time than they save. MergeKeys in
-// merge_host.hpp has the same design and a faster inner merge. Sources: J. Lv, Parallel Merge for Many-Core
-// Architectures, Illinois 2016; Siebert and Traff 2013.
+// The textbook parallel merge on CPU cores. Each thread finds the items of both lists that belong to its range of the
+// output, and merges them. The merge uses one thread if more threads would take longer. MergeKeys in merge_host.hpp has
+// the same design and a faster inner merge.
+//
+// Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
-// device. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed matrix, item i
-// of one row is next to item i of the next row. When all threads are at item i of their rows, neighbouring threads then
-// access neighbouring addresses. StridedMerge merges both kinds of rows. All functions are stable. Start at
-// RowMergeSortOnHost. The kernels are in row_column_merge.cuh. Source: K. Yang, Two Phase Multiway Merge Sort and new
-// GPU merging algorithm on GPU (smerge, row and column merge).
+// device. All functions are stable. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a
+// transposed matrix, neighbouring threads access neighbouring addresses. Start at RowMergeSortOnHost. The kernels are
+// in row_column_merge.cuh.
+//
+// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gpusort::classic {
 
 /// Merges a[0], a[a_stride], ... (m items) and b[0], b[b_stride], ... (n items) to out[0], out[out_stride], ... Reads
-/// each item from memory once, because the first unused item of each list stays in a variable.
+/// each item from memory once.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t a_stride, IteratorB b, std::uint64_t n,
                                     std::uint64_t b_stride, Output out, std::uint64_t out_stride, LessT less) {
@@ -125,7 +125,8 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
-  // Each merge reads one list and writes the other one. Starts with the list for which the last merge writes to `out`.
+  // Each merge swaps the two lists. Swaps them here once for each merge, so that the last merge writes to the `out` of
+  // the caller.
   for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
     Item* const other = out;
     out = spare;
@@ -140,8 +141,8 @@ void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, It
   }
 }
 
-/// Sorts in[0, items) to out[0, items) as RowMergeSort does, but on one host thread, with loops instead of many
-/// threads. The host times in Yang's paper were measured with such a sort.
+/// Sorts in[0, items) to out[0, items) as RowMergeSort in row_column_merge.cuh does, but on one host thread. `out` and
+/// `spare` must have room for RowMergeSortSlots<kStorage>(items, row_items) items.
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 void RowMergeSortOnHost(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less) {
   RunRowMergeSort<kStorage>(

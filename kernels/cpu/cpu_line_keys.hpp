@@ -14,9 +14,8 @@
 
 namespace gpusort::detail {
 
-/// A copy of 56 consecutive bytes of one line's encoded key (bytes that sort as the line does). A sort first compares
-/// the twelve bytes in the Entry objects of two lines. If these are equal, it compares copies of 56 bytes of the keys,
-/// because finding the keys in the lines again would take longer.
+/// A copy of 56 consecutive bytes of one line's encoded key (bytes that sort as the line does). A sort compares
+/// WideKeys if the twelve key bytes in two Entry objects are equal.
 struct WideKey {
   static constexpr std::uint64_t kBytes = 56;
 
@@ -145,8 +144,8 @@ class LineKeys {
   /// Returns true if the encoded key of a line is simply a range of the bytes of the line, or their complements (for
   /// descending order).
   bool plain() const { return plain_; }
-  /// Returns the part of `line` that is its key. Call this only if plain() is true. If flip() is not 0, the encoded key
-  /// consists of the complements of these bytes.
+  /// Returns the part of `line` that is the sort key. The bytes of the encoded key are these bytes XOR flip(). Call
+  /// this only if plain() returns true.
   RecordSpan Key(RecordSpan line) const {
     if (order_.key_count == 0) return line;
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
@@ -155,9 +154,10 @@ class LineKeys {
   /// Returns true if the encoded key of a line is a part of the line: if plain() is true, or if gpusort has put the key
   /// into the line.
   bool in_line() const { return plain_ || order_.keyed; }
-  /// Returns the part of the line that is its encoded key. Call this only if in_line() is true. If flip() is not 0, the
-  /// encoded key consists of the complements of these bytes.
+  /// Returns the part of `line` that contains the encoded key. The bytes of the encoded key are these bytes XOR flip().
+  /// Call this only if in_line() returns true.
   RecordSpan InLine(RecordSpan line) const { return plain_ ? Key(line) : Field(line); }
+  /// Returns 0xFF if the keys are plain and in descending order, otherwise 0.
   Byte flip() const { return static_cast<Byte>(flip_); }
   const LineOrderView& order() const { return order_; }
   int Compare(RecordSpan a, RecordSpan b) const {
@@ -183,9 +183,8 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first encoded key that the order uses, from a keyed line. (A keyed line begins with encoded keys, each
-  /// in a field of its own.) If two lines are equal in this key, a HostOrder must compare the lines next. Only after
-  /// that do later fields decide.
+  /// Returns the first field of a keyed line that the order uses. A keyed line begins with encoded keys, each in a
+  /// field of its own.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
@@ -203,9 +202,8 @@ class LineKeys {
   const std::uint64_t flip_;  ///< all ones if plain keys are in descending order, otherwise 0
 };
 
-/// Compares the encoded key of a given line with the encoded key of the first line, which the constructor takes. (An
-/// encoded key is bytes that sort as the line does.) Counts how many leading bytes are equal. Some functions also
-/// return twelve bytes of the key, because finding the key in the line again would take longer.
+/// Compares the encoded keys of lines with the encoded key of a first line, which the constructor takes. An encoded key
+/// is a string of bytes that sorts as the line does.
 class CommonKey {
  public:
   CommonKey(const LineKeys& keys, RecordSpan first) : keys_(keys) {
@@ -216,20 +214,20 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the maximum that this object counts to. It compares no more leading bytes of the keys than this.
+  /// Returns the maximum for the argument `most` of Find(), in bytes.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes are equal in the encoded keys (bytes that sort as lines do) of `line` and of the
-  /// first line, which the constructor takes. Counts to at most `most`.
+  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line. Counts to at most
+  /// `most`, which must not exceed most().
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.in_line()) return Same(keys_.InLine(line), most);
     WideKey wide;
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns twelve bytes of the encoded key of `line` (bytes that sort as the line does), from byte `skip` on.
-  /// `common` must be at most `skip`. Lowers `common` to the number of leading bytes that are equal in the encoded keys
-  /// of `line` and of `first` (the line that the constructor got), if this number is smaller.
+  /// Returns twelve bytes of the encoded key of `line`, from byte `skip` on. Also counts how many leading bytes are
+  /// equal in the encoded keys of `line` and of the first line, and sets `common` to this number if it is smaller.
+  /// `common` must be at most `skip`.
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
@@ -244,9 +242,8 @@ class CommonKey {
     return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
   }
 
-  /// Returns the first twelve bytes of the code (see KeyCode) of the encoded key of `line`, from key byte `skip` on.
-  /// The result's member `bytes` is how many key bytes, from byte `skip` on, these twelve bytes encode. `common` is
-  /// lowered as by Chunk().
+  /// Compresses the encoded key of `line`, from byte `skip` on, with `code`. Returns the first twelve bytes of the
+  /// result (see KeyCode::Coded). Changes `common` as Chunk() does.
   KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
     if (keys_.in_line()) {
       const RecordSpan key = keys_.InLine(line);
@@ -260,9 +257,10 @@ class CommonKey {
     coded.chunk.ended = wide.ended() && wide.size <= skip + coded.bytes;
     return coded;
   }
-  /// Adds the bytes of the encoded key of `line`, from byte `skip` on, to `counts`: how often each byte value occurs.
-  /// Uses at most 28 bytes of the key, because twelve bytes of code usually encode no more.
+  /// Adds to `counts` how often each byte value occurs in the encoded key of `line`, from byte `skip` on. Counts at
+  /// most 28 bytes of the key.
   void Count(RecordSpan line, std::uint64_t skip, KeyCode::Counts& counts) const {
+    // KeyCode::Encode() usually puts no more key bytes into its twelve bytes.
     constexpr std::uint64_t kMost = 28;
     WideKey wide;
     std::span<const Byte> key = wide.bytes;
@@ -304,13 +302,13 @@ inline void Prefetch(RecordSpan line) {
   __builtin_prefetch(line.data() + 64);
 }
 
-/// Compares lines by their wide keys (56 bytes of an encoded key). Keeps the wide keys of recent lines in a cache,
-/// because the next comparison of a merge uses one of the same two lines again.
+/// Compares two lines by 56 bytes of their encoded keys, and by the whole lines if these bytes do not decide. Keeps the
+/// 56 bytes of recent lines in a cache.
 template <typename Lines>
 class WideCompare {
  public:
-  /// The encoded keys (bytes that sort as the lines do) of two lines that are compared must be equal before byte
-  /// `next`. `memory` is the memory for the cache of wide keys, and need not be initialized.
+  /// `next` is the number of leading bytes that are known to be equal in the encoded keys of any two lines to compare.
+  /// `memory` is the memory for the cache. It must not be empty, and need not be initialized.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 

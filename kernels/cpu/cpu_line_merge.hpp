@@ -17,10 +17,8 @@
 
 namespace gpusort::detail {
 
-/// Merges pieces, which are lists of sorted lines. Chooses a line, and divides each piece into the lines that sort
-/// before this line and the lines from it on. The first halves of all pieces are one part of the output, and the second
-/// halves are another part. Divides each part again, until it is a tile: a part of at most kTileBytes bytes. Each
-/// worker then merges one tile after the other, with a table of the tile's lines in its own memory.
+/// Merges sorted lists of lines, called pieces. Divides the output into tiles of at most kTileBytes bytes. Each worker
+/// merges one tile at a time.
 class LineMerger {
  public:
   LineMerger(const RecordLayout& layout, const LineMemoryMap& map, std::byte* memory)

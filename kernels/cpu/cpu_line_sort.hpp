@@ -1,7 +1,6 @@
 // Sorts a batch of lines on the CPU. The sort moves an Entry for each line instead of the line. An Entry has the index
-// of the line, and twelve bytes of the line's encoded key (a string of bytes that sorts as the line does) or of a code
-// of that key (KeyCode). Lines with the same twelve bytes are sorted by later bytes of their keys. Start at
-// LineSorter::Sort.
+// of the line, and twelve bytes that sort as the lines do. Lines with the same twelve bytes are sorted by later bytes
+// of their keys. Start at LineSorter::Sort.
 #pragma once
 
 #include <algorithm>
@@ -50,31 +49,23 @@ struct LineMemoryMap {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the memory in which a worker stores wide keys while it merges. (A wide key is the next 56 bytes to compare
-  /// of a line's encoded key.) This memory comes after the worker's three lists of entries and its table of lines.
+  /// Returns the memory for the wide keys of a worker that merges. It comes after the worker's lists of entries and its
+  /// table of lines.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the memory in which a worker stores wide keys while it sorts, which is all scratch memory of the worker.
-  /// (A wide key is the next 56 bytes to compare of a line's encoded key.)
+  /// Returns the memory for the wide keys of a worker that sorts: all scratch memory of the worker.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts entries that have the same twelve bytes. An Entry has a line index, and twelve bytes of the line's encoded key
-/// (bytes that sort as the line does). These bytes may be compressed (see KeyCode). Compares the later bytes of the
-/// encoded keys, from the most significant bytes to the least, with a list of groups instead of recursion. Skips bytes
-/// that are equal in all keys of a group.
-///
-/// An option -k that only the host can compare has no encoding, so the encoded key ends before it. If all lines of a
-/// group are known to be equal in such an option (HostOrder::Settled), goes on with the options after it. Otherwise
-/// compares whole lines.
+/// Sorts entries whose twelve key bytes are equal. Compares the later bytes of the encoded keys, and whole lines if the
+/// keys do not decide the order.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for wide keys (the next 56 bytes to compare of each line's encoded key). It must hold
-  /// at most 2^32 wide keys, because an Entry has 32 bits for the index of a wide key.
+  /// `memory` is scratch memory for at most 2^32 wide keys.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -87,10 +78,9 @@ class LineRefiner {
     }
   }
 
-  /// Completes the order of entries that VqSort has sorted by their twelve bytes (of a line's key or of its code).
-  /// next(row) must return how many leading key bytes need no comparison any more: all lines whose entries have the
-  /// same twelve bytes as the entry of line `row` must be equal in these key bytes. On return the entries are in the
-  /// final order, with unchanged content.
+  /// Sorts entries with the same twelve bytes by the later bytes of their keys. The entries must already be sorted by
+  /// their twelve bytes. next(row) must return the index of the first key byte of line `row` that is still to be
+  /// compared. Changes only the order of the entries, not their content.
   template <typename Next>
   void Refine(Entry* entries, std::uint64_t n, Next next) {
     const Entry* const last = entries + n;
@@ -124,9 +114,7 @@ class LineRefiner {
     bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A key that only the host can compare. `host` is the order of this key, and `rest` is the order by the keys after
-  /// it. If HostOrder::Settled returns true for all lines of a group, the lines are equal in this key, and are sorted
-  /// by `rest`.
+  /// A key that only the host can compare. `host` compares this key, and `rest` is the order by the keys after it.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
@@ -155,10 +143,8 @@ class LineRefiner {
 
   LineKeys Keys(std::size_t stage) const { return stage == 0 ? keys_ : LineKeys(stages_[stage - 1].rest); }
 
-  /// Completes the order of a group of lines whose encoded keys (bytes that sort as the lines do) are equal. Such lines
-  /// can still differ in NULs at the ends of keys, and in keys that only the host can compare. Compares the lines, and
-  /// sorts them if they are not in order. Equal lines stay as they are, because equal entries are in the order of their
-  /// line indices.
+  /// Sorts a group of lines whose encoded keys are equal. Such lines can still differ in NULs at the ends of keys, and
+  /// in keys that only the host can compare.
   void Settle(const Group& group) {
     if (ChunksDecide(keys_.order())) return;
     const std::span<const Entry> entries(group.entries, group.size);
@@ -171,6 +157,7 @@ class LineRefiner {
       }
     }
     for (std::uint64_t i = 1; i < group.size; ++i) {
+      // Equal entries are in the order of their line indices, so a group that is in order stays as it is.
       if (keys_.Compare(lines_(entries[i - 1].row()), lines_(entries[i].row())) > 0) {
         return SortByLines(group.entries, group.size);
       }
@@ -235,10 +222,8 @@ class LineRefiner {
     }
   }
 
-  /// Decides how to go on with a group of lines whose encoded keys (bytes that sort as the lines do) are equal in all
-  /// bytes before group.next. If `ended` is true, the keys have no further bytes, and Settle() completes the order.
-  /// Otherwise, a group of two lines is sorted by comparing the lines, and a larger group is stored in groups_ for
-  /// another round of comparisons.
+  /// Sorts a group of lines whose encoded keys are equal before byte group.next, or adds the group to groups_ for
+  /// another round. `ended` is true if the keys have no further bytes.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -261,9 +246,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group of lines whose wide keys (the next 56 bytes to compare of each line's encoded key) are equal before
-  /// byte `at`. On entry, the rows of the entries are indices of wide_ (the list of wide keys). On return, they are the
-  /// indices of lines.
+  /// Sorts a group of lines by their wide keys, which must be equal before byte `at`. On entry, Entry::row() is an
+  /// index of wide_. On return, it is the index of a line.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -289,8 +273,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the position of the first byte, from byte `at` on, in which the wide keys of the entries differ. (A wide
-  /// key has the next 56 bytes to compare of a line's encoded key.) Returns kBytes if all wide keys are equal.
+  /// Returns the first position, from `at` on, at which the wide keys of the entries differ. Returns WideKey::kBytes if
+  /// all wide keys are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -307,7 +291,7 @@ class LineRefiner {
   const Lines lines_;
   const std::span<WideKey> wide_;
   std::vector<Stage> stages_;
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  ///< groups that are still to be sorted
 };
 
 /// Sorts the lines of one batch (the lines that are sorted together).
@@ -329,9 +313,9 @@ class LineSorter {
     for (std::uint64_t begin = 0; begin < n; begin += part_items) {
       parts.push_back({entries() + begin, std::min(part_items, n - begin)});
     }
-    // An entry (twelve bytes of the key or of its code, and a line index) leaves out the leading bytes that are equal
-    // in all encoded keys. A sample of the lines gives an estimate of how many bytes these are. SortParts checks the
-    // estimate with all lines. In the rare case that it is too large, SortParts runs again with the right number.
+    // The entries leave out the leading bytes that are equal in all encoded keys. A sample of the lines gives an
+    // estimate of the number of these bytes, and SortParts checks the estimate with all lines. If the estimate is too
+    // large, SortParts runs again with the right number.
     bool exact = false;
     const CommonKey first(keys_, lines(0));
     std::uint64_t skip = SampleCommon(first, lines, n);
@@ -407,13 +391,12 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by their encoded keys (bytes that sort as the lines do), if the first `skip` bytes
-  /// are equal in all keys. Returns how many leading bytes really are equal, at most `skip`. If the result is less than
-  /// `skip`, the parts are not sorted, and the caller must call again with the result as `skip`.
+  /// Sorts each part of the lines by their encoded keys. Expects that the first `skip` bytes are equal in all keys, and
+  /// returns how many of these bytes really are equal. If the result is less than `skip`, the parts are not sorted, and
+  /// the caller must call again with the result as `skip`.
   ///
-  /// Each line gets an entry with twelve bytes of its key, from byte `skip` on. If `code` is set, the entry gets twelve
-  /// bytes of the key's code instead (see KeyCode), which has the same order and takes fewer bits. Sets `exact` to true
-  /// if the entries alone decide the order.
+  /// If `code` is set, the entries contain key bytes that are compressed with `code`. Sets `exact` to true if the
+  /// entries alone decide the order, otherwise to false.
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, const std::optional<KeyCode>& code, bool& exact,
@@ -449,8 +432,7 @@ class LineSorter {
     return common;
   }
 
-  /// Estimates, from a sample of the lines, how many leading bytes are equal in the encoded keys (bytes that sort as
-  /// the lines do) of all lines.
+  /// Estimates from a sample how many leading bytes are equal in the encoded keys of all lines.
   template <typename Lines>
   static std::uint64_t SampleCommon(const CommonKey& first, Lines lines, std::uint64_t n) {
     const std::uint64_t samples = std::min<std::uint64_t>(64, n - 1);
@@ -461,9 +443,9 @@ class LineSorter {
     return common;
   }
 
-  /// Makes a code that shortens the key bytes from byte `skip` on, from a sample of the lines. A sort by twelve bytes
-  /// leaves ties: lines that are equal in these bytes. Returns the code if it at least halves the number of ties in the
-  /// sample. Otherwise, and if there are few lines, returns std::nullopt.
+  /// Makes a code that compresses the key bytes from byte `skip` on, from a sample of the lines. Returns std::nullopt
+  /// if there are few lines, or if the code does not at least halve the number of lines with equal entries in the
+  /// sample.
   template <typename Lines>
   static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
     const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);
@@ -490,8 +472,7 @@ class LineSorter {
   }
 
   /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
-  /// merge(segments, size, worker) must leave the merged entries in the first of the worker's buffers, Tile(worker, 0).
-  /// First adds up the sizes of the lines of each tile, because they decide where in `out` the next tile begins.
+  /// merge(segments, size, worker) must merge the entries of one tile to Tile(worker, 0).
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {
@@ -502,6 +483,7 @@ class LineSorter {
     const std::uint32_t* const at = starts();
     std::vector<Cut> cuts;
     std::mutex mutex;
+    // Adds up the sizes of the lines of each tile, which decide where in `out` the next tile begins.
     ForEachTile(std::span<const Range<const Entry*>>(parts), map_.tile_rows, less, executor,
                 [&](std::span<const Range<const Entry*>> segments, std::uint64_t begin, std::uint64_t size, unsigned) {
                   Cut cut{begin, size, 0, {segments.begin(), segments.end()}};

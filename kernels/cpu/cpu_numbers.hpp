@@ -18,9 +18,8 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kNumberTileBytes = kMergeTileBytes;
-/// A tile with at least this many segments is sorted instead of merged. (A tile is a small part of the output. Its
-/// segments are the parts of sorted runs that belong to it.) With so many segments, sorting all numbers of the tile is
-/// faster than merging (data/bench/NOTES.md).
+/// A tile (a small part of the output) that consists of at least this many parts of sorted runs is sorted instead of
+/// merged, which is faster.
 template <typename U>
 constexpr std::size_t kSegmentsToSort = sizeof(U) == 8 ? 48 : 9;
 
@@ -94,7 +93,8 @@ bool MapAndCheck(U* p, std::uint64_t n, const NumberMap<U>& map) {
   return sorted;
 }
 
-/// An iterator over numbers in memory that returns their mapped values. The numbers may be unaligned.
+/// An iterator over numbers in memory, which need not be aligned. Returns each number mapped to an unsigned number that
+/// sorts in the same order (see NumberMap).
 template <typename U>
 class MappedIterator {
  public:

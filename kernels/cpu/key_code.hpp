@@ -1,5 +1,5 @@
-// A code for the bytes of encoded keys, with few bits for the bytes that are common in a batch. Twelve bytes of code
-// hold more of a key than twelve bytes of the key itself, so they order more lines. Start at KeyCode::Encode.
+// A code for the bytes of encoded keys. Bytes that are common in a batch get fewer bits, so that twelve bytes of code
+// usually hold more of a key than twelve bytes of the key itself. Start at KeyCode::Encode.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,7 @@
 namespace gpusort::detail {
 
 /// A prefix code for bytes that keeps their order: if a < b, the code of a sorts before the code of b. Two keys
-/// therefore sort as their coded bytes do. The code of byte 0 has only zeros and the code of byte 255 only ones, so a
-/// key that is padded with one of these bytes has a code that is padded with the same bits.
+/// therefore sort as their codes do.
 class KeyCode {
  public:
   /// The number of times that each byte was seen in a sample of keys.
@@ -34,10 +33,9 @@ class KeyCode {
     LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
     std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
   };
-  /// Returns the first 96 bits of the code of `key`. If `flip` is 0xFF, encodes the complements of the key's bytes
-  /// instead. A short code is padded as if the key went on with zero bytes: with zero bits, or with ones if `flip` is
-  /// 0xFF. If two keys have the same Coded::chunk, their first n bytes are equal, where n is Coded::bytes of one of
-  /// them. Zero bytes after the end of a shorter key count, too.
+  /// Returns the first 96 bits of the code of `key`. If `flip` is 0xFF, encodes the complements of the key's bytes.
+  /// Pads a shorter code with zero bits, or with one bits if `flip` is 0xFF. If two keys have the same Coded::chunk,
+  /// their first Coded::bytes bytes are equal, where a shorter key counts as padded with zero bytes.
   Coded Encode(std::span<const Byte> key, Byte flip) const {
     std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
     const std::uint64_t n = key.size();
@@ -58,14 +56,15 @@ class KeyCode {
       words[1] |= code >> (bits - 64);
       bits += size;
     }
+    // The code of byte 0 has only zeros and the code of byte 255 only ones. Padding the code therefore has the same
+    // effect as padding the key with zero bytes.
     if (flip != 0 && bits < 64) words[0] |= ~std::uint64_t{0} >> bits;
     if (flip != 0 && bits < kBits) words[1] |= ~std::uint64_t{0} >> (std::max<std::uint64_t>(bits, 64) - 64);
     const std::uint64_t whole = bits > kBits ? i - 1 : i;
     return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
   }
 
-  /// Returns the least number of key bytes that Encode() can put into the 96 bits of its result, for keys that do not
-  /// end there.
+  /// Returns a lower bound of Coded::bytes for keys that have at least this many bytes.
   std::uint64_t least_bytes() const {
     std::uint32_t longest = 0;
     for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);

@@ -19,8 +19,7 @@ namespace gpusort::detail {
 class ThreadTeam {
  public:
   /// `threads` is the maximum number of threads, including callers, that are inside Run at the same time. The first Run
-  /// starts the threads of the team, and the destructor ends them. A job calls Run before its later stages start
-  /// threads of their own. If the system limits the number of threads, the team therefore gets its threads first.
+  /// starts the threads of the team, and the destructor ends them.
   explicit ThreadTeam(unsigned threads) : size_(std::max(1u, threads)) {}
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -41,9 +40,9 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned. `run` must do tasks until none is left to begin, and only then
-  /// return: after the first return, no more threads of the team call it. Throws the first exception of `run`. `run`
-  /// must not call Run. Thread-safe.
+  /// `most`. Returns when all these calls have returned, and throws their first exception. `run` must do tasks until no
+  /// task is left to begin, because no more threads call `run` once a call has returned. `run` must not call Run.
+  /// Thread-safe.
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);

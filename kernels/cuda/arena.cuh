@@ -54,9 +54,7 @@ struct LaneMemoryMap {
 /// A read of up to kMostFetched bytes from GPU memory counts as short. A kernel does short reads, because a normal copy
 /// would wait for large copies of other streams. One launch reads up to kFetchedTogether bytes.
 inline constexpr std::uint64_t kMostFetched = 4096, kFetchedTogether = 32 * kMostFetched;
-/// The size, in bytes, of the buffer for the cut of BytesBefore if records are lines. The cut is the line before which
-/// bytes are counted. The buffer is part of the arena, the GPU memory of the backend. For a longer cut, BytesBefore
-/// allocates more memory.
+/// The longest line, in bytes, that BytesBefore can search for without allocating more GPU memory.
 inline constexpr std::uint64_t kCommonCut = 4096;
 
 /// The offsets, in bytes, of the arrays in the GPU memory that all lanes (workers) share. One array contains the

@@ -26,16 +26,14 @@
 
 namespace gpusort::detail {
 
-/// For tests: injects a fault of the GPU if the environment variable GPUSORT_FAULT_CUDA has a value N:KIND, such as
-/// 12:oom. The CUDA calls of the process are counted from 1. Calls in destructors are not counted and do not fail,
-/// because destructors must clean up after a fault. The kinds are:
-///
-/// - oom: call N is not made and returns cudaErrorMemoryAllocation. All other calls are made.
-/// - sticky, or no KIND: call N and all later calls are not made. Each returns cudaErrorIllegalAddress.
-/// - hang: one additional kernel is started, which never ends. It is started before the first kernel from call N on.
-/// - illegal: one additional kernel is started at the same point, which writes to an invalid address. CUDA itself then
-///   returns errors from all later calls.
-/// - flip: copy number N from the GPU to the host has one wrong bit. The bit is wrong in the source of the copy, too.
+/// For tests: injects a GPU fault if the environment variable GPUSORT_FAULT_CUDA has a value N:KIND, such as 12:oom. N
+/// counts the CUDA calls of the process from 1, without calls in destructors. The kinds are:
+/// - oom: call N returns cudaErrorMemoryAllocation.
+/// - sticky, or no KIND: call N and all later calls return cudaErrorIllegalAddress.
+/// - hang: an additional kernel, which never ends, is started before the first kernel that call N or a later call
+///   starts.
+/// - illegal: as hang, but the additional kernel writes to an invalid address.
+/// - flip: copy number N from the GPU to the host has one wrong bit, in the source and in the copy.
 class CudaFaults {
  public:
   enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
@@ -139,7 +137,7 @@ class DriverCalls {
     DriverCalls& calls_;
     std::list<Clock::time_point>::iterator place_;
   };
-  /// Returns how long the oldest call has been inside the driver, or 0 if no call is.
+  /// Returns the time since the oldest unfinished call began, or 0 if all calls have returned.
   Clock::duration Longest() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return begun_.empty() ? Clock::duration::zero() : Clock::now() - begun_.front();
@@ -250,8 +248,8 @@ class CudaDevice {
     if (error != cudaErrorNotReady) ThrowCuda("cudaEventQuery", error);
     return false;
   }
-  /// For destructors: waits until the stream has done its work or the deadline has passed. Returns at once if the GPU
-  /// is lost or hangs.
+  /// For destructors: waits until the stream has done its work, but not longer than deadline(). Returns at once if the
+  /// GPU is lost or hangs.
   void Drain(cudaStream_t stream) const noexcept {
     if (!hung_ && cudaSetDevice(CudaOrdinal(ordinal_)) == cudaSuccess) Poll([&] { return cudaStreamQuery(stream); });
     cudaGetLastError();

@@ -43,8 +43,8 @@ class CudaLane : public Lane {
     /// The merged records, in one of the buffers `in` and `spare` of MergeSlot. Null if the runs are too large to merge
     /// at once.
     const std::byte* data;
-    /// Used only if `data` is null: the size in bytes of a first part of each run. The caller then merges first these
-    /// parts, and afterwards the rest of the runs.
+    /// Used only if `data` is null: the size, in bytes, of the first part of each run. The caller must merge the first
+    /// parts of all runs, and then the other parts.
     std::vector<std::uint64_t> cuts = {};
   };
   /// Sorts the records in the GPU buffer [in, in + bytes). `out` must be another GPU buffer of the same size. When the

@@ -1,6 +1,5 @@
-// The kernels that sort text lines on a GPU. They find the starts of lines, compare the keys of lines, make an Entry
-// (twelve key bytes and a line number) for each line, and copy whole lines in sorted order. line_sort.cu launches the
-// kernels.
+// The kernels that sort text lines on a GPU: they find and compare lines, and copy lines in sorted order. line_sort.cu
+// launches the kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -47,15 +46,13 @@ __host__ __device__ __noinline__ inline LineChunk EncodeRow(const DeviceLines& l
   return EncodeChunk(lines.line(row), lines.length(row), view, skip);
 }
 
-/// Special results of KeyDifference, which compares the encoded keys of two lines (bytes that sort as the lines do).
-/// kNoDifference means that the lines are equal. kHiddenDifference means that the lines differ, although all bytes of
-/// their encoded keys are equal.
+/// Special results of KeyDifference. kNoDifference: the lines are equal. kHiddenDifference: the lines differ, but their
+/// encoded keys do not show the difference, so that CompareLines must compare the lines.
 inline constexpr std::uint32_t kNoDifference = ~std::uint32_t{0};
 inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 
-/// Limits for EncodedDifference, which compares the keys of two lines in steps. Each step encodes both keys again from
-/// their starts, so a long comparison is slow. After kNearEncoded equal bytes, EncodedDifference therefore tests
-/// whether the lines are equal. After kFarEncoded equal bytes, it gives up.
+/// Limits for EncodedDifference. After kNearEncoded equal bytes, EncodedDifference tests whether the lines are equal.
+/// After kFarEncoded equal bytes, it ends the comparison.
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
@@ -64,6 +61,7 @@ inline constexpr std::uint32_t kNearEncoded = 60;
 /// time.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
+  // Each step encodes both keys again from their starts, so a long comparison is slow.
   for (const std::uint32_t first = from;; from += 12) {
     const LineChunk chunk_a = EncodeRow(lines, a, view, from);
     const LineChunk chunk_b = EncodeRow(lines, b, view, from);
@@ -88,9 +86,8 @@ __device__ inline std::uint32_t CapPosition(std::uint64_t at) {
 /// The common prefix of two texts, which are keys of two lines.
 struct CommonFront {
   std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
-  /// How many bytes of the common prefix have the value 0 or 1. In the encoded key of a line (bytes that sort as the
-  /// line does), each of them becomes two bytes, because a byte 0 marks the end of a key. The last text of an encoded
-  /// key has no end mark and no such change, and `escapes` is then not used.
+  /// The number of bytes of the common prefix that have the value 0 or 1. Each of them becomes two bytes in an encoded
+  /// key. Not used for the last text of a key, which is encoded unchanged.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -109,11 +106,9 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Compares two encoded keys (bytes that sort as the lines do). a[0, a_size) and b[0, b_size) are the ends of the keys:
-/// the keys without their first `front` bytes, which must be equal. `from` is the number of leading bytes of the whole
-/// keys that are known to be equal. If `from` is greater than `front`, these bytes include the first from - front bytes
-/// of `a` and `b`. Returns the number of equal bytes at the start of the whole keys, or one of the special results of
-/// KeyDifference.
+/// Compares the last parts of two encoded keys: a[0, a_size) and b[0, b_size). `front` is the number of key bytes
+/// before each part, which must be equal in both keys. The first `from` bytes of the whole keys must also be equal.
+/// Returns the same result as KeyDifference.
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
@@ -131,14 +126,11 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return CapPosition(front + at);
 }
 
-/// Compares the encoded keys of lines `a` and `b` (bytes that sort as the lines do). The first `from` bytes of the keys
-/// must be equal. Returns one of:
-/// - a number n: the first n bytes are equal, and the keys differ in one of the next eight bytes
-/// - kNoDifference: the lines are equal
-/// - kHiddenDifference: the lines differ, although all bytes of the keys are equal
-///
-/// A long comparison ends at byte 2^31 (see CapPosition), or after kFarEncoded bytes if the keys must be encoded to be
-/// compared. The result is then the number of bytes compared so far, and the next eight bytes may be equal, too.
+/// Compares the encoded keys of lines `a` and `b`. The first `from` bytes of the keys must be equal. Returns one of:
+/// - a number n: the first n bytes of the keys are equal, and one of the next eight bytes differs. If a very long
+///   comparison ends early, the next eight bytes may be equal, too.
+/// - kNoDifference: the lines are equal.
+/// - kHiddenDifference: the lines differ, but all bytes of their encoded keys are equal.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -267,11 +259,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for a text that consists of sorted runs: finds out whether the lines are in
-/// order, and how many leading bytes are equal in all encoded keys (bytes that sort as the lines do). Run r ends at
-/// byte ends[r]. Looks only at the first and the last line of each run, because bytes that are equal in these two keys
-/// are equal in all keys of the run. If the input was rewritten in the meantime, a run may be unsorted. The result is
-/// then unspecified, and gpusort detects the wrong order when it checks the output.
+/// Does the work of InspectLinesKernel for a text that consists of sorted runs. Reads only the first and the last line
+/// of each run. Run r ends at byte ends[r]. If a run is not sorted, the result is unspecified.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -311,13 +300,12 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the result of one round of the sort: the order of the lines, and the first line of each group of equal lines.
-/// sorted[0, count) are the entries of the round, in order. `active` lists the lines that take part in the round; null
-/// means all lines. Let p be active[j].place, or j if `active` is null. For each entry j:
-/// - Sets order[p] to the line index of the entry.
-/// - Sets heads[j] to p if the entry is the first one or differs from entry j - 1. Otherwise sets heads[j] to 0.
+/// Stores the result of one round of the sort. sorted[0, count) are the entries of the round, in order. active[j].place
+/// is the place of entry j among all lines. If `active` is null, all lines take part, and the place is j. For each j:
+/// - Sets order[place] to the line index of entry j.
+/// - Sets heads[j] to the place if j is 0 or entry j differs from entry j - 1, otherwise to 0.
 ///
-/// The maximum of heads[0..j] is then the place of the first line of the group that contains entry j.
+/// The maximum of heads[0..j] is then the place of the first entry that is equal to entry j.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -330,17 +318,16 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Prepares the next round of the sort. Lines that are equal in all key bytes compared so far form a group. The number
-/// of a group is the place of its first line. For each group g, sets skips[g] to the number of leading bytes that are
-/// equal in all keys of the group: the next round compares the bytes after these. If all keys of the group are equal,
-/// does not change skips[g]; the caller must have set it to kNoDifference. Sets status->decided to 0 if different lines
-/// have equal keys. The inputs are:
-/// - active: the lines that took part in the round; null in the first round, in which all lines took part
-/// - order: the line index at each place, after the round
-/// - groups: groups[j] is the group of line j, after the round
-/// - known: for the first round, the number of leading key bytes that are equal in all lines of a group
-/// - known_skips: for a later round, the array `skips` that the round used. If h was the group of a line before the
-///   round, the round compared eight key bytes of the line, after the first known_skips[h] bytes.
+/// Compares neighbouring lines of each group to prepare the next round of the sort. A group is the lines that are equal
+/// in all key bytes compared so far. Its number g is the place of its first line among all lines. Sets skips[g] to the
+/// number of leading bytes that are equal in all keys of the group. If all keys of a group are equal, does not change
+/// skips[g], which the caller must have set to kNoDifference. Sets status->decided to 0 if different lines have equal
+/// keys. The inputs are:
+/// - active: the lines that took part in the round; null means all lines
+/// - order: the line index at each place
+/// - groups: groups[j] is the group of entry j of the round
+/// - known: in the first round, the number of leading key bytes that are equal in each group
+/// - known_skips: in a later round, the array `skips` of the round before
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -480,10 +467,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the size of all lines in ranges[i] whose keys come before the key of the line `cut`. If
-/// ranges[i].inclusive is true, lines with the same key as `cut` count, too. The lines of a range must be sorted.
-/// ranges[i].records is the size of the range in bytes. All lines except `cut` end with the delimiter. One thread block
-/// searches one range. In each step, its eight warps look at one line each, which narrows the search to a ninth.
+/// Sets bytes[i] to the total size of the lines in ranges[i] that come before the line `cut`. If ranges[i].inclusive is
+/// true, lines that are equal to `cut` also count. The lines of a range must be sorted, and ranges[i].records is the
+/// size of the range in bytes. `cut` has no delimiter. One thread block searches one range.
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,

@@ -1,10 +1,8 @@
 // Sorts text lines on a GPU. Start at LineSort::Sort, which works in these steps:
 // 1. Finds the starts of the lines.
 // 2. Makes an Entry for each line (twelve bytes of its key, and the number of the line) and sorts the entries.
-// 3. Sorts lines that are still equal by their next eight key bytes, in several rounds. Each round first skips the
-//   bytes that are equal in all lines of a group.
-// 4. Sorts all lines with CompareLines if the rounds cannot decide their order: because of NULs at the ends of keys, or
-//   after kMostRounds rounds.
+// 3. Sorts lines that are still equal by their next eight key bytes, in several rounds.
+// 4. Sorts all lines with CompareLines if the rounds have not decided the order.
 // 5. Copies each line once.
 #pragma once
 
@@ -34,11 +32,11 @@ inline void PadLoaded(const Stream& stream, std::byte* data, std::uint64_t bytes
   CheckCuda("cudaMemsetAsync", [&] { return cudaMemsetAsync(data + bytes, 0, kLoadedBytes - over, stream.get()); });
 }
 
-/// The results of kernels that inspect lines. The caller must set all bits of the struct to 1 before the first kernel
-/// runs. The kernels then only set `in_order` and `decided` to 0, and lower `skip`.
+/// The results of the kernels that inspect and compare lines. Before the first kernel runs, the caller must set all
+/// bits of the struct to 1.
 struct LineSortStatus {
   std::uint32_t in_order;  ///< 0 if some line is smaller than the line before it
-  std::uint32_t skip;      ///< a number of leading bytes that are equal in all encoded keys; more may be equal
+  std::uint32_t skip;      ///< the number of leading bytes that are known to be equal in all encoded keys
   std::uint32_t decided;   ///< 0 if the encoded keys of two different lines are equal
   std::uint32_t active;    ///< the number of lines in the next round of the sort, which compares more key bytes
 };
@@ -58,11 +56,12 @@ class LineSort {
     bool too_many = false;    ///< true if there are more than `rows` lines; nothing is sorted then
   };
 
-  /// Sorts the lines of text[0, bytes) to `out`. The text must consist of whole lines and begin at a 16-byte aligned
-  /// address. If the text consists of sorted runs, `ends` has the end of each run in bytes, and no run is allowed to be
-  /// empty. Otherwise `ends` is empty. The keys of `view` must be in GPU memory. `memory` must point to bytes() bytes
-  /// of GPU memory. `pinned` must point to one LineSortStatus in pinned host memory. When the function returns, work
-  /// may still be queued on the stream.
+  /// Sorts the lines of text[0, bytes) to `out`. When the function returns, work may still be queued on the stream. The
+  /// text must consist of whole lines. If it consists of sorted runs, `ends` contains the end of each run in bytes, and
+  /// no run may be empty. Otherwise `ends` is empty.
+  ///
+  /// `text`, `out`, view.keys and the bytes() bytes at `memory` must be in GPU memory, and `pinned` in pinned host
+  /// memory. `text` must be aligned to 16 bytes.
   Result Sort(const Stream& stream, std::byte* memory, LineSortStatus* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
@@ -74,10 +73,9 @@ class LineSort {
   /// line numbers.
   static const std::uint32_t* SortExactly(const Stream& stream, const Memory& at, const DeviceLines& lines,
                                           const LineOrderView& view, std::uint32_t rows);
-  /// Sorts lines with equal entries by the next bytes of their keys, in rounds. An entry is twelve key bytes and a line
-  /// number, and `keys` has the sorted entries of all lines. Leaves the sorted line numbers in at.order. Returns false
-  /// if the order is not decided: after kMostRounds rounds, or if different lines have the same encoded key (bytes that
-  /// sort as the line does).
+  /// Sorts lines with equal entries by their next key bytes, in rounds. `keys` contains the sorted entries of all
+  /// lines. Leaves the sorted line numbers in at.order. Returns false if the rounds have not decided the order of all
+  /// lines.
   bool Rounds(const Stream& stream, const Memory& at, LineSortStatus* pinned, const DeviceLines& lines,
               const LineOrderView& view, std::uint32_t rows, std::uint32_t skip, DoubleBuffer<Entry> keys) const;
 
@@ -87,10 +85,9 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues a search that sets bytes[i] to the size of all lines in ranges[i] whose keys come before the key of the line
-/// `cut`. If ranges[i].inclusive is true, lines with the same key as `cut` count, too. The lines of a range must be
-/// sorted. ranges[i].records is the size of the range in bytes. All lines except `cut` end with the delimiter. All
-/// pointers must be to GPU memory.
+/// Queues a search that sets bytes[i] to the total size of the lines in ranges[i] that come before the line `cut`. If
+/// ranges[i].inclusive is true, lines that are equal to `cut` also count. The lines of a range must be sorted, and
+/// ranges[i].records is the size of the range in bytes. `cut` has no delimiter. All pointers must be to GPU memory.
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 
