@@ -337,8 +337,8 @@ GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bou
   return {begin + rank, left < kItems ? left : kItems, begin + i};
 }
 
-/// Two neighbouring sorted runs, `a` and `b`, and the place of their merge. a_begin and b_begin are indices in the
-/// lists that contain the runs. out_begin is an index in the output.
+/// Two neighbouring sorted runs, `a` and `b`, that are merged. a_begin and b_begin are indices in the lists that
+/// contain the runs. out_begin is the index in the output at which the merged items begin.
 struct RunPair {
   std::uint64_t a_begin = 0;
   std::uint64_t a_items = 0;
@@ -546,8 +546,8 @@ constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   return levels;
 }
 
-/// Returns how many passes turn `runs` runs into one. A pass merges groups of 4 runs, which takes two levels of
-/// pairwise merging. If the number of levels is odd, the first pass merges pairs of runs.
+/// Returns how many merge passes turn `runs` runs into one. A pass merges groups of 4 runs; the first pass may merge
+/// groups of 2.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

@@ -148,9 +148,9 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line (bytes that sort as the line does): the encodings of all keys, then the whole line
-/// unless view.last_resort is false (sort -s or -u). Stops before a key that only the host can compare (kHost). If
-/// there are no keys, the whole line is the encoded key.
+/// Appends the encoded key of a line (bytes that sort as the line does). It consists of the encodings of all keys, and
+/// then of the whole line unless view.last_resort is false (sort -s or -u). Stops before a key that only the host can
+/// compare (kHost). If there are no keys, the whole line is the encoded key.
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {

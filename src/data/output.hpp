@@ -95,8 +95,8 @@ class Output {
   /// reserves the space in the file that lists the parts.
   void Reserve(FileSystem& files, std::uint64_t bytes);
   /// If the output is on a tmpfs (a file system in memory), starts a thread that allocates memory for the output.
-  /// known() returns how many bytes will be written, as far as this is known at the time of the call. Does nothing with
-  /// --split or if the output is compressed. Call this once, and call AllIsKnown() after the whole input was read.
+  /// known() returns how many bytes will be written, as far as this is known so far. Does nothing with --split or if
+  /// the output is compressed. Call this once, and call AllIsKnown() after the whole input was read.
   void MakePages(FileSystem& files, const std::function<std::uint64_t()>& known);
   void AllIsKnown() {
     if (pages_) pages_->AllIsKnown();

@@ -103,8 +103,7 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about a chunk of the output (some whole records) that Add() needs. They do not depend on the place of
-  /// the chunk in the output.
+  /// The facts about a chunk of the output (some whole records) that Add() needs.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
@@ -122,8 +121,8 @@ class OutputProof {
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
-  /// Adds `records` to the sum of the counts that --count makes. The counts of groups of equal records that are left
-  /// out of the output must also be added. Check() then requires that the sum is the number of records that were read.
+  /// Adds a count that --count has made. The count of a group of equal records that is left out of the output must be
+  /// added, too. Check() then requires that the sum of the counts is the number of records that were read.
   void AddCounted(std::uint64_t records);
   /// Counts some of the added records as dropped (see AddDropped) and no longer as records of the output. `left_out` is
   /// the checksum of these records, and `kept` is the checksum of all other added records. Throws WrongResult if the
