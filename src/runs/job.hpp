@@ -22,8 +22,7 @@ namespace gpusort {
 
 struct Job {
   const JobSpec& spec;
-  /// The layout of records between reading and writing: their size or their delimiter, and whether a sort key is before
-  /// each record.
+  /// The layout of records in memory and in temp files, with or without a sort key before each record.
   const RecordLayout& layout;
   CancelFlag& cancel;
   HostMemory& memory;
@@ -31,26 +30,24 @@ struct Job {
   StageClock& clock;
   Progress& progress;
   /// A function for --debug, otherwise null. It appends to the string the text that is written instead of the record.
-  /// Any thread may call the function.
+  /// Any thread may call it.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// A layout for --split, otherwise not set. Two neighbouring records compare as equal in this layout if and only if
-  /// their keys are equal (see Ordered::groups).
+  /// Used only for --split, which writes records with equal sort keys to the same file. Comparing records in this
+  /// layout compares only their sort keys, never the rest of the records.
   RecordLayout groups{};
   /// Receives the events that --trace and --report show. Null: neither option is given.
   Recorder* recorder = nullptr;
   Backend* backend = nullptr;
   Plan plan{};
   RunStore* store = nullptr;
-  /// The journal (log of the finished work) that stores checkpoints of the output. If the job is killed, a later
-  /// process continues the output at the last checkpoint. Null: no checkpoints are made, and a later process writes the
-  /// output from its beginning.
+  /// The journal in which checkpoints of the output are stored, so that a later process can continue the output. Null:
+  /// no checkpoints are stored.
   Journal* checkpoints = nullptr;
   /// The memory into which the input was read, if the merge uses this memory again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
 
-  /// Returns true if a sorted part of the input may stay in the input file instead of being stored elsewhere. This
-  /// requires that the inputs can be read again and that records get no sort keys.
+  /// Returns true if a sorted part of the input may stay in the input file instead of being written to a temp file.
   bool rereadable() const { return inputs.rereadable() && !layout.keyed(); }
   /// Returns how many bytes of the input are read into one block. If all records have the same size, this is a multiple
   /// of that size.

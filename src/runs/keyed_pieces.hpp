@@ -21,14 +21,13 @@
 
 namespace gpusort {
 
-/// Consecutive whole records of an input. Their bytes are `head` (a record that began in an earlier block), followed by
-/// `rest`.
+/// Consecutive whole records of an input: the bytes of `head`, followed by the bytes of `rest`.
 struct RawPiece {
   std::uint32_t input = 0;
-  std::uint64_t offset = 0;  ///< the offset of the piece in the input, in bytes
-  ScanState state;           ///< the state of the format's parser at `offset`
-  std::vector<std::byte> head;
-  RecordSpan rest;  ///< points into the bytes of the last call of PieceCutter::Take()
+  std::uint64_t offset = 0;     ///< the offset of the piece in the input, in bytes
+  ScanState state;              ///< the state of the format's parser at `offset`
+  std::vector<std::byte> head;  ///< the first record, if it began in an earlier block; otherwise empty
+  RecordSpan rest;              ///< points into the bytes of the last call of PieceCutter::Take()
 
   /// Returns the number of newlines in the first `count` bytes of the piece.
   std::uint64_t Newlines(std::uint64_t count) const {
@@ -71,9 +70,8 @@ class PieceCutter {
   /// The records that Take() or End() has found, and the error that has stopped the search, if there is one.
   struct Cut {
     std::optional<RawPiece> piece;
-    /// The reason why the input cannot be read any further. `failed_at` is the offset of the wrong record. The caller
-    /// must throw this error, but only after counting the records of `piece`, because the message tells the number of
-    /// the wrong record.
+    /// The reason why the input cannot be read after the offset `failed_at`. The caller must throw an error with this
+    /// text after processing `piece`. No value: there is no error.
     std::optional<std::string> failure;
     std::uint64_t failed_at = 0;
   };
@@ -87,8 +85,8 @@ class PieceCutter {
     state_ = open_state_ = std::move(state);
     if (!inputs_.state(input).empty()) state_ = open_state_ = format_.LoadState(inputs_.state(input));
   }
-  /// Learns how the records of the input are written, such as the form of the timestamps in a log. `front` is the first
-  /// bytes of the input. Call this before the first Take().
+  /// Detects how the records of the input are written, such as the format of the times in a log. `front` is the first
+  /// bytes of the input. Call this after Begin() and before the first Take().
   void Learn(RecordSpan front) {
     if (!inputs_.state(input_).empty()) return;
     format_.BeginInput(front, input_, state_);
@@ -100,8 +98,8 @@ class PieceCutter {
   std::uint64_t open_bytes() const { return open_.size(); }
 
   /// Takes the next bytes of the input, which begin at `offset`. Returns the records that end in these bytes, if there
-  /// are any. `guess` is empty, or the result of RecordFormat::LookAhead(bytes), which another thread has made to save
-  /// time here. Throws LineTooLong if a record is longer than allowed.
+  /// are any. `guess` is empty or the result of RecordFormat::LookAhead(bytes). Throws LineTooLong if a record is
+  /// longer than allowed.
   Cut Take(RecordSpan bytes, std::uint64_t offset, const RecordFormat::Guess& guess = {}) {
     Cut cut;
     RecordFormat::Ends ends;
@@ -139,9 +137,8 @@ class PieceCutter {
     return cut;
   }
 
-  /// Ends the input. Call this after all bytes of the input were passed to Take(). If the last record has no delimiter
-  /// and needs none, Cut::piece has this record. Otherwise Cut::piece is empty. If the last record is wrong,
-  /// Cut::failure is set. After the call, trailer() returns the bytes at the end of the input that belong to no record.
+  /// Ends the input, after all its bytes were passed to Take(). Returns the last record if it has no delimiter and
+  /// needs none. Sets Cut::failure if the last record is wrong.
   Cut End() {
     Cut cut;
     std::uint64_t whole = 0;
@@ -215,9 +212,8 @@ class PieceKeys {
   std::uint64_t most_keyed() const { return most_keyed_; }
 
   /// Reads the records of `piece`, and appends each record, after its sort key, to `made.keyed`. `made` must be new,
-  /// but `made.keyed` may be an empty vector that has memory already. Throws LineTooLong if a record is longer than the
-  /// constructor allows. Throws BadRecord if a record is wrong; made.tally.record and made.tally.offset then tell its
-  /// place.
+  /// but `made.keyed` may have reserved memory. Throws LineTooLong if a record is longer than the constructor allows.
+  /// Throws BadRecord if a record is wrong; made.tally.record and made.tally.offset then tell its place.
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
@@ -267,8 +263,8 @@ class PieceKeys {
   }
 
  private:
-  /// Returns the checksum of a record that is written as `prefix` (the text of --prefix-name) and `record`. `parts` is
-  /// a helper for the computation: a new object, or the same object as in an earlier call.
+  /// Returns the checksum of `prefix` (the text of --prefix-name) and `record` together. `parts` may be used again for
+  /// later calls.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -276,8 +272,8 @@ class PieceKeys {
     return parts.End();
   }
 
-  /// Adds the checksum `sum` of the last record of `made` to the checksums in `made`. `size` is the size of that record
-  /// with its key, in bytes.
+  /// Adds `sum`, the checksum of the record that was appended last, to the checksums in `made`. `size` is the size of
+  /// this record with its key, in bytes.
   static void AddSum(const RecordSum& sum, std::uint64_t size, KeyedPiece& made) {
     made.sum += sum;
     if (size == made.keyed.size()) {

@@ -22,20 +22,20 @@ namespace gpusort {
 /// Error(kCancelled) if `cancel` is set.
 class ProgramCodec {
  public:
-  /// Makes a codec that runs `program`, which is searched for on the PATH. Its processes start with default signal
-  /// handling and no blocked signals, but SIGPIPE stays ignored if `ignore_sigpipe` is true. If the program cannot be
-  /// started, calls `warn` once with the reason.
+  /// Makes a codec that runs `program`, which is searched for on the PATH. The program ignores the signal SIGPIPE if
+  /// `ignore_sigpipe` is true. Calls `warn` once, with the reason, if the program cannot be started.
   ProgramCodec(std::string program, bool ignore_sigpipe, const CancelFlag& cancel,
                std::function<void(const std::string&)> warn);
 
   /// Compresses `in` into `out` and returns the compressed size in bytes. Returns 0 if the compressed bytes do not fit
-  /// into `out` or the program cannot be started. The caller must then store `in` uncompressed. Throws Error(kIo) if
-  /// the program fails.
+  /// into `out`, or if the user's compression program cannot be started. Throws Error(kIo) if the compression program
+  /// fails.
   std::uint64_t Compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Expands `in`, a result of Compress(), to exactly out.size() bytes. Throws Error(kIo) if the program fails or
-  /// cannot be started, and Error(kIntegrity) if the result differs from the bytes that were compressed.
+  /// Expands `in`, a result of Compress(), to exactly out.size() bytes. Throws Error(kIo) if the user's compression
+  /// program fails or cannot be started, and Error(kIntegrity) if the result differs from the bytes that were
+  /// compressed.
   void Decompress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Returns false after Compress() has failed to start the program. Compress() does not try it again then.
+  /// Returns false after Compress() has failed to start the compression program. Compress() then always returns 0.
   bool usable() const { return usable_; }
 
  private:

@@ -31,16 +31,16 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
   return std::max(plan.block_bytes, run.blocks.MostLoadBytes(plan.block_bytes));
 }
 
-/// Tells whether a merge frees the space of a block in a temp file after it has read the block. kKept: it does not free
-/// the space, so the block can be read again if the merge fails.
+/// Says if a merge frees the space of a block in a temp file after it has read the block. With kKept, the space is not
+/// freed, so that the block can be read again if the merge fails.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of many sorted runs in advance. The last key in the newest block of a run tells how soon the merge
-/// needs the next block of this run: the smallest key comes first. A run without bytes in memory comes before all other
-/// runs, so that the merge can always continue.
+/// Reads the blocks of sorted runs in advance, in the order in which a merge needs them. The last key of the newest
+/// block of each run tells this order.
 class ReadAhead {
  public:
-  /// Starts to read the blocks of `cursors`, the positions of the merge in its runs, on threads of `pipeline`.
+  /// Starts threads of `pipeline` that read the blocks of sorted runs. Each of the `cursors` is the position of the
+  /// merge in one run.
   ReadAhead(Job& job, Pipeline& pipeline, std::vector<Cursor>& cursors, RunOrder order, SpillSpace space)
       : job_(job),
         pipeline_(pipeline),
@@ -71,7 +71,7 @@ class ReadAhead {
     }
   }
 
-  /// Returns the mutex that protects the cursors, which are the positions of the merge in its runs.
+  /// Returns the mutex that protects the cursors that were passed to the constructor.
   std::mutex& mutex() { return mutex_; }
 
   /// Returns the number of buffers with records that are not merged yet.
@@ -84,8 +84,8 @@ class ReadAhead {
     changed_.notify_all();
   }
 
-  /// Frees the temp space of the blocks that were not read because --top ended the merge early. Does nothing with
-  /// SpillSpace::kKept. Call this after the threads of the pipeline have ended.
+  /// Frees the temp space of all blocks that were not read because the merge ended early (--top). Does nothing if the
+  /// merge keeps the space of its blocks (SpillSpace::kKept). Call this after the threads of the pipeline have ended.
   void FreeUnread() {
     for (const Cursor& cursor : cursors_) {
       if (space_ == SpillSpace::kKept || !cursor.run->spilled()) continue;
@@ -110,9 +110,8 @@ class ReadAhead {
   }
 
  private:
-  /// Returns the size in bytes of a buffer for one block. The size is enough for every block of the runs, unless lines
-  /// may be longer than planned (plan.ring.grows). In that case it is plan.block_bytes, and a longer block gets
-  /// separate memory.
+  /// Returns the size of a buffer for one block, in bytes. If plan.ring.grows is true, a block with a very long line
+  /// can be larger than this buffer.
   static std::uint64_t BufferBytes(const Plan& plan, const std::vector<Cursor>& cursors) {
     if (plan.ring.grows) return plan.block_bytes;
     std::uint64_t bytes = 0;
@@ -167,8 +166,8 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // A block in which no line begins has no records, and so no last key. The next block of the run then sets the
-        // key.
+        // The block is empty if no line begins in its bytes. Then the last key stays unknown until the next block of
+        // the run is loaded.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -250,9 +249,8 @@ class ReadAhead {
     return block;
   }
 
-  /// Loads block number `index` of an input of -m, and puts a sort key before each of its records. KeyedInput can read
-  /// the input only from its beginning to its end. Call this only after the previous block of the run is loaded;
-  /// Choose() sees to it.
+  /// Loads block number `index` of an input of -m, and puts a sort key before each of its records. The blocks of an
+  /// input must be loaded in order.
   std::shared_ptr<LoadedBlock> LoadKeyed(Run& run, KeyedInput& keyed, std::size_t index, BlockPool::Block buffer,
                                          KeyedInput::Buffers& buffers) {
     const auto range = std::get<InputRange>(run.blocks[index].place);

@@ -20,9 +20,8 @@
 
 namespace gpusort {
 
-/// The first bytes of a record's sort key, from which ReadAhead guesses which block a merge needs next. They never
-/// decide the order of records. Records of fixed size use 16 bytes. Lines use 72 bytes, because lines often begin with
-/// the same text.
+/// The first bytes of a record's sort key. ReadAhead uses them to guess which block a merge needs next. Records of
+/// fixed size use 16 bytes, and lines use 72 bytes.
 struct ForecastKey {
   std::array<std::uint32_t, 18> words{};
   friend auto operator<=>(const ForecastKey&, const ForecastKey&) = default;
@@ -44,16 +43,14 @@ struct RunBlock {
 /// bytes, or a multiple of this size if the block is a single long line.
 std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 
-/// The list of the blocks of a sorted run. There may be millions of blocks, so the list stores each block in few bytes:
-/// kBytes, and the first bytes of the last record's sort key (ForecastKey). If a run is a sorted input, its blocks take
-/// no memory, because their places are computed from their indices.
+/// The list of the blocks of a sorted run. Each block takes only a few bytes in this list, because a run may have
+/// millions of blocks.
 class RunBlocks {
  public:
-  /// The memory for the description of one block, in bytes. kBytes is the size of an entry in the list of blocks,
-  /// without its ForecastKey (the first bytes of the last record's sort key). kSlotBytes is the additional memory for
-  /// the place of the block in a temp file.
+  /// The memory that one block takes, in bytes: kBytes in this list, without the ForecastKey, and kSlotBytes for its
+  /// place in a temp file.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
-  /// Returns how many words of a ForecastKey (the first bytes of a sort key) are used for records of this layout.
+  /// Returns how many words of ForecastKey::words are used for records of this layout.
   static std::size_t ForecastWords(const RecordLayout& layout) {
     return layout.fixed() ? 4 : ForecastKey{}.words.size();
   }
@@ -64,9 +61,8 @@ class RunBlocks {
 
   RunBlocks() = default;
   explicit RunBlocks(const RecordLayout& layout) : words_(ForecastWords(layout)) {}
-  /// Makes the list of the blocks of a sorted input. The first block is the first `block_bytes` bytes of `range`, the
-  /// second block is the next `block_bytes` bytes, and so on. A block of lines has the lines that begin in its bytes.
-  /// ReadAhead finds out where these lines begin and end.
+  /// Makes the list of the blocks of a sorted input. Each block is the next `block_bytes` bytes of `range`. If records
+  /// are lines, a block has the lines that begin in these bytes.
   RunBlocks(const InputRange& range, std::uint64_t block_bytes) : range_(range), range_block_(block_bytes) {}
 
   std::size_t size() const {
@@ -99,14 +95,13 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// The first bytes of the sort key of the last record of each block (ForecastKey), as `words_` elements for each
-  /// block. From them, ReadAhead guesses which block a merge needs next.
+  /// The ForecastKey of the last record of each block. Each ForecastKey takes `words_` elements of this vector.
   std::vector<std::uint32_t> forecasts_;
-  /// For each line that is longer than one block: the places of all its pieces after the first. The key is the index of
-  /// the block in which the line begins. Null: there is no such line.
+  /// For each block that is a single line longer than a block: the places of its pieces after the first. The map key is
+  /// the index of the block. Null: there is no such block.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// Maxima over all blocks. `most_parts_` is the number of pieces of a block in temp files, which is more than one
-  /// only for a long line. `most_input_bytes_` is the size of a block in the input, in bytes.
+  /// `most_parts_` is the largest number of pieces of any block in temp files. `most_input_bytes_` is the size of the
+  /// largest block in the input, in bytes.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
@@ -140,16 +135,13 @@ enum class RunOrder { kTrusted, kVerified };
 /// with kCheck and kCheckUnique.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
-/// The memory for the description of a sorted run, in bytes. The memory for the list of its blocks is not included. The
-/// description is the object Run, the list of its places in the input, and a node in the map of runs that are being
-/// made.
+/// An estimate of the memory that a Run object takes, in bytes, without its records and its list of blocks.
 inline constexpr std::uint64_t kRunIndexBytes = sizeof(Run) + 128;
 
 /// Copies sorted records from GPU memory to host memory. Call this if the records cannot stay in GPU memory.
 std::shared_ptr<SortedRecords> CopyToHost(HostMemory& memory, const SortedRecords& source);
 
-/// The first records of a sorted sequence. This object owns the memory of the whole sequence, including the records
-/// after the first ones.
+/// The first records of a sorted sequence. Owns the memory of the whole sequence.
 class FrontRecords : public SortedRecords {
  public:
   FrontRecords(std::unique_ptr<SortedRecords> all, std::uint64_t bytes, std::uint64_t records)
@@ -158,8 +150,8 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false, even if the input was in order. The result true would allow the caller to use the input itself as
-  /// the run. But the input has the whole sequence, and the run must have only its first records.
+  /// Returns false even if the input was sorted, because a caller must not use the whole input instead of these first
+  /// records.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -216,11 +208,11 @@ class RunView {
     std::uint64_t end;
   };
   /// Returns the last whole record in the bytes [begin, end). A record must begin at `begin`. The result points into
-  /// the memory of the run or into `copy`. If `seen` is true, `copy` must already contain the bytes that FirstLook()
-  /// describes.
+  /// the memory of the run or into `copy`. Pass `seen` = true only if `copy` contains the bytes that FirstLook() with
+  /// the same arguments asked for.
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
-  /// Describes the bytes near the end of [begin, end) that LastBefore() reads first. A caller can read such bytes of
-  /// many runs by one call, which is faster. Resizes `copy`, the memory into which the caller must read the bytes.
+  /// Returns the read that LastBefore() with the same arguments does first, so that a caller can do this read for many
+  /// runs at once. Resizes `copy`, into which the caller must then read the bytes.
   SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
   /// Returns the bytes [begin, end) of the run. The result points into the memory of the run or into `copy`.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
@@ -240,7 +232,7 @@ RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const Re
 
 /// Makes the list of blocks for a sorted run that is not written to a temp file, because its records are already in
 /// order in the inputs. `ranges` are the places of these records in the inputs. `sorted` has the same records in
-/// memory. A block has at most `payload` bytes.
+/// memory. A block has at most `payload` bytes, or is a single longer record.
 RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,
                       const RecordLayout& layout);
 

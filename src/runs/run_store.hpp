@@ -44,11 +44,10 @@ class RunStore {
   /// Removes the temp files and all blocks in them.
   void Close();
 
-  /// Writes block `number` of the run with the id `run` to a temp file.
-  /// - The function read(at, out) must fill `out` with the bytes of the block from offset `at` on.
-  /// - `buffer` is memory for the call. It must have plan.block_bytes bytes.
-  /// - Stores in `block` its place in the file and its forecast, the first bytes of the last record's sort key. The
-  ///   forecast tells ReadAhead when the merge needs the next block.
+  /// Writes block `number` of the run with the id `run` to a temp file, and sets all other members of `block`. The
+  /// caller must set `block.begin` and `block.bytes`.
+  /// - read(at, out) must fill `out` with the bytes of the block from offset `at` on.
+  /// - `buffer` is memory for the call. Its size must be the size of a block in temp files (Plan::block_bytes).
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
   /// Reads a block of a run into `buffer`, which must have LoadBytes() bytes. Returns the records of the block.
@@ -63,9 +62,9 @@ class RunStore {
   /// blocks of a run before Keep() has recorded the merged run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
   /// Stores a complete run for a later process: syncs its temp files, and records the run in the journal (the log of
-  /// the finished work). Call this only if keeps() is true. `buffer` must have plan.block_bytes bytes. `replaces` has
-  /// the runs from which `run` was merged, if there are any; the journal forgets these runs. After an error, it is
-  /// unknown whether `run` was recorded.
+  /// the finished work). Call this only if keeps() is true. `buffer` must have Plan::block_bytes bytes. `replaces` has
+  /// the runs from which `run` was merged; the journal forgets these runs. After an error, it is unknown whether `run`
+  /// was recorded.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
   /// Reads the lists of the blocks of `runs` from the temp files, and stores them in `runs`. `runs` must be the result

@@ -55,8 +55,8 @@ class WindowSink {
 };
 
 /// Returns the sink that writes the output of the job. `bytes` is the total size of all windows (pieces of merged
-/// records). `written` is the number of bytes at the beginning of the output that an earlier process has written;
-/// `proof` must already count the records in them. `proof` and `output` must outlive the sink.
+/// records). `written` is the number of bytes of the output that an earlier process has written. If `written` is not 0,
+/// the caller must first call OutputProof::GoOnFrom() of `proof`. `proof` and `output` must outlive the sink.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 

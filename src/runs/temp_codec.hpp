@@ -115,9 +115,8 @@ class TempCodec {
   /// choices. With fewer bytes, caches would hide the speed of the disk.
   static constexpr std::uint64_t kFirstChoiceBytes = std::uint64_t{32} << 20, kChoiceBytes = std::uint64_t{256} << 20;
 
-  /// The memory in which one block is compressed or expanded: a buffer for the block, and the memory of the codecs. The
-  /// codecs allocate their memory themselves. `beside` is an estimate of its size in bytes, which the constructor
-  /// counts against the memory limit.
+  /// The memory for compressing or expanding one block: a buffer, and the memory that the codecs allocate. The
+  /// constructor counts `beside_bytes`, an estimate of the codecs' memory in bytes, against the memory limit.
   struct Workspace {
     Workspace(HostMemory& counted, std::uint64_t block_bytes, std::uint64_t beside_bytes)
         : memory(counted), buffer(counted, block_bytes), beside(beside_bytes) {
@@ -140,8 +139,7 @@ class TempCodec {
     std::map<Codec, std::unique_ptr<BlockCodec>> codecs;
   };
 
-  /// The deleter of a borrowed Workspace, the memory for compressing one block. Gives the Workspace back to the
-  /// TempCodec instead of deleting it.
+  /// The deleter of a borrowed Workspace. Returns the Workspace to the TempCodec instead of deleting it.
   struct Return {
     TempCodec* owner;
     void operator()(Workspace* workspace) const {
@@ -151,10 +149,10 @@ class TempCodec {
     }
   };
 
-  /// Borrows memory in which one block can be compressed. Waits until such memory is free. The wait always ends,
-  /// because threads that have borrowed memory wait only for the disk.
+  /// Borrows memory in which one block can be compressed. Waits until such memory is free.
   std::unique_ptr<Workspace, Return> Borrow() {
     std::unique_lock lock(mutex_);
+    // This wait always ends, because threads that have borrowed memory wait only for the disk.
     returned_.wait(lock, [&] { return !free_.empty() || made_ < most_workspaces_; });
     if (free_.empty()) {
       auto made = std::make_unique<Workspace>(memory_, block_bytes_, codec_bytes_);
@@ -194,8 +192,7 @@ class TempCodec {
   ProgramCodec* const program_;
   std::atomic<Codec> codec_;
   StageClock clock_{"spill"};  ///< measures the speed of writes since the last choice of a codec
-  /// The next choice of a codec comes after this number of bytes is written. The bytes are counted from the last
-  /// choice, or from the beginning if there was none. Protected by mutex_.
+  /// The number of bytes from the last choice of a codec to the next one. Protected by mutex_.
   std::uint64_t next_choice_bytes_;
   std::mutex mutex_;
   std::condition_variable returned_;

@@ -92,9 +92,10 @@ struct TableWishes {
   unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first time of each log, in days since 1970-01-01
   Multiline multiline = Multiline::kAuto;
-  /// The output keeps only records of a log with times from `since` up to, but without, `until`. Empty: no bound.
+  /// Only records of a log with times from `since` up to, but without, `until` are written to the output. Empty: no
+  /// limit.
   std::string since{}, until{};
-  /// True: leaves out the lines of a dump that have a random word or the time of the dump.
+  /// True: leaves out the lines of a dump that differ between two dumps of the same data, such as the time of the dump.
   bool strip_volatile = false;
   bool prefix_name = false;  ///< true: the output has the name of the input before each record
 };
@@ -105,15 +106,16 @@ struct TableOptions : TableWishes {
   int quote = '"';   ///< the byte around quoted fields; -1: fields are never quoted
   int escape = -1;   ///< the byte that makes the next byte in a quoted field literal; -1: a quote in a field is doubled
   int comment = -1;  ///< the first byte of comment lines; -1: there are no comment lines
-  /// The number of records at the beginning of an input that are not sorted. The last of them has the column names.
+  /// The number of header records at the beginning of each input, which are not sorted. The last header record contains
+  /// the column names.
   std::uint64_t header = 1;
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
-  /// Used only if several processes share the sort of a log. A state of the parser, as RecordFormat::SaveState returns
-  /// it, from which any process can read a single record. Each record is then read twice: in its place in the log, and
-  /// alone from this state. If the two results differ, the job ends with an error. Empty: each record is read once.
+  /// Set only if several processes sort one log: a parser state (RecordFormat::SaveState) for reading a single record
+  /// without the records before it. Every record is read again from this state, and the job fails if the two results
+  /// differ.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
-  /// With --shuffle: the seed of the random order. The key of a record is then a hash of the place of the record.
+  /// With --shuffle: the seed of the random order.
   std::optional<std::uint64_t> shuffle{};
   std::uint64_t record_size = 0;  ///< only for the format "binary": the size of a record in bytes
   int separator = -1;             ///< the byte between the fields of a line; -1: runs of blanks

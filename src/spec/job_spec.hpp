@@ -29,7 +29,7 @@ enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
 enum class When { kAuto, kAlways, kNever };
-/// Which groups of records with equal keys -u keeps: all, those of one record, or those of several records.
+/// The groups of records with equal keys that -u keeps: all, those of one record, or those of several records.
 enum class KeptGroups { kAll, kSingle, kRepeated };
 
 /// The part of an input that a process sorts: the bytes [begin, end).
@@ -68,11 +68,11 @@ struct Source {
   std::string column_form;            ///< for a warning: how the same keys are written for columns of CSV
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
-  /// Lines at the top of an input that begin with one of these texts are not sorted either.
+  /// Lines at the top of an input that begin with one of these texts belong to the header, which is not sorted.
   std::vector<std::string> header_prefixes;
   std::uint64_t max_record = 0;  ///< size of the longest line that is accepted; 0: the planner decides
-  /// True: each line of the inputs is a sort key, followed by a record of a dump. Target::keyed writes such lines. The
-  /// output gets the records without their keys.
+  /// True: each line of the inputs is a record of an SQL dump with its sort key before it. An earlier job with
+  /// Target::keyed has written these lines. The output gets the records without the keys.
   bool keyed = false;
 };
 
@@ -90,7 +90,8 @@ struct Target {
   std::string state;               ///< the state of the format's parser before the first record of the output
   /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).
   bool keyed = false;
-  /// With Source::keyed: what the output needs to know of the texts between rows, as GapFront::Save() returns it.
+  /// The texts between the rows of an SQL dump, as GapFront::Save() returns them. Set only if the job writes one part
+  /// of a larger output; otherwise empty.
   std::string gaps;
   bool no_fsync = false;
   bool no_space_check = false;

@@ -1,7 +1,5 @@
-// Runs of SQL dumps. A row of a dump names neither its table nor its statement, and text between two rows (a gap, see
-// runs/gap_list.hpp) keeps its place among all rows of the table. A run of a dump therefore has each record with its
-// sort key before it, as a line. Runs are merged as lines, and the keys are removed from the output. Each task that
-// merges a part of the output must know how many rows of the table come before its first row. Start at DumpPlace.
+// Sorted runs of SQL dumps, for a sort that is divided into tasks. Each line of such a run is a sort key, followed by a
+// record of the dump. Tasks merge the runs as lines, and remove the keys from the output. Start at DumpPlace.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +13,39 @@
 
 namespace gpusort {
 
-/// Returns the JobSpec for reading and merging the sorted runs of a job. `spec` describes the job. The result differs
-/// from `spec` only if the job sorts a dump.
+/// Returns the JobSpec for reading and merging the sorted runs of the job `spec`. It differs from `spec` only if the
+/// job sorts an SQL dump.
 JobSpec SpecOfRuns(const JobSpec& spec);
 
-/// The gaps (texts between two rows) of all parts of a dump. The keys of `lists` are the indices of the parts.
+/// The texts between the rows (gaps) of all parts of an SQL dump. A part consists of rows that are sorted together,
+/// such as the rows of one table.
 struct DumpGaps {
   GapTexts texts;
-  std::map<std::uint64_t, GapList> lists;
+  std::map<std::uint64_t, GapList> lists;  ///< the list of each part; the map key is the index of the part
 
-  /// Adds `text`, a gap whose sort key is `key`.
+  /// Adds `text`, a text between two rows. `key` contains the position of `text` in the dump. The texts of a part must
+  /// be added in the order of the dump.
   void Add(const GapKey& key, std::string_view text);
-  /// Adds the gaps of `others`, whose rows come later in the dump.
+  /// Adds the texts of `others`, which come later in the dump. `others` must be a result of Load().
   void Add(const DumpGaps& others);
-  /// Returns the gaps of the part, or null if it has none.
+  /// Returns the list of part number `part`, or null if the part has no texts between its rows.
   const GapList* Find(std::uint64_t part) const;
+  /// Completes all lists, and returns them in the form that Load() reads.
   std::string Save();
   /// Throws Error(kIntegrity) if `from` is not a result of Save().
   static DumpGaps Load(std::string_view from);
 };
 
-/// Reads the records of one run of a dump, one after the other. Counts the bytes and rows before the place that it has
-/// reached in the run (DumpPlace).
+/// Reads one sorted run of an SQL dump in order, and counts the bytes and rows that it has read.
 class DumpReader {
  public:
-  /// `runs` is the layout of the lines in runs. `place` says what comes before the record at which reading begins. By
-  /// default, reading begins at the first record of the run.
+  /// `runs` is the layout of the lines of the run. `place` is the position at which reading begins. The default is the
+  /// beginning of the run.
   explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {});
-  /// Reads `records`, which must be whole records and the next records of the run. If some of the records are gaps
-  /// (texts between two rows), adds these gaps to *gaps, unless `gaps` is null.
+  /// Reads `records`, the next whole records of the run. Adds the texts between rows to *gaps, unless `gaps` is null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
   const DumpPlace& place() const { return place_; }
-  /// Returns the checksum of all taken records as they are in the output, without their sort keys.
+  /// Returns the checksum of all records read so far, without their sort keys.
   const RecordSum& sum() const { return sum_; }
 
  private:
@@ -56,13 +55,13 @@ class DumpReader {
   std::vector<std::byte> scratch_;
 };
 
-/// Converts `place` to the counts that OutputBytes() needs. `place` is the place in a run where a part of the output
-/// begins. `part` is the index of the part of the dump that has the first record of this part of the output. The record
-/// may be in another run.
+/// Returns the counts of bytes and rows in one run that are sorted before a certain record. `place` is the position in
+/// the run after these bytes and rows. `part` is the index of the record's part of the dump, such as its table.
 DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part);
 
-/// Returns the size of the output before a record. `before` is what comes before the record in all runs, and `gaps` has
-/// the gaps of the record's part of the dump, or is null.
+/// Returns the size in bytes of the output before a certain record, without the header. `before` is the sum of
+/// BeforePart() for all runs. `gaps` is the list of texts between rows in the record's part of the dump, or null if
+/// there are none.
 std::uint64_t OutputBytes(const DumpBefore& before, const GapList* gaps, const GapTexts& texts);
 
 }  // namespace gpusort

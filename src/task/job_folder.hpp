@@ -55,8 +55,8 @@ class JobFolder {
   /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
   /// returns where each run ends.
   RunOffsets ReadBegins(const TaskCut& cut, std::uint64_t part);
-  /// Returns the gaps of a dump, in the form that DumpGaps::Save() returns. A gap is a text between two rows that keeps
-  /// its place while the rows are sorted.
+  /// Returns the texts between the rows of an SQL dump, in the form that DumpGaps::Load() reads. Empty if there are
+  /// none.
   std::string ReadGaps(const TaskCut& cut);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -65,11 +65,12 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Writes the files that say where each part of the output begins in each sorted run (the cut). Does nothing if
-  /// another process has written them. Calls `begins` for each part in order, and finally with the number of parts as
-  /// argument, to get the ends of the runs.
-  /// `gaps` is the result of DumpGaps::Save() for all runs, or empty. Sets TaskCut::gaps_bytes and gaps_hash in the
-  /// file.
+  /// Writes the files cut-N.begins, cut-N.gaps and cut-N.json, where N is the number of parts of the output. Keeps
+  /// cut-N.json if another process has written it.
+  /// - begins(part) must return the offsets in all sorted runs at which this part begins. The last call has N as
+  ///   argument, and must return the ends of the runs.
+  /// - `gaps` is the result of DumpGaps::Save() for all runs. If `gaps` is empty, cut-N.gaps is not written. The
+  ///   members gaps_bytes and gaps_hash of `cut` need not be set.
   void Write(TaskCut cut, const std::string& gaps, const std::function<RunOffsets(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 
@@ -84,8 +85,7 @@ class JobFolder {
   std::string ScanPath(std::uint64_t number) const;
   std::string PartPath(std::uint64_t number, std::uint64_t parts) const;
   /// Reads a JSON file and returns the result of the function `read`. Returns std::nullopt if the file does not exist.
-  /// Throws Error(kIntegrity) if the content names another file or another job, because the file was then renamed or
-  /// copied.
+  /// Throws Error(kIntegrity) if the file is damaged, was renamed, or belongs to another job.
   template <typename T>
   std::optional<T> Find(const std::string& path, const std::function<T(const nlohmann::json& found)>& read);
   template <typename T>

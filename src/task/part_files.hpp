@@ -15,8 +15,7 @@ namespace gpusort {
 /// Names and opens the files into which tasks write the parts of the output. There are three cases:
 /// - The output is a folder: each part has a file in it.
 /// - The output is a single plain file: every part is written at its offset in this file.
-/// - The output is a single compressed file: each part has a file, and these files are joined at the end. The sizes of
-///   compressed parts are not known earlier.
+/// - The output is a single compressed file: each part has a separate file, and ProveParts() joins these files.
 class PartFiles {
  public:
   /// `output` ends with '/' if it is a folder. Throws Error(kUsage) if the output is a single file that cannot be
@@ -48,7 +47,8 @@ class PartFiles {
   /// Returns true if the separate files of the parts have already been joined to one file. The stored description of
   /// the first part (TaskPart) then describes the whole output.
   bool IsJoined(JobFolder& folder) const;
-  /// Returns true if the file at `path` is the one that `part` describes and contains all bytes of the part.
+  /// Returns true if `path` is the file into which `part` was written, and the file is not too short. Does not read the
+  /// file.
   bool IsThere(const TaskPart& part, const std::string& path) const;
 
  private:

@@ -1,5 +1,6 @@
-// The file with a run: the sorted records of one slice (range) of the input. Fences are some records of the run with
-// their offsets. They allow a search in the run with few reads. Start at RunFile.
+// The file of a sorted run, which contains the sorted records of one slice of the input. The offsets of some of its
+// records (fences) are stored separately, so that a search needs to read only a small part of the file. Start at
+// RunFile.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ class TaskOrder {
   /// complete. `state` is the state of the format's parser before the record, and is replaced by the state after it.
   /// `all` is true if `records` goes to the end of the run. `encoder` must come from MakeEncoder().
   std::optional<First> Comparable(RecordSpan records, bool all, ScanState& state, KeyEncoder* encoder) const;
-  /// Returns an object that makes sort keys for one thread, or null if records have no columns and need no keys.
+  /// Returns an object that makes sort keys, for one thread. Returns null if records have no columns, because records
+  /// without columns are compared without sort keys.
   std::unique_ptr<KeyEncoder> MakeEncoder() const { return plain() ? nullptr : ordered_.keyed->MakeEncoder(); }
 
  private:
@@ -76,61 +78,58 @@ struct OpenCut {
   const TaskCut cut;
 };
 
-/// A record of a sorted run whose offset is known and kept in memory. A search in the run first looks at the fences,
-/// and then reads only the bytes between two of them.
+/// A record of a sorted run, with its offset. A search in the run compares fences first, and then reads only the bytes
+/// between two fences.
 struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
   std::string state;              ///< the state of the format's parser before the record, as text (see TaskOrder::Save)
-  DumpPlace place{};              ///< only for dumps: what comes before the record in the run
+  DumpPlace place{};              ///< only for dumps: the counts of bytes and rows before the record in the run
 };
 
 /// The file with a sorted run. Reads records, and finds the offset of the first record that sorts at or after a given
 /// record.
 class RunFile {
  public:
-  /// Fences are records of a run whose offsets are stored for a fast search. kMostFences is the maximum number of
-  /// fences of a run, so that the fences of all runs fit into memory. kFenceBytes is the smallest distance between two
-  /// fences in bytes.
+  /// kMostFences is the maximum number of fences (records with stored offsets) of a run. kFenceBytes is the minimum
+  /// distance between two fences, in bytes.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
-  /// Opens the file of run number `run`, which must have `bytes` bytes. `fences` are records of this run with their
-  /// offsets, and must outlive this object. Throws Error(kIntegrity) if the file has another size or belongs to another
-  /// run. If TaskOrder::depends() is true, the caller must not use offsets before the first fence, because the state of
-  /// the format's parser is not known there.
+  /// Opens the file of run number `run`. Throws Error(kIntegrity) if the size of the file is not `bytes`, or if the
+  /// file is not this run of this job. `fences` must outlive this object. `fences` may be empty before MakeFences() or
+  /// MakeDumpFences() is called.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
-  /// The offsets in the file at which the records begin and end. A header comes before them. A trailer comes after
-  /// them, and then the RunLabel, which names the run and its job.
+  /// The offsets in the file at which the records begin and end. A header comes before the records, and a trailer and
+  /// the RunLabel come after them.
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Returns the fences of the run, which are records with known offsets: its first record, and further records at
-  /// about equal distances. A search reads only the bytes between two fences. `state` is the state of the format's
-  /// parser before the first record. Sets `fields` to a number that must be the same in all runs that are merged, such
-  /// as the number of columns.
+  /// Returns the fences of the run: its first record, and further records at about equal distances, with their offsets.
+  /// `state` is the state of the format's parser before the first record. Sets `fields` to the value for
+  /// TaskRun::fields.
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// Returns the fences of the run of a dump, as MakeFences() does. A line of such a run is a record with its sort key
-  /// before it. Adds the gaps of the run to `gaps`, and sets `sum` to the checksum of the lines. Throws WrongResult if
-  /// the lines are not in order, or if the records without their sort keys do not have the checksum `own`.
+  /// Does the same as MakeFences() for a run of an SQL dump, whose lines are records with sort keys. Adds the texts
+  /// between rows to `gaps`, and the checksum of the lines to `sum`. Throws WrongResult if the lines are not in order,
+  /// or if the checksum of the records without sort keys is not `own`.
   std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
-  /// Returns what comes before the record at `offset` in the run of a dump.
+  /// Returns the counts of bytes and rows before the record at `offset`, in the run of a dump.
   DumpPlace PlaceAt(std::uint64_t offset);
-  /// Returns the offset of the first record of this run that is not before `position` (see IsBefore). `own` is the
-  /// index of this run, and `unique` is the argument of IsBefore(). Searches only the offsets [low, high], which must
-  /// contain the result.
+  /// Returns the offset of the first record in the bytes [low, high) that is not before `position`. Returns `high` if
+  /// there is no such record. The bytes must be whole records. `own` is the index of this run. See IsBefore() for
+  /// `unique`.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                      std::uint64_t high);
-  /// Returns the offset of the first record of this run that is not before `position` (see IsBefore). `own` is the
-  /// index of this run, and `unique` is the argument of IsBefore(). Uses the fences (records whose offsets are known)
-  /// to search only a part of the file.
+  /// Returns the offset of the first record of this run that is not before `position`. Returns end() if there is no
+  /// such record. `own` is the index of this run. See IsBefore() for `unique`.
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high) of the file, which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
-  /// Returns the state of the format's parser before the record at `offset`.
+  /// Returns the state of the format's parser before the record at `offset`. If TaskOrder::depends() is true, `offset`
+  /// must not be before the first fence.
   ScanState StateAt(std::uint64_t offset);
   /// Returns the offset of a record near the middle of the bytes [low, high). A record must begin at `low`. Returns
   /// `low` if no other record is found near the middle.
@@ -148,18 +147,17 @@ class RunFile {
   const std::unique_ptr<KeyEncoder> encoder_;
 };
 
-/// PackFences() returns the content of a file that stores fences: some records of a run and their offsets, for a fast
-/// search. For a dump, the file also has `gaps`, a result of DumpGaps::Save(). ReadFences() reads such a file, and
-/// throws Error(kIntegrity) if the file was changed. It sets *gaps unless `gaps` is null.
+/// PackFences() returns the content of a file that stores the fences of a run. `gaps` is a result of DumpGaps::Save(),
+/// or empty. ReadFences() reads such a file, and throws Error(kIntegrity) if the file is damaged or belongs to another
+/// run. It sets *gaps unless `gaps` is null.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::string& gaps, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
                               std::string* gaps = nullptr);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
-/// Returns true if a record comes before `position` in the sorted sequence of all runs together. Records are sorted by
-/// TaskOrder::Compare(), then by the index of their run, and then by their offset in the run. If `unique` is true, only
-/// TaskOrder::Compare() decides, so that no part of the output begins between records with equal keys. `comparable` is
-/// the record as TaskOrder::Comparable() returns it. It is at `offset` in the run with the index `own`.
+/// Returns true if a record is sorted before `position`. `comparable` is the record in the form that
+/// TaskOrder::Compare() takes. The record is at `offset` in run number `own`. Among records that compare as equal, the
+/// order is by run and then by offset. If `unique` is true, none of these records is before another.
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
               bool unique, const TaskOrder& order);
 

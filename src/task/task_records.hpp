@@ -39,15 +39,13 @@ struct TaskJob {
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning the bytes [begin, end) of an input. Tasks for later parts of the input need this result to
-/// find out where records end there.
+/// The result of scanning some bytes of an input. Tasks need it to find the first record after these bytes.
 ///
-/// In some formats, such as CSV, the parser is always in one of a few modes, such as inside or outside of quotes. For
-/// these formats, after[m] is the mode after the bytes if m is the mode before the bytes. If mode m is impossible
-/// before the bytes, after[m] is the number of modes.
+/// If `after` is not empty, the format's parser has a few modes, such as inside and outside of quotes. after[m] is the
+/// mode at the offset `end` if the mode at `begin` is m. If m is impossible at `begin`, after[m] is after.size().
 ///
-/// In all other formats, `end` is the end of the first record that ends at or after `begin`. `state` is the state of
-/// the parser there (RecordFormat::SaveState).
+/// If `after` is empty, `end` is the offset of the first record that begins at or after `begin`. `state` is the state
+/// of the parser before this record (RecordFormat::SaveState).
 struct TaskScan {
   std::uint32_t input = 0;
   std::uint64_t begin = 0, end = 0;
@@ -83,23 +81,21 @@ struct TaskRun {
   KeyTally tally{};  ///< counts of unusual values in key columns, as far as CutParts() needs them
 };
 
-/// A place in a run of a dump, given by the counts of bytes and rows before it. A part of a dump is a range of records
-/// that are sorted together, such as the rows of one table. A gap is text between two rows that keeps its place while
-/// the rows are sorted.
+/// A position in a sorted run of an SQL dump, as counts of the bytes and rows before it. A part of a dump is records
+/// that are sorted together, such as the rows of one table.
 struct DumpPlace {
-  std::uint64_t part = 0;     ///< the number of the part of the dump that the last record before the place belongs to
-  std::uint64_t earlier = 0;  ///< the bytes of all records of earlier parts, as they are in the output
-  std::uint64_t gaps = 0;     ///< the bytes of the gaps of the part
-  std::uint64_t bytes = 0;    ///< the bytes of the other records of the part
-  std::uint64_t rows = 0;     ///< the number of rows of the part
-  std::uint64_t separators = 0;  ///< how many of the rows have the usual text after them, such as a comma
-  std::uint64_t statements = 0;  ///< how many of the rows are whole INSERT statements
+  std::uint64_t part = 0;        ///< the index of the part that contains the last record before the position
+  std::uint64_t earlier = 0;     ///< the bytes of all records of earlier parts, without sort keys
+  std::uint64_t gaps = 0;        ///< in part `part`: the bytes of the texts between rows
+  std::uint64_t bytes = 0;       ///< in part `part`: the bytes of all other records, without sort keys
+  std::uint64_t rows = 0;        ///< in part `part`: the number of rows
+  std::uint64_t separators = 0;  ///< how many of these rows have the usual text after them, such as a comma
+  std::uint64_t statements = 0;  ///< how many of these rows are whole INSERT statements
 };
 
 /// The counts of bytes and rows before a certain record of a dump, in one run or in all runs together. OutputBytes()
-/// computes the place of the record in the output from these counts. See DumpPlace.
-/// - `bytes` is the size of all earlier records, except gaps in the same part of the dump.
-/// - The other members count only earlier rows in the same part of the dump.
+/// computes the offset of the record in the output from these counts. `bytes` is DumpPlace::earlier plus
+/// DumpPlace::bytes. The other members are those of DumpPlace.
 struct DumpBefore {
   std::uint64_t bytes = 0, rows = 0, separators = 0, statements = 0;
 
@@ -119,14 +115,15 @@ struct RecordPosition {
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
 };
 
-/// The position in the order of all records where a part of the output begins. If the index `run` equals the number of
-/// runs, no run has this index, and the position is after all records.
+/// The position in the order of all records where a part of the output begins. If `run` is the number of runs, the
+/// position is after all records.
 struct PartStart : RecordPosition {
   /// The size in bytes of all records that come before this part of the output, in all runs together. No value: not
   /// known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
-  std::optional<DumpBefore> before{};  ///< only for dumps: what comes before `record` in all runs. No value: not known
+  /// Only for dumps: the counts of bytes and rows before `record` in all runs. No value: not known.
+  std::optional<DumpBefore> before{};
 };
 
 /// The beginnings of all parts of the output, and other data that every merge task (a process that merges one part)
@@ -141,8 +138,8 @@ struct TaskCut {
   std::uint64_t gaps_bytes = 0, gaps_hash = 0;  ///< the size and the checksum of the file cut-N.gaps
 };
 
-/// The beginning of one part of the output in each sorted run: two offsets in the file of the run. The part begins
-/// between them, or at one of them. The offsets are equal if the exact offset is known.
+/// For each sorted run: two offsets in its file between which a part of the output begins. The offsets are equal if the
+/// exact offset is known.
 using RunOffsets = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after this part was merged.

@@ -47,26 +47,25 @@ std::vector<std::string> JobArguments(const std::string& folder);
 void CheckTaskVersion(const std::string& folder);
 
 /// Divides the output into `parts` parts of about equal size, and finds where each part begins in every sorted run.
-/// Does nothing if this was done before. If `fences_only` is true, reads only the fences of the runs (records whose
-/// offsets are stored). The sizes of the parts then differ more: by up to the distance between two fences, summed over
-/// all runs.
+/// Does nothing if this was done before. If `fences_only` is true, reads less data, but the sizes of the parts differ
+/// more.
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
 /// The place in a run at which a part of the output begins.
 struct PartBorder {
   std::uint64_t offset = 0;  ///< in the file of the run
-  DumpBefore before;         ///< only for dumps: what comes before the place in this run
+  DumpBefore before;         ///< only for dumps: the counts of bytes and rows before the place in this run
 };
 /// Returns where the parts of the output begin in the file of run number `run`. The last element is the end of the
 /// records.
 std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                     const std::string& folder);
 
-/// Copies of the records of one part of the output, for a machine that does not have the sorted runs. For each run,
-/// `folder` contains a file with the name and the header of the run, but only the records of this part. If the output
-/// is a single file, one of two members gives the offset of the part in the output:
-/// - `offset` is the offset itself. It is not used for dumps.
-/// - `before` is only for dumps. It is the sum of PartBorder::before over all runs, from which the offset is computed.
+/// The records of one part of the output, for a machine that does not have the sorted runs. For each run, `folder`
+/// contains a file with the name and the header of the run, and with the records of this part.
+/// - `offset` is the offset of the part in the output, for an output that is a single file. Not used for dumps. No
+///   value: the offset that CutParts() has stored.
+/// - `before` is the sum of PartBorder::before over all runs. It is needed for dumps, except for the first part.
 struct PartPieces {
   std::string folder;
   std::optional<std::uint64_t> offset;

@@ -38,7 +38,7 @@ struct PerResource : std::array<T, kResourceCount> {
   const T& operator[](Resource resource) const { return (*this)[static_cast<std::size_t>(resource)]; }
 };
 
-/// How long a phase of a job has used each resource, and for how many bytes.
+/// How long each resource was busy in one phase of a job, and how many bytes were read, written or processed.
 struct PhaseTimes {
   std::string name;
   Nanoseconds wall{0};

@@ -19,17 +19,18 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Starts a thread that takes samples (RecordedSample) until Leave(). A sample contains the times for which each
-  /// resource was used so far, from `clock`. It also contains the bytes of memory and of temp files in use, which the
-  /// functions `memory` and `temp` return. `trace_memory` is the number of bytes that --trace and --report may take.
-  /// Throws Error(kUsage) if the trace file cannot be opened.
+  /// Starts a thread that measures for --trace and --report what the job uses, until Leave(). Throws Error(kUsage) if
+  /// the trace file cannot be opened.
+  /// - `clock` measures the use of resources, and must exist until Leave().
+  /// - memory() and temp() must return the bytes of memory and of temp files in use. The thread calls these functions.
+  /// - `trace_memory` is the limit on the memory for --trace and --report, in bytes.
   void Begin(StageClock& clock, std::uint64_t trace_memory, unsigned threads, Recorder::Value memory,
              Recorder::Value temp);
-  /// Returns the object that measures at intervals what the job uses. Returns null before Begin(), after Leave(), and
-  /// if the job has neither --trace nor --report.
+  /// Returns the object that measures what the job uses. Returns null before Begin(), after Leave(), and if the job has
+  /// neither --trace nor --report.
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-  /// Stops the thread that measures at intervals what the job uses. `plan` is the text that --explain prints. `stats`
-  /// are the figures of the sort, which may have failed.
+  /// Stops the thread that Begin() started. `plan` is the text that --explain prints. `stats` are the figures of the
+  /// sort, which may have failed.
   void Leave(const std::string& plan, const SortStats& stats);
 
   /// Writes the files of --trace and --report, and prints the summary if the job succeeded. Later calls do nothing.

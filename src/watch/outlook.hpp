@@ -1,7 +1,6 @@
-// Estimates how much of a whole job is done, and how long the rest will take. A job is a sequence of parts. The
-// estimate for the current part assumes that its mean rate since its beginning goes on; the rate of the last seconds
-// changes too much. The estimate for a later part is the time that its slowest resource needs, if each byte costs as
-// much as in earlier parts. This code reads no clock, so that tests can pass any time. Start at JobOutlook.
+// Estimates how much of a job is done, and how many seconds are left. A job is a sequence of parts, such as sorting and
+// merging. The estimate for the current part uses its mean rate so far. The estimate for later parts uses the rates
+// that were measured in earlier parts. Callers pass the current time. Start at JobOutlook.
 #pragma once
 
 #include <chrono>

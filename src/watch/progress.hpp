@@ -1,6 +1,4 @@
-// Shows the progress of a job, and the resource that limits its speed. A thread writes a line of progress to standard
-// error. The thread exists only if the line can be seen, or if a signal can ask for it. To count bytes, other threads
-// only make an atomic addition. Start at Progress.
+// Shows the progress of a job, and the resource that limits its speed, in a line on standard error. Start at Progress.
 #pragma once
 
 #include <atomic>
@@ -75,8 +73,8 @@ class Progress {
   /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase must do until its end, or 0 if it
   /// is unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
-  /// Makes progress come from `count` until the phase ends: `count` must return how many bytes are done. Calls of
-  /// Advance() are ignored until then. Any thread may call `count`.
+  /// Sets a function that returns how many bytes of the current phase are done. Until the phase ends, calls of
+  /// Advance() are ignored. Any thread may call `count`.
   void CountBy(std::function<std::uint64_t()> count);
   void Advance(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Counts `bytes` bytes as done although this process skips them, because an earlier process of the job has done

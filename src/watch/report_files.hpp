@@ -11,11 +11,12 @@ namespace gpusort {
 
 /// Checks that the reports can be written, and that no file of the job is overwritten by mistake. Changes no file.
 /// `parts` are the names of the files of --split. Throws Error(kUsage) in these cases:
-/// - A report cannot be written, or its file may be a trap that another user has made.
+/// - A report cannot be written, or another user may have put its file there (MayBePlanted).
 /// - A report is the same file as another report, an output, or an input.
-/// - Two outputs are the same file. (An output may be the same file as an input.)
+/// - Two outputs are the same file.
 /// - A report or an output is the file of --files0-from or --random-source.
-/// - A report would overwrite a file that is not empty and contains no report of the same kind, or cannot be read.
+/// - A report would overwrite a file that is not empty, unless the file can be read and contains a report of the same
+///   kind.
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts);
 
 }  // namespace gpusort

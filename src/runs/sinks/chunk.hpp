@@ -1,4 +1,4 @@
-// A part of a window of merged records on its way through the stages of a StagedSink. Start at Chunk.
+// The unit of work of a StagedSink, which writes merged records to the output. Start at Chunk.
 #pragma once
 
 #include <condition_variable>
@@ -20,34 +20,33 @@
 
 namespace gpusort {
 
-/// A part of a window: whole records.
+/// Some consecutive whole records of the merged output, which one thread processes at a time.
 struct Chunk {
   std::span<std::byte> records;  ///< the records, without those that earlier stages removed
   bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
   OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
   unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
-  StrippedRecords stripped;      ///< for formats with gaps: the rows in `records`, and the gaps that were in it
+  StrippedRecords stripped;      ///< for SQL dumps: the rows in `records`, and the gaps that were removed
   std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
 
-  // The following members are about groups of equal records. Some groups begin before the chunk or go on after it.
-  // `led`, `open` and `open_count` are used if a group is written only after its size is known: with --count, or if -u
-  // keeps only single or only repeated records.
-  std::uint64_t led = 0;         ///< the number of records at the front that belong to the last group before the chunk
-  std::vector<std::byte> open;   ///< the first record of the last group, which may go on after the chunk
-  std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
-  std::vector<std::byte> own;    ///< the memory of `records` if they are not in the window
+  // The following members describe groups of equal records. A group may begin before the chunk or continue after it.
+  // `led`, `open` and `open_count` are used only if Order::needs_groups() is true.
+  std::uint64_t led = 0;            ///< how many records at the beginning belong to a group that began before the chunk
+  std::vector<std::byte> open;      ///< the first record of the last group, which may continue after the chunk
+  std::uint64_t open_count = 0;     ///< the number of records of this group in the chunk
+  std::vector<std::byte> own;       ///< the memory of `records` if they are not in the window
   const CountForm* form = nullptr;  ///< with --count: how counts are written
-  /// With --count: for each of `records`, the number of equal records and the size of the record without its sort key.
-  /// May have more pairs at its end, for records that --top has removed.
+  /// With --count: two numbers for each of `records`, encoded by PutVarint(): the number of equal records, and the size
+  /// of the record without its sort key. Numbers for records that --top has removed may follow.
   std::string counts;
-  std::uint64_t inserted = 0;  ///< the size of all counts in the output
+  std::uint64_t inserted = 0;  ///< with --count: the size of the counts in the output, in bytes
 
   void AddCount(std::uint64_t count, std::uint64_t size) {
     PutVarint(count, counts);
     PutVarint(size, counts);
   }
-  /// Calls each(count, record) for each of the records, which have no sort keys any more. Only with --count. Throws
-  /// Error(kIntegrity) if the sizes in `counts` do not end where the records end.
+  /// Calls each(count, record) for each record of the chunk. `count` is the number of equal records. Call this only
+  /// with --count, and after the sort keys were removed. Throws Error(kIntegrity) if `counts` does not match `records`.
   template <typename Each>
   void ForEachCounted(Each each) const {
     std::string_view rest = counts;
@@ -61,14 +60,14 @@ struct Chunk {
     }
   }
 
-  /// Returns the size of the chunk in the output.
+  /// Returns the size of the chunk in the output, in bytes.
   std::uint64_t bytes() const {
     std::uint64_t bytes = records.size() + inserted;
     for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
     return bytes;
   }
-  /// Calls put(bytes) for consecutive pieces of the output of this chunk, in order. Together they are the records with
-  /// their counts, or with the changes in `edits`.
+  /// Calls put(bytes) with consecutive pieces of the chunk as the output gets it, in order. With --count, each record
+  /// has its count. Otherwise the changes in `edits` are made.
   template <typename Put>
   void ForEachPart(Put put) const {
     if (form != nullptr) {

@@ -12,10 +12,8 @@
 
 namespace gpusort {
 
-/// Replaces each group of equal records by its first record, and counts the records of the group. The options may leave
-/// whole groups out of the output. Any thread may remove records from a chunk. One thread then joins the groups that
-/// reach over several chunks, in the order of the output. Equal records are dropped only here, in the last merge: the
-/// runs in temp files still contain all records.
+/// Replaces each group of equal records by its first record, and counts the records of the group. The options can
+/// remove whole groups. The records come in chunks, and a group may extend over several chunks.
 class Groups {
  public:
   /// `last` is the record before the first chunk; empty if there is none. `form` says how counts are written; null: no
@@ -24,16 +22,17 @@ class Groups {
          std::vector<std::byte> last)
       : layout_(layout), order_(order), proof_(proof), form_(form), last_(std::move(last)) {}
 
-  /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
-  /// Chunks must come in output order.
+  /// Sets chunk.goes_on: whether the first record of the chunk is equal to the last record of the previous chunk. Call
+  /// this in output order, before Change() of the same chunk.
   void LookInOrder(Chunk& chunk);
-  /// Removes the records that the output does not get. Any thread may call this.
+  /// Removes the records that are not written to the output. Any thread may call this.
   void Change(Chunk& chunk) const;
-  /// Ends the group that was open before `chunk` (the last group of the earlier chunks) if another group begins in
-  /// `chunk`. Then returns the first record of the ended group as a chunk of its own, unless the options leave the
-  /// group out of the output. In all other cases returns std::nullopt. Call this in output order, after Change().
+  /// Checks if the last group of equal records before `chunk` has ended, because another group begins in `chunk`. If
+  /// yes, returns the first record of the ended group as a separate chunk. Returns std::nullopt if not, or if the
+  /// options remove the group. Call this in output order, after Change().
   std::optional<Chunk> Join(Chunk& chunk);
-  /// Returns the last group as Join() does. Call this after the last chunk.
+  /// Returns the first record of the last group of equal records as a chunk. Returns std::nullopt if there is no such
+  /// group or the options remove the group. Call this after Join() of the last chunk.
   std::optional<Chunk> End();
 
  private:
@@ -45,22 +44,23 @@ class Groups {
   const Order& order_;
   OutputProof& proof_;
   const CountForm* const form_;
-  std::vector<std::byte> last_;  ///< the last record of the chunk that LookInOrder() saw last
+  std::vector<std::byte> last_;  ///< the last record of the last chunk that was passed to LookInOrder()
   std::vector<std::byte> open_;  ///< the first record of the last group of all joined chunks; empty: there is none
   std::uint64_t open_count_ = 0;
 };
 
-/// Keeps the records with the largest counts (--top with --by count). Of equal counts, the record that comes first in
-/// the order wins.
+/// Keeps the records with the largest counts (--top with --by count). If counts are equal, keeps the record that comes
+/// first in the sorted order.
 class LargestGroups {
  public:
-  /// `most_bytes` is the limit on the memory of the records.
+  /// `top` is the number of records to keep. `most_bytes` is the limit on their memory, in bytes.
   LargestGroups(std::uint64_t top, std::uint64_t most_bytes) : top_(top), most_bytes_(most_bytes) {}
 
-  /// Takes all records out of `chunk`. Chunks must come in output order. Throws Error(kUsage) if the records take too
-  /// much memory.
+  /// Removes all records from `chunk`, and keeps those with the largest counts so far. Chunks must come in output
+  /// order. Throws Error(kUsage) if the records take too much memory.
   void Take(Chunk& chunk);
-  /// Returns the kept records, the largest count first. Tells `proof` that the output has only these records.
+  /// Returns the kept records with their counts (--count), the record with the largest count first. Tells `proof` that
+  /// the output has no other records.
   Chunk End(const CountForm& form, OutputProof& proof);
 
  private:
