@@ -299,7 +299,7 @@ bool TakeGroups(TextReader& reader, const ValueRule& rule, std::string& plain) {
       rule.decimal_point == ',' ? "." : ",", "'", "_", " ", "\u00A0", "\u2009", "\u2019", "\u202F"};
   std::string_view separator;
   std::size_t size = reader.digits();
-  bool pairs = false;  // a group of two digits occurred after the first one
+  bool pairs = false;  // a group of two digits occurred after the first one, as in 12,34,567 (India)
   append(size);
   if (size == 0 || size > 3) return true;
   for (const std::string_view known : kSeparators) {

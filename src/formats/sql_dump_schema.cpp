@@ -75,6 +75,7 @@ std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpSta
     if (known == nullptr) continue;
     for (SqlTable::Column column : known->columns) {
       if (table.copies) {
+        // Copied columns are sorted as texts.
         column.type = ValueType::kText;
         column.labels.clear();
         column.loose = true;
@@ -83,6 +84,7 @@ std::shared_ptr<const SqlTable> WithParents(const SqlTable& table, const DumpSta
       add(std::move(column));
     }
     if (!table.copies) continue;
+    // The unique keys of the parent are also unique keys of this table.
     merged->unique.insert(merged->unique.end(), known->unique.begin(), known->unique.end());
     if (!known->primary.empty()) merged->unique.push_back(known->primary);
     merged->replaces |= known->replaces;

@@ -31,7 +31,7 @@ struct RowsPart {
   /// True: a foreign key of the table refers to the same table, and the dump does not turn off the checks of foreign
   /// keys.
   bool refers_to_itself = false;
-  bool again = false;  ///< true: the table also has rows in an earlier part of the dump
+  bool again = false;  ///< true: the table also has rows earlier in the dump
   /// True: rows with equal primary or unique keys keep their order. REPLACE then keeps the same row as without sorting.
   bool keeps_winners = false;
   bool keyless = false;  ///< true: the table has no primary or unique key, so REPLACE keeps all rows
@@ -47,8 +47,10 @@ struct RowsPart {
   std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
   // The following members are only for INSERT.
   bool decided = false;
-  bool several = false;  ///< true: from the first statement with several rows on, each row is a record
-  /// If `several` is true: the number of statements with one row before the first statement with several rows.
+  /// True: each row is a record, except in the first `singles` statements. False: each INSERT is a record.
+  bool several = false;
+  /// The number of INSERT statements at the beginning of the part that have one row each and are whole records. Used
+  /// only if `several` is true.
   std::uint64_t singles = 0;
   std::string separator;     ///< the text after most rows, such as a comma; it is part of the row's record
   bool ended = false;        ///< true: `tail` and `end` are known
@@ -110,19 +112,19 @@ enum Mode : unsigned {
   kSql = 0,           ///< at the beginning of a line of SQL
   kRows = 1,          ///< in a COPY block
   kAfterInsert = 16,  ///< as kSql, but directly after an INSERT with rows
-  /// In the first row of an INSERT, if it is not known yet whether the statements of this part have several rows.
+  /// In the first row of an INSERT, while RowsPart::several is false.
   kFirstRow,
-  kLaterRow,       ///< in any other row
+  kLaterRow,       ///< in any other row of an INSERT
   kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
   kNextRow,  ///< before a row, in a part of statements with several rows
-  kGap,      ///< before a gap (text between rows); only while keys are made
+  kGap,      ///< before a gap (text between two rows); used only when sort keys are made
 };
 
 inline constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement, in bytes
 inline constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest size of a CREATE TABLE, in bytes
-/// The largest size of an UPDATE or a DELETE that is examined, in bytes. A larger limit would be slow: for each line of
-/// a statement, the parser copies all earlier lines of the statement.
+/// The largest size of an UPDATE or a DELETE that is examined, in bytes. A larger limit would be slow, because the
+/// parser copies the statement for each of its lines.
 inline constexpr std::size_t kMostProgram = std::size_t{32} << 10;
 /// The largest size of the text of an INSERT before its first row, in bytes.
 inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
@@ -131,14 +133,14 @@ inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
 inline constexpr std::size_t kMostTail = std::size_t{1} << 20;
 inline constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message names
 
-/// Sets the dialect in `dump`. Also sets whether a backslash in a string is an escape character, to the default of the
-/// dialect.
+/// Sets the dialect of `dump`, and how this dialect treats a backslash in a string by default: as an escape character
+/// (MySQL) or as an ordinary byte.
 void SetDialect(SqlDialect dialect, DumpState& dump);
-/// Adds `name` to a set that several DumpState objects may share. Returns false if the set already has the name. Copies
-/// the set first if another object shares it.
+/// Adds `name` to the set `names`. Returns false if the set contains the name already. If other objects share the set,
+/// replaces `names` by a copy first.
 bool AddName(const std::string& name, std::shared_ptr<std::set<std::string>>& names);
 
-/// Returns the rules by which SkipRows() reads a row, as one number: the dialect, and the meaning of a backslash.
+/// Returns the dialect and the meaning of a backslash as one number. Both decide how SkipRows() reads a row.
 inline unsigned PackRules(const DumpState& dump) {
   return static_cast<unsigned>(dump.dialect) << 1 | (dump.text.escapes ? 1 : 0);
 }

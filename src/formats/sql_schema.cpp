@@ -107,6 +107,8 @@ bool KeepsLiteValue(const SqlTable::Column& column, const SqlValue& value, std::
 
 }  // namespace
 
+// If the result is true, values with different sort keys are also different for the server, unless column.loose is
+// true.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect) {
   const bool known =
       value.literal || (column.type == ValueType::kBool && (IsWord(text, "true") || IsWord(text, "false")));
@@ -583,6 +585,7 @@ void TakeSwitch(Tokens& tokens, SqlTableChange& change) {
   SqlTableChange::Switch one;
   if (tokens.Is("disable")) one.fires = SqlFires::kNever;
   tokens.Next();
+  // ENABLE REPLICA counts as ENABLE ALWAYS, because a dump does not say whether a replica loads it.
   if (tokens.Take("always") || tokens.Take("replica")) one.fires = SqlFires::kAlways;
   one.rule = tokens.Is("rule");
   if (!tokens.Take("trigger") && !tokens.Take("rule")) return;

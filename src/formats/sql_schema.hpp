@@ -33,7 +33,7 @@ bool BeginsCreateType(std::string_view text);
 enum class SqlFires : std::uint8_t {
   kOfSession,  ///< unless the session turns this off: see Session::unchecked
   kNever,      ///< DISABLE
-  kAlways,     ///< ENABLE ALWAYS, and ENABLE REPLICA, as a dump does not say whether it is loaded by a replica
+  kAlways,     ///< ENABLE ALWAYS or ENABLE REPLICA
 };
 
 /// A table, as CREATE TABLE describes it.
@@ -44,8 +44,8 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< for an enum: its words, the least first
     bool generated = false;           ///< the server computes the value; an INSERT without column names leaves it out
     bool counted = false;             ///< the server gives the next number to rows without a value
-    /// The server only does so for the word DEFAULT and for rows without a value, because the column has a DEFAULT such
-    /// as nextval.
+    /// True: the server numbers only rows that have no value or the word DEFAULT in this column, not rows with NULL or
+    /// 0. Used only if `counted` is true.
     bool only_default = false;
     bool not_null = false;
     /// The server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and 1.004
@@ -55,15 +55,15 @@ struct SqlTable {
     /// such byte.
     unsigned padding = kNoPadding;
     static constexpr unsigned kNoPadding = 256;
-    /// SQLite: which values the column converts. kNumber: texts that are numbers. kReal: texts that are numbers, and
+    /// SQLite: the values that the column converts to another type. kNumber: texts that contain a number. kReal: also
     /// large integers. kText: numbers.
     enum Affinity : std::uint8_t { kNone, kNumber, kReal, kText } affinity = kNone;
-    /// The largest size of a text, in characters, or in bytes if `in_bytes` is true. The server cuts off longer texts.
-    /// 0: not known. For MAC addresses: the size of a complete address.
+    /// The maximum length of a text. The server cuts off longer texts. 0: no maximum is known. In a column of the type
+    /// macaddr or macaddr8: the length of a complete address, 17 or 23.
     std::uint64_t size = 0;
-    bool in_bytes = false;  ///< true: `size` is in bytes; false: it is in characters
-    /// MySQL: which bytes of a text the server can change. kBytes: none. kCharacters: bytes that are not UTF-8. kAscii:
-    /// all bytes that are not ASCII.
+    bool in_bytes = false;  ///< true: `size` is in bytes; false: in characters
+    /// MySQL: the texts that the column certainly stores without a change. kBytes: all texts. kCharacters: valid UTF-8.
+    /// kAscii: ASCII.
     enum Text : std::uint8_t { kBytes, kCharacters, kAscii } text = kBytes;
     /// The smallest and the largest integer that the column can store. The server changes other integers. Both 0: not
     /// known.
@@ -80,23 +80,21 @@ struct SqlTable {
   /// SQLite: a key has ON CONFLICT REPLACE or IGNORE. If an INSERT adds a row whose key exists already, only one of the
   /// two rows stays in the table.
   bool replaces = false;
-  /// True: `columns` are all columns, in their order. False: there can be other columns, or the order can be another
-  /// one.
+  /// True: `columns` has all columns in the order of the table. False: columns may be missing or in another order.
   bool complete = true;
   std::vector<SqlTarget> parents;  ///< the tables whose columns come before those in `columns`
-  /// True: the columns of the parents are copies (LIKE, PARTITION OF), whose rows are ordered as texts, and the keys of
-  /// the parents are unique keys of the table. False: PostgreSQL's INHERITS.
+  /// True: the table has copies of the columns of its `parents` (LIKE, PARTITION OF). False: the table inherits the
+  /// columns (INHERITS).
   bool copies = false;
   bool copies_defaults = true;  ///< false: the server does not number rows in the copied columns
-  SqlTarget partition_of;       ///< PostgreSQL: the table that this one is a partition of, if it is one
+  SqlTarget partition_of;       ///< PostgreSQL: the table that this table is a partition of; empty: none
 };
 /// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` must have the enum types
 /// from the CREATE TYPE statements before it.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
-/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. If so,
-/// values with different sort keys are also different for the server, unless Column::loose is true. `text` is the value
-/// without the escapes of a literal.
+/// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. `text` is
+/// the value without quotes and escapes.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TABLE.
 bool BeginsCreateTable(std::string_view text);
@@ -115,11 +113,11 @@ struct SqlTableChange {
   bool numbers_rows = false;                     ///< true: the server gives numbers to the rows that the table has
   SqlTarget attached;                            ///< a table that becomes a partition of `table`, and gets its keys
   bool ignores = false;  ///< true (ALTER IGNORE): of rows with equal unique keys, only one stays
-  /// PostgreSQL: DISABLE or ENABLE of triggers and rules of `table`.
+  /// PostgreSQL: a clause that turns triggers or rules of `table` on or off, such as DISABLE TRIGGER ALL.
   struct Switch {
     SqlFires fires = SqlFires::kOfSession;
-    bool rule = false;
-    std::string name;   ///< empty: all triggers
+    bool rule = false;  ///< true: the clause is for a rule; false: for triggers
+    std::string name;   ///< the name of the trigger or rule; empty: all triggers
     bool keys = false;  ///< true: also the triggers that check foreign keys
   };
   std::vector<Switch> switches;
@@ -129,29 +127,28 @@ struct SqlTableChange {
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, DROP, UPDATE or DELETE.
 bool BeginsRowProgram(std::string_view text);
-/// A trigger or a rule that a row of INSERT starts.
+/// A trigger (CREATE TRIGGER) or rule (CREATE RULE) of a table that fires when a row is inserted.
 struct SqlTrigger {
   std::string name;
   SqlTarget table;
-  bool exact = false;  ///< the dump describes the table, whose name `table` has in the same case
+  bool exact = false;  ///< true: `table` is the exact name of the table, including upper and lower case
   bool rule = false;
   SqlFires fires = SqlFires::kOfSession;
 };
-/// Parses a CREATE TRIGGER or CREATE RULE. Returns the trigger or rule if INSERT starts it, otherwise std::nullopt.
+/// Parses CREATE TRIGGER or CREATE RULE. Returns std::nullopt unless the trigger or rule fires for INSERT.
 std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
-/// Returns the trigger or rule that `text` removes. Without ON, its table has the schema of the trigger but no name.
+/// Parses DROP TRIGGER or DROP RULE. Returns std::nullopt for any other text. If the statement has no ON clause,
+/// SqlTrigger::table has no name, but can have a schema: s in DROP TRIGGER s.name.
 std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dialect);
-/// Returns true if the result of the statement `text` can depend on the order of the rows in a table. `text` must be an
-/// UPDATE, a DELETE, or a CREATE TABLE that contains a SELECT; the result is false for other statements. The statement
-/// must also have one of these: nextval, an assignment to a variable (:=), row_number, ctid, rowid, AUTO_INCREMENT, or
-/// LIMIT without ORDER BY. `is_key` returns true if a column alone is a unique key of a table, so that a condition
-/// COLUMN = VALUE chooses at most one row.
+/// Returns true if the result of the statement `text` can depend on the order of the rows in a table, as for DELETE
+/// FROM t LIMIT 5. Returns false unless `text` is an UPDATE, a DELETE or a CREATE TABLE with a SELECT. is_key() must
+/// return true if `column` alone is a unique key of `table`.
 bool DependsOnOrder(std::string_view text, SqlDialect dialect,
                     const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key);
 /// Returns true if `a` and `b` are equal, or differ only in the upper or lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
-/// Returns true if `tail` contains ON CONFLICT or ON DUPLICATE KEY, which say what happens to a row whose key exists
-/// already. `tail` is the text between the last row of an INSERT and its semicolon.
+/// Returns true if `tail` contains ON CONFLICT or ON DUPLICATE KEY. `tail` is the text between the last row of an
+/// INSERT and its semicolon.
 bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect);
 
 }  // namespace gpusort

@@ -21,7 +21,7 @@ struct SqlText {
   In in = kNothing;             ///< the string, quoted name or comment in which the line begins
   unsigned depth = 0;           ///< the number of comments, one inside the other, in which the line begins
   std::string tag;              ///< only with kDollar: the text $...$ that ends the string
-  std::string delimiter;        ///< MySQL: the text after DELIMITER, which ends a statement; empty: a semicolon does
+  std::string delimiter;        ///< MySQL: the text that ends a statement, as set by DELIMITER; empty: a semicolon
   bool escapes = false;         ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET; another SET can restore it
   bool open = false;            ///< true: the line begins inside a statement
@@ -29,16 +29,16 @@ struct SqlText {
   /// contain semicolons.
   bool trigger = false;
   unsigned brackets = 0;  ///< PostgreSQL: the number of open brackets in the statement
-  unsigned end = 0;       ///< how many tokens of "; END" were just read, which ends a trigger
+  unsigned end = 0;       ///< the number of tokens of "; END", the end of a trigger, that were just read
 
   /// Returns true if a statement can begin at the beginning of the line.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Reads `line` up to the end of the current statement, or the whole line if the statement goes on. `line` is a line or
-/// the rest of one. Removes the bytes that were read from `line`, and updates the parser's state `text`. Returns true
-/// if an INSERT begins after other text.
+/// Reads `line`, which can be the rest of a line, up to the end of the current statement or of the line. Removes the
+/// bytes that were read from `line`, and updates the parser's state `text`. Returns true if an INSERT begins in the
+/// bytes that were read, but after other text, such as a comment.
 bool TakeSql(std::string_view& line, SqlDialect dialect, SqlText& text);
 
 /// Returns the database system that wrote the dump, if `line` shows it. Otherwise returns kUnknown. `line` is a line
@@ -107,19 +107,19 @@ LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 /// The text after a row of an INSERT statement: a comma before the next row, or the end of the statement.
 struct AfterRow {
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
-  /// The end of the text after the row. With kComma: the beginning of the next row, after comments. With kEnd: the
-  /// beginning of the next statement, after comments and the newline.
+  /// The position after the comma or semicolon, and after comments and a newline that follow it.
   const Byte* stop = nullptr;
-  bool sure = false;      ///< true: further bytes could not change `stop`
+  bool sure = false;      ///< true: `stop` is final; false: more bytes could change it
   std::string_view tail;  ///< only with kEnd: the text between the row and the semicolon
 };
 /// Parses the text [p, end), which follows a row of an INSERT statement. The result has `is` = kUnfinished if the text
 /// has neither a comma nor a semicolon.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
-/// Skips at most `most` whole rows of an INSERT statement. This is faster than RowLexer. The first row begins at `p`.
-/// Skips a row only if `separator` and then another row follow it. Stops before a row that only RowLexer can read, for
-/// example because of inner brackets or quoted names. Sets `rows` to the number of skipped rows, and returns the place
-/// after the last `separator`. If `separator` is empty, skips one row and nothing after it.
+/// Skips up to `most` rows of an INSERT statement from `p`, the beginning of a row. Sets `rows` to the number of
+/// skipped rows. Can stop before any row. RowLexer can read all rows, but is slower.
+/// - If `separator` is not empty, skips a row only if `separator` and another row follow it. Returns the end of the
+///   last separator, or `p` if no row is skipped.
+/// - If `separator` is empty, skips at most one row. Returns the end of the row, or `p` if no row is skipped.
 const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
                      std::uint64_t most, std::uint64_t& rows);
 /// Returns the clause after the last row of an INSERT, such as "ON CONFLICT DO NOTHING". Removes comments, and replaces
@@ -155,9 +155,9 @@ struct RowLexer {
   const Byte* Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad);
 };
 
-/// Returns the end of the value that begins at `p`, in a row of an INSERT: a pointer to the comma or the bracket after
-/// it. [p, end) must contain the rest of the row. The row must have no comment, because this function would misread the
-/// comment. RowLexer refuses rows with comments.
+/// Returns the end of the value that begins at `p`, in a row of an INSERT: a pointer to the comma or bracket after the
+/// value. [p, end) must contain the rest of the row. The row must have no comments. RowLexer refuses rows with
+/// comments.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
 /// A value in a row of an INSERT statement.
@@ -171,8 +171,8 @@ struct SqlValue {
 /// itself. The text of the result may lie in the buffer `scratch`.
 SqlValue ReadSqlValue(std::string_view raw, SqlDialect dialect, bool escapes, std::string& scratch);
 
-/// Returns true if values of `row`, a row of an INSERT statement, can depend on the rows before it. Such a row has a
-/// query, sets a variable, has NEXT VALUE FOR or s.nextval, or calls a function such as nextval or LAST_INSERT_ID.
+/// Returns true if a value of `row`, a row of an INSERT statement, can depend on earlier rows, for example because it
+/// calls nextval or has a subquery. `escapes` is true if a backslash in a string is an escape character.
 bool DependsOnRows(std::string_view row, SqlDialect dialect, bool escapes);
 
 }  // namespace gpusort

@@ -88,15 +88,13 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// each uses another `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
-  /// Writes the sort key of the value `field`, as the -k option with the index `key` demands. Writes a null if the
-  /// field is missing, null or invalid, and counts it in `tally`. With --strict, throws BadRecord if the field is
-  /// missing or invalid. `by` is usually null. If only the input gives the type of the column, as CREATE TABLE does in
-  /// a dump, `by` makes keys of that type.
+  /// Writes the sort key of `field`, the value of a record for the -k option with the index `key`. A missing, null or
+  /// invalid value gets the key of null, and is counted in `tally`. With --strict, throws BadRecord if the value is
+  /// missing or invalid. If `by` is not null, `by` makes the key instead of the type of the -k option.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
-  /// Writes the sort key of `value`, for the -k option with the index `key`. std::nullopt means that the record has no
-  /// such value. A text that stands for null gives a null. If `value` lies in `record`, error messages give its offset
-  /// there.
+  /// Writes the sort key of the text `value` for the -k option with the index `key`. std::nullopt: the record has no
+  /// such value. If `value` lies in `record`, error messages give its offset in the record.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
   /// Stores `record` in `tally` as an example of a record without a value for a key, unless `record` is long or there
@@ -117,7 +115,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// The columns of the keys. A key names its column by number or by name. Resolve() adds the columns with names.
+  /// The columns of the keys. If keys name columns, this member is complete only after Resolve().
   KeyColumns wanted_;
 
  private:
@@ -134,7 +132,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
-  /// The largest sizes of a sort key of columns, and of the key of --shuffle with all that is around it.
+  /// The maximum number of bytes that a sort key adds to a record: `kMostKeys` for keys of columns, and `kMostPlace`
+  /// for --shuffle.
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10, kMostPlace = 32;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;

@@ -16,11 +16,10 @@ class RE2;
 
 namespace gpusort {
 
-/// Compiles a regular expression in the syntax of RE2. An expression of ASCII characters without \p, \P and \x{ matches
-/// bytes: `.` matches any byte but a newline. All other expressions match characters of UTF-8. Throws Error(kUsage) if
-/// `pattern` is invalid. The message begins with `of`, the name of the option or key that has the expression. Callers
-/// must pass texts to RE2 as {data, size}: in Debian 13, the string view of RE2 is a separate type, and
-/// std::string_view does not convert to it.
+/// Compiles the regular expression `pattern` in the syntax of RE2. In the expression, `.` matches a byte if `pattern`
+/// is ASCII and has no \p, \P or \x{, and otherwise a UTF-8 character. Throws Error(kUsage) if `pattern` is invalid.
+/// `of` is the name of the option or key, for the error message. Pass texts to RE2 as {data, size}: not all versions
+/// accept std::string_view.
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of);
 
 /// Finds the values of sort keys that are fields of a line or matches of a regular expression. Only one thread at a

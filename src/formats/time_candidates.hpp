@@ -23,37 +23,37 @@ class TimeCandidates {
   /// Searches the lines of the sample that `lines` selects, and replaces all candidates by those found there. `kind` is
   /// kGiven if the user gave the forms (--time), otherwise kKnown.
   void Search(TimeShape::Kind kind, const LineSet& lines);
-  /// Removes the candidates that are not at the beginning of their lines.
+  /// Removes the candidates whose times are not at the beginning of the lines.
   void KeepFront();
-  /// Chooses among forms that can read the same texts, such as day/month and month/day (TimeForm::group). Then removes
-  /// the candidates that are not the times of records. `paragraphs` is true if blank lines in the sample separate
-  /// paragraphs.
+  /// Removes candidates (time formats with a place in the line) that are unlikely to be the times of records, such as
+  /// numbers that are IDs. If `paragraphs` is true, also removes times that are not in the first lines of paragraphs,
+  /// which blank lines separate. If two forms can read the same text, such as day/month and month/day, finds out which
+  /// one is right.
   void Weed(bool paragraphs);
 
   std::vector<TimeCandidate>::const_iterator begin() const { return all_.begin(); }
   std::vector<TimeCandidate>::const_iterator end() const { return all_.end(); }
-  /// Returns true if Weed() has chosen the form of the candidate from a group of forms that can read the same texts,
-  /// such as day/month and month/day (TimeForm::group).
+  /// Returns true if the form of `candidate` is ambiguous, such as day/month or month/day, but Weed() has found that
+  /// the form is right.
   bool IsResolved(const TimeCandidate& candidate) const;
-  /// Returns true if a candidate was removed because its lines are not the first lines of paragraphs.
+  /// Returns true if Weed() has removed times because they are not in the first lines of paragraphs (text between blank
+  /// lines).
   bool late() const { return late_; }
 
   /// Returns the time in a line of the sample, in seconds since 1970, or 0 if the line has no time of the given shape.
   /// `line` is the index of the line.
   std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const;
-  /// Returns true if at least nine of ten lines of `numbers` meet both conditions, as in merged logs:
-  /// - The line has no time of the candidate `times`.
-  /// - The number in the line, as seconds since 1970, lies between the earliest time of `times` minus one day and the
-  ///   latest time of `times` plus one day.
+  /// Returns true if the input looks like two merged logs with the times `numbers` and `times`. At least nine of ten
+  /// lines with a time of `numbers` must have no time of `times`. These lines must also be in the period of `times`,
+  /// extended by one day at both ends.
   bool AreOfSameDays(const TimeCandidate& numbers, const TimeCandidate& times) const;
-  /// Returns true if the form of the candidate begins with the year, and the lines look like those of Apache Hadoop or
-  /// Spark. After the time, these programs write the level and the last parts of the name of a class: "26/11/23
-  /// 22:10:01 INFO mapred.JobClient: text".
+  /// Returns true if the times begin with the year, and the lines look like logs of Apache Hadoop or Spark, such as
+  /// "26/11/23 22:10:01 INFO mapred.JobClient: text".
   bool IsOfHadoop(const TimeCandidate& candidate) const;
-  /// Returns true if the lines of the candidate consist only of the time and of text before it.
+  /// Returns true if each line that contains a time of `candidate` ends with this time.
   bool FillsLines(const TimeCandidate& candidate) const;
-  /// Returns false if at least five lines have a time of the candidate, and all these times are equal. Otherwise
-  /// returns true.
+  /// Returns false if at least five lines contain a time of `candidate`, and the time is the same in all of these
+  /// lines. Otherwise returns true.
   bool Varies(const TimeCandidate& candidate) const;
 
  private:

@@ -26,18 +26,17 @@ struct TimeCandidate {
   std::uint64_t at = 0, size = 0;  ///< the sums, over all lines, of the time's offset and size
   bool refused = false, dropped = false;
 
-  /// Returns true if the text before the time is its name, as in ts= and <time>. The place of the time is then known in
-  /// all lines.
+  /// Returns true if the time comes after a fixed text, such as ts= or <time>, which can be anywhere in the line.
   bool named() const { return shape.place == TimeShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
   /// Returns the name before the time, such as "ts" for ts= and <ts>.
   std::string_view name() const;
-  /// Returns true if the text before the time is the name of a time, as in ts= and <time>.
+  /// Returns true if the name before the time is usual for times, as in ts= or <time>.
   bool names_time() const { return IsTimeName(name()) || of_audit(); }
-  /// Returns true if the text before the time is the name of something else than a time, as in <id> and pid=.
+  /// Returns true if the name before the number shows that the number is not a time, as in pid=123 or <id>123.
   bool names_number() const;
   /// Returns true if the times are those of the Linux audit system, such as audit(1795471801.123:45).
   bool of_audit() const;
-  /// Returns true if in all lines, there is only the text `lead` before the time.
+  /// Returns true if only the text `lead` comes before the time in each line.
   bool at_front() const {
     return shape.place != TimeShape::kLabel && at == lines.count() * shape.lead.size() &&
            shape.lead.find(' ') == shape.lead.npos;
@@ -123,8 +122,9 @@ class TimeFinder {
   static void Separator(char c, const char* p, Where& where);
   /// Returns the indexes of the forms that a time at `p` can have, or null if no time can begin there.
   const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
-  /// Reads a time at the place of `reader` in each of the `forms`. Calls take() for each form that fits. Returns the
-  /// end of the longest time, or null if no form fits.
+  /// Parses the text at the beginning of `reader` by each form of `forms`, which are indices into `forms_`. Calls
+  /// take() for each form that matches. Returns the end of the longest match, or null if no form matches. Sets
+  /// where.time.
   template <typename Take>
   const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;

@@ -96,6 +96,7 @@ bool AllZeros(std::string_view digits) { return digits.find_first_not_of('0') ==
 std::optional<std::int64_t> SecondsOf(const Clock& clock) {
   if (clock.hour > 24 || clock.minute > 59 || clock.second > 60) return std::nullopt;
   if (clock.hour == 24 && (clock.minute > 0 || clock.second > 0 || !AllZeros(clock.fraction))) return std::nullopt;
+  // 24:00:00 is the next midnight, and a second 60 is the first second of the next minute.
   return (clock.hour * std::int64_t{60} + clock.minute) * 60 + clock.second;
 }
 
@@ -358,6 +359,7 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   }
   if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
   std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  // An offset has precedence over the name of a zone.
   if (region.empty() || offset || !instant) return instant;
   if (!Zone::Exists(region)) return std::nullopt;
   instant->seconds = Zone(std::string(region)).ToUtc(instant->seconds, true);

@@ -59,18 +59,16 @@ struct Instant {
 std::optional<Day> ParseDay(std::string_view text);
 
 /// Parses a point in time. Returns std::nullopt unless `text` has one of these forms:
-/// * A day in one of the forms of ParseDay, such as 2026-12-31 or 20261231. A time can follow: T, t or blanks, and
-///   hh:mm[:ss[.fraction]]. After a day of eight digits, the time can also be hhmm[ss], and must not be missing: eight
-///   digits alone are a count of seconds (see below). 24:00:00 is the next midnight, and a second 60 is the next
-///   second.
-/// * After the time, a zone may follow: Z, an abbreviation such as CET in upper or lower case, +hh, +hhmm, +hh:mm or
-///   +hh:mm:ss. A zone may also be a name of the IANA database: after a blank if the name has a slash, or any name in
-///   brackets. If an offset stands before the brackets, the offset is used and not the name. If a local time in a named
-///   zone occurs twice, because clocks are set back, it is taken for its second occurrence.
-/// * Apache's 31/Dec/2026:23:59:59 +0100.
-/// * Digits only: seconds since 1970 (up to 10 digits, optionally a fraction), milliseconds (11 to 14), microseconds
-///   (15 to 17) or nanoseconds (18 and 19). A sign may stand before the digits.
-/// * infinity, -infinity.
+/// * A day as for ParseDay(), alone or with a time and a zone: 2026-12-31, 2026-12-31 23:59, 2026-12-31T23:59:59.5Z.
+/// * A day of eight digits with a time, and optionally a zone: 20261231T235959, 20261231 23:59.
+/// * The form of Apache: 31/Dec/2026:23:59:59 +0100.
+/// * A number since 1970: seconds (up to 10 digits, optionally with a fraction), milliseconds (11 to 14 digits),
+///   microseconds (15 to 17 digits) or nanoseconds (18 or 19 digits). A sign can come before the number.
+/// * infinity or -infinity.
+///
+/// The zone can be Z, an abbreviation such as CET, an offset such as +01:00, or a name such as Europe/Berlin or
+/// [Europe/Berlin]. If a local time occurs twice in a named zone, because clocks are set back, returns the second
+/// occurrence.
 std::optional<Instant> ParseInstant(std::string_view text);
 
 /// Checks a format of times in the letters of strptime. Returns it in the form that ParseInstantBy takes. Throws

@@ -50,13 +50,14 @@ class ValueKey {
   /// * int: digits, optionally after a sign. decimal: also a fraction and an exponent, exact at any length. -0 equals
   ///   0. As in PostgreSQL, decimal accepts inf and infinity with an optional sign, and NaN, which is greater than all
   ///   numbers. The byte `thousands` may stand between digits before the decimal point.
-  /// * number: a finite decimal in the notations of people and reports, see PutLooseNumber.
+  /// * number: a decimal number with currency signs, separators or suffixes, such as $1,234.50 or 2K. See
+  ///   PutLooseNumber.
   /// * float: the texts of decimal, rounded to binary64, in the totalOrder of IEEE 754: -nan, -inf, ..., -0, 0, ...,
   ///   inf, nan.
   /// * bool: f, false, no, n, off, 0 are less than t, true, yes, y, on, 1. Letters may be in upper or lower case.
   /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for date(FORMAT) and timestamp(FORMAT).
   /// * time: see ParseClock. The order is by the time in UTC, then by the zone, from east to west, as PostgreSQL's
-  /// timetz.
+  ///   timetz.
   /// * interval: see ParseInterval. A month has 30 days and a day has 24 hours, as in PostgreSQL's order.
   /// * ip: as PostgreSQL's inet. Addresses of version 4 come first (also before ::ffff:1.2.3.4). The order is by the
   ///   bits of the network, the length of the prefix, and the bits of the host. An address without a prefix has the
@@ -69,12 +70,12 @@ class ValueKey {
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   void PutNull(FieldWriter& out) const;
 
-  // The following functions take values that need no parsing. Each writes the key that Put() would write for the same
-  // value as text of the named type. A column must not mix keys of different types.
+  // The following functions write the same keys as Put(), for values that are not text. All values of a column must be
+  // written as the same type.
   void PutInt(std::int64_t value, FieldWriter& out) const;  ///< for the types int and decimal
-  /// Writes the key of a value of type decimal. A whole value has the same key in the type int. The arguments are the
-  /// parts of a `numeric` value as PostgreSQL stores them, in the byte order of this machine. The elements of `digits`
-  /// are digits in base 10000, and the first one is multiplied by 10000^weight. Returns false if the parts are invalid.
+  /// Writes the key of a `numeric` value of PostgreSQL, for the type decimal. The value is the sum of all digits[i] *
+  /// 10000^(weight - i). `sign` is the sign code of PostgreSQL, which also stands for NaN and infinity. Returns false
+  /// if `digits` or `sign` is invalid.
   bool PutDecimal(std::span<const std::uint16_t> digits, int weight, unsigned sign, FieldWriter& out) const;
   /// Writes the key of a value of type float. Every NaN counts as a positive NaN, as in PostgreSQL.
   void PutFloat(double value, FieldWriter& out) const;
@@ -97,8 +98,8 @@ class ValueKey {
  private:
   const ValueRule rule_;
   std::string time_format_;  ///< the time format, in the form that ParseInstantBy takes
-  /// Only for columns of the type kEnum: the words that are values of the type, in alphabetical order. The number of a
-  /// word is its position in the list that the user or CREATE TYPE gives. Words sort by these numbers.
+  /// For the type kEnum: the words of the type in alphabetical order, each with its position in the list of the type.
+  /// Words sort by this position.
   std::vector<std::pair<std::string, std::size_t>> labels_;
   bool collates_;  ///< true: the locale does not order texts by their bytes, so strxfrm is needed
 };

@@ -23,20 +23,16 @@ bool IsDecimal(TextReader reader);
 bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out);
 /// Appends the sort key of an infinity or NaN, for a column of decimal numbers. Returns false if the text is neither.
 bool PutSpecial(TextReader reader, KeyBytes& out);
-/// Appends the sort key of a finite decimal number in the notations of people and reports:
-/// * A currency sign before or after the number, and a % after it, are ignored. $2, 2% and 2 are equal.
-/// * A number in parentheses is negative. U+2212 is a minus sign.
-/// * If `rule` gives no `thousands` byte, one kind of separator may stand between groups of three digits: a comma (or a
-///   point, if the decimal point is a comma), an apostrophe, an underscore or a space. With commas, all groups but the
-///   last may also have two digits, as in India. 1,23 is no number.
-/// * A suffix K, M, G, T, P or E multiplies by a power of 1000. A suffix Ki, Mi and so on multiplies by a power of
-///   1024. K may also be a small letter. A B may follow the suffix and is ignored. After a currency sign, B alone
-///   multiplies by 10^9.
+/// Appends the sort key of a finite decimal number that is written for people, such as $1,234.50, -5% or 1.5K:
+/// * Currency signs and percent signs are ignored. A number in parentheses is negative.
+/// * The `thousands` byte of `rule` may separate digits. If `rule` has no such byte, one of the usual separators, such
+///   as a comma or a space, may separate groups of three digits.
+/// * The suffixes K, M, G, T, P and E multiply by powers of 1000, and Ki, Mi and so on by powers of 1024. A B may
+///   follow the suffix. After a currency sign, B alone multiplies by 10^9.
 bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out);
 bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out);
-/// Appends the sort key of a `numeric` value of PostgreSQL, from the parts that PostgreSQL stores. The elements of
-/// `digits` are digits in base 10000. The first one is multiplied by 10000^weight. Returns false if the parts are
-/// invalid.
+/// Appends the sort key of a `numeric` value of PostgreSQL: the sum of all digits[i] * 10000^(weight - i). `sign` is
+/// the sign code of PostgreSQL, which also stands for NaN and infinity. Returns false if `digits` or `sign` is invalid.
 bool PutNumeric(std::span<const std::uint16_t> digits, int weight, unsigned sign, KeyBytes& out);
 /// Appends the sort key of a floating-point number. All NaNs with the same sign have the same key.
 void PutDouble(double value, KeyBytes& out);
@@ -50,10 +46,9 @@ bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a string of the digits 0 and 1, written as 0101 or b'0101'.
 bool PutBits(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a log level: trace < debug < info < notice < warn < error < crit < alert < emerg. Upper and
-/// lower case do not matter. Other words that count as one of these levels are those of syslog, PostgreSQL, MariaDB,
-/// Java, Python, Go and Android, and the usual short forms. For example, fatal counts as crit, and panic as emerg. The
-/// word may be in brackets, and a colon may follow it.
+/// Appends the sort key of a log level: trace < debug < info < notice < warn < error < crit < alert < emerg. Also
+/// accepts the names of levels in syslog, PostgreSQL, MariaDB, Java, Python, Go and Android: for example, fatal counts
+/// as crit. Upper and lower case do not matter. The word may be in brackets, and a colon may follow it.
 bool PutSeverity(std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
@@ -71,9 +66,8 @@ bool IsAddress(std::string_view text);
 /// Appends the sort key of an IP address or network. The order is that of PostgreSQL's type inet: first by the bits of
 /// the network, then by the length of the prefix, then by the bits of the host.
 bool PutAddress(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a MAC address of six or eight bytes, written as hexadecimal digits. The digits can be
-/// divided into groups of the same length. Points divide them into groups of two bytes. Colons or hyphens divide them
-/// into groups of one byte, of two bytes, or of half an address. A group of one byte can have a single digit.
+/// Appends the sort key of a MAC address of six or eight bytes in hexadecimal digits. Examples are 08:00:2b:01:02:03,
+/// 8-0-2b-1-2-3, 0800.2b01.0203, 08002b:010203 and 08002b010203.
 bool PutMacAddress(std::string_view text, KeyBytes& out);
 
 }  // namespace gpusort::keys

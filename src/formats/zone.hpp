@@ -35,8 +35,8 @@ class Zone {
   /// * When clocks are set forward, some local times do not occur. They are moved forward by the same amount as the
   ///   clocks.
   std::int64_t ToUtc(std::int64_t local, bool second = false) const;
-  /// Returns true if `local` occurs twice, because clocks are set back. It is in seconds since 1970-01-01 00:00:00
-  /// local time.
+  /// Returns true if the local time `local` occurs twice, because clocks are set back. `local` is in seconds since
+  /// 1970-01-01 00:00:00 local time.
   bool IsTwice(std::int64_t local) const;
   /// Returns the longest range of local times around `local` in which the zone's offset from UTC does not change. The
   /// range is empty if `local` occurs twice or never, because clocks are set back or forward. Throws Error(kUsage) if

@@ -18,9 +18,10 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 /// order, without reading further, or std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs have a header. Call this only if they have no records: the warning kAllHeader can then
-/// say that all of the input counts as header.
+/// Returns true if the inputs have a header. Call this only if the inputs have no records, so that they are a header
+/// only.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
+/// The warning for inputs that have a header but no records.
 inline constexpr const char* kAllHeader =
     "all of the input is header: there was no record to sort (--no-header, or a smaller --header, makes records of it)";
 

@@ -23,14 +23,15 @@ KeyCost KeyCostOf(const KeyScheme& keys);
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
-/// Estimates the size of sort keys from a sample of the first inputs, and sets `facts.key_cost`. If the inputs can be
-/// read again, does three more things:
-/// - calls keys.Tune() with the sample
-/// - adds the size of the keys to `facts.bytes` and to each size in `facts.sorted`
-/// - estimates `facts.records`, the number of records
+/// Sets facts.key_cost, the number of bytes that sort keys add to a record. If facts.known is true, also reads a sample
+/// of the first inputs, and does the following:
+/// - calls keys.Tune(), which chooses the largest size of a key from the sample
+/// - estimates facts.records, the number of records
+/// - adds the estimated size of all keys to facts.bytes and to the sizes of the inputs in facts.sorted
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
-/// Estimates `facts.records`, the number of lines, from samples at several places of the inputs.
+/// Estimates facts.records, the number of lines, from samples at several places of the inputs. Does nothing if
+/// facts.known is false.
 void MeasureLines(InputFacts& facts, const Inputs& inputs, HostMemory& memory);
 
 }  // namespace gpusort

@@ -17,8 +17,7 @@ struct FolderSpeed {
   double read = 0, write = 0;
   /// The number of the disk (st_dev); folders with the same number share the speed of one disk.
   std::uint64_t device = 0;
-  /// True: the files are in memory (tmpfs or the page cache). No time for a disk is added, because the measured speed
-  /// of the cores already includes the copying of these files.
+  /// True: the files are in memory (tmpfs or the page cache), so no disk time is added.
   bool memory = false;
 };
 
@@ -32,7 +31,8 @@ struct ExpectFacts {
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;  ///< the time for opening a GPU, in seconds
-  /// The speed of sorting and of merging in bytes per second, without the time for disks.
+  /// The speed of sorting records into runs (`form`) and of merging runs (`merge`), in bytes per second, without the
+  /// time for disks.
   double form = 0, merge = 0;
   bool gpu = false, verifies = false;
 };
@@ -67,8 +67,9 @@ std::uint64_t SampleBytes(double bytes, double seconds, std::uint64_t most);
 /// true, bypasses the page cache; otherwise syncs the file. A speed that cannot be measured is 0.
 FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool direct);
 
-/// Sorts a sample of the input in memory with the job's backend (GPU or CPU), and measures the speed of the folders.
-/// This takes about a second. Call this after the plan is made. Throws no error except Error(kCancelled).
+/// Estimates the time of a job. Sorts a sample of the input in memory with the GPU or CPU of the job, and measures the
+/// speed of the disks of the inputs, temp files and output. Takes about a second. Call this after the plan is made.
+/// Throws no error except Error(kCancelled).
 Estimate MeasureJob(SortContext& context);
 
 }  // namespace gpusort

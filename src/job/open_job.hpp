@@ -24,9 +24,8 @@ struct Ordered {
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
   /// True: sort keys only save time. Comparing records in the layout `plain` gives the same order.
   bool optional = false;
-  /// A layout for --split, which keeps records with equal keys in one part: records with equal keys compare as equal in
-  /// this layout. For records with columns, it compares their sort keys. For all other records, it is `plain` without
-  /// the comparison of whole lines that usually follows if all keys are equal.
+  /// The layout in which --split compares records. Records with equal keys are equal in this layout, so that --split
+  /// can write them to the same part.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }

@@ -27,8 +27,8 @@ struct Recovery {
 struct Past {
   unsigned smaller = 0;   ///< the number of attempts so far that had a smaller plan because GPU memory was refused
   bool only_gpu = false;  ///< true: the options do not allow a sort on the CPU
-  /// The name of the device that may have sorted some data wrongly. Empty: only the cores of this process have sorted
-  /// data.
+  /// The device that may be the cause of a wrong result, such as the name of a GPU. Empty: only the CPU and the memory
+  /// of this machine can be the cause.
   std::string suspect;
   bool of_gpu = false;    ///< true if `suspect` is a GPU
   std::string only_once;  ///< the reason why the job cannot begin again; empty: it can begin again

@@ -328,6 +328,8 @@ void JobSurvival::FindBlocks(Sorting& sorting) {
   if (journal_) sorting.job.store->FindBlocks(sorting.runs, sorting.job.layout);
 }
 
+// Runs with sort keys can be stored only now: which part of the input each run contains is not known before all runs
+// are complete.
 void JobSurvival::KeepRuns(Sorting& sorting) {
   if (!journal_) return;
   const HostBuffer buffer(sorting.job.memory, sorting.job.plan.block_bytes);

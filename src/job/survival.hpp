@@ -52,9 +52,8 @@ class JobSurvival {
   /// Completes the sorted runs that TakeUpRuns() has added: reads the list of blocks of each run from the temp files,
   /// which must be open. Throws Error(kIntegrity) if a block is missing.
   void FindBlocks(Sorting& sorting);
-  /// Stores all sorted runs on the disk, so that a later process does not need the input. Call this in each attempt
-  /// when all runs are made. Runs with sort keys cannot be stored earlier, because it is not known until then which
-  /// part of the input each run contains.
+  /// Stores all sorted runs on the disk, so that a later process does not need the input. Call this when all runs are
+  /// complete. If the job then fails and makes other runs, call this again.
   void KeepRuns(Sorting& sorting);
   /// Forgets the stored runs after a wrong result. If they were kept, the same command would merge them again and fail
   /// again.
@@ -69,9 +68,9 @@ class JobSurvival {
   /// complete.
   void Finish(Sorting& sorting);
 
-  /// Call this after the job has failed with `error`. Logs how much finished work is stored in the folder of the job,
-  /// where the same command can continue. If a signal has stopped the job, throws Error(kStopped) with this text
-  /// instead.
+  /// Logs how much finished work the folder of --resume-dir contains, and how the job can continue. If a signal has
+  /// stopped the job, throws Error(kStopped) with this message instead. Call this after the job has failed with
+  /// `error`.
   void ExplainFailure(const Error& error) const;
 
  private:

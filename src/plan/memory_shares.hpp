@@ -1,5 +1,5 @@
-// The first step of planning a sort: divides the memory among codecs, headers, reports, sort keys and the buffers of
-// the plan.
+// The first step of planning a sort: divides the memory limit among codecs, headers, reports, sort keys, and the
+// buffers for reading and sorting. Start at ShareMemory.
 #pragma once
 
 #include <cstdint>

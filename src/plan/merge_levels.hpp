@@ -18,17 +18,15 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// In the argument `run_bytes` of the functions below, this value means that a run is in memory. Such a run needs no
-/// buffers for reading, so it does not count for the limit `fan_in`. Only the last merge reads it.
+/// A value in the argument `run_bytes` of the functions below: the run is in memory. Only the last merge reads such a
+/// run, and the run does not count for the limit `fan_in`.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the sorted runs to merge next, or std::nullopt if the last merge can read all runs: at most `fan_in` runs
-/// are not in memory. `run_bytes` has the sizes of the runs in the order of the input, or kResident for a run in
-/// memory. The function chooses among groups of runs by these rules:
-/// - No run of the group is in memory.
-/// - The runs are neighbours, so that equal records keep their order.
-/// - The group has the smallest number of runs that does not make an additional merge necessary later. If there are not
-///   so many neighbours, the group is as large as possible.
-/// - If several groups have this number of runs, chooses the group with the fewest bytes.
+/// Returns the sorted runs to merge next, or std::nullopt if the last merge can read all runs. One merge can read at
+/// most `fan_in` runs that are not in memory. `run_bytes` has the size of each run, or kResident for a run in memory,
+/// in the order of the input.
+///
+/// The returned runs are neighbours, and none of them is in memory. There are as few of them as possible without making
+/// more merges necessary later. If several groups have this number of runs, returns the group with the fewest bytes.
 ///
 /// Throws Error(kOutOfMemory) if no two neighbouring runs are both outside of memory.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);

@@ -24,12 +24,10 @@ class KeyStage;
 class BatchFeeder {
  public:
   /// Starts to read `ranges` of the inputs into `ring`, a fixed set of buffers. The records have the layout `layout`.
-  /// - `scheme` makes sort keys. If it is not null, the feeder puts a sort key before each record. Offsets then count
-  ///   bytes with keys, as if all inputs were one stream.
-  /// - `order` says how every input must already be sorted. Without `scheme` it must be kNone.
-  /// - `ring_memory` is memory that contains the buffers of `ring`, one after the other. If it is null, the feeder
-  ///   allocates the memory of all buffers.
-  /// - `first_block` is the number of buffers at the front of `ring_memory` that the feeder must not use.
+  /// - `scheme` makes a sort key for each record, which is stored before the record. Null: records get no keys.
+  /// - `order` says how every input must already be sorted. Without `scheme`, it must be kNone.
+  /// - `ring_memory` is the memory for the buffers of `ring`. Null: the feeder allocates the memory.
+  /// - `first_block` is the index of the first buffer in `ring_memory` that the feeder may use.
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone,
@@ -42,6 +40,8 @@ class BatchFeeder {
   class Batch : public BatchSource {
    public:
     std::unique_ptr<InputBlock> Next() override;
+    /// The ranges of the input that were read for this batch so far. If records get sort keys, offsets count bytes with
+    /// keys, as if all inputs were one stream.
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
     /// Returns the number of bytes that were read from the input files for this batch so far. bytes() also counts the
@@ -91,9 +91,9 @@ class BatchFeeder {
   const KeyStage* keys() const { return keys_.get(); }
 
  private:
-  /// Returns the next block that has bytes, or null at the end of the input. A block without bytes only tells how much
-  /// of the input was read (Block::stored). Skips such blocks, and adds their Block::stored to `progress` unless it is
-  /// null. The caller must add the Block::stored of the returned block.
+  /// Returns the next block that has bytes, or null at the end of the input. Skips blocks without bytes, and advances
+  /// `progress` by their Block::stored. `progress` may be null. The caller must advance its progress for the returned
+  /// block.
   std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter, Progress* progress = nullptr);
 
   Pipeline pipeline_;
@@ -103,7 +103,7 @@ class BatchFeeder {
   const RecordLayout layout_;
   const bool rereadable_;
   std::uint64_t max_record_;
-  std::mutex turn_;  ///< locked by the batch (the records that are sorted together) that is being read
+  std::mutex turn_;  ///< locked while a batch (the records that are sorted together) is read
   std::atomic<std::uint64_t> next_number_{0};
   std::deque<std::shared_ptr<InputReader::Block>> returned_;
   /// True after Return() has taken back blocks. Two neighbouring blocks in `returned_` may then have a gap between
@@ -117,8 +117,8 @@ class BatchFeeder {
   const Pipeline::Guard guard_{pipeline_};
 };
 
-/// Divides `ranges` of the inputs into at most `parts` lists of ranges, for as many readers. The lists have about the
-/// same size, and each ends with a whole record. `ranges` must not be empty, and the inputs must be regular files.
+/// Divides `ranges` of the inputs into at most `parts` lists of about the same size, one list for each reader. Each
+/// list ends with a whole record. `ranges` must not be empty, and the inputs must be regular files.
 std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const std::vector<InputRange>& ranges,
                                                   const RecordLayout& layout, unsigned parts, HostMemory& memory);
 

@@ -66,9 +66,8 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Registers a new window (a piece of merged output), whose number must be set. Gives the window a token,
-  /// `window.written`, which is released when the window is destroyed after it was written. If an exception destroys
-  /// the window before it was written, the token sets Signal::lost, so that no checkpoint counts the window as written.
+  /// Must be called for each new window (a piece of merged output). Sets window.written, so that checkpoints learn when
+  /// the window is destroyed. The caller must destroy the window only after it was written, unless an exception occurs.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
                         if (std::uncaught_exceptions() == 0) return;
@@ -163,8 +162,8 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // Sets the time of the next checkpoint. A kill then loses about a sixteenth of the merge so far, and the merge
-      // waits for checkpoints in at most a twentieth of the time.
+      // The next checkpoint comes after the longest of three times: 20 times as long as this checkpoint has held back
+      // output, as long as storing it took, and a sixteenth of the time of the merge so far.
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }

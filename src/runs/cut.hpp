@@ -25,9 +25,8 @@
 
 namespace gpusort {
 
-/// A block of a sorted run (a stored part of the run) that was read into memory. All windows (pieces of merged output)
-/// with records of this block share the block. When the last of these windows is written, the buffer returns to its
-/// pool.
+/// A block of a sorted run that was read into memory. All windows (pieces of merged output) with records of the block
+/// share it. When the last of these windows is destroyed, the buffer returns to its pool.
 struct LoadedBlock {
   std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
   BlockPool::Block buffer;
@@ -39,8 +38,7 @@ struct LoadedBlock {
 /// The position of a merge in one of its sorted runs: how many bytes are merged, and how many are in memory.
 struct Cursor {
   Run* run = nullptr;
-  /// True: the size of the run is not known yet, because the sort keys before its records are computed while it is
-  /// read. Run::bytes is then an estimate until the last block is loaded.
+  /// True: Run::bytes is only an estimate until the last block of the run is loaded.
   bool grows = false;
   std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged so far
   /// All bytes of the run before this offset are in memory or already merged. If the whole run is in memory, the offset
@@ -53,22 +51,21 @@ struct Cursor {
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
-  /// A whole record of the run, and the offset of its end in the run. Samples show where the run may be cut for the
-  /// next window (the output of one merge step). Used only if all runs are completely in memory.
+  /// A record of the run whose offset is known. Samples help to choose the next window (piece of merged output). Used
+  /// only if all runs are completely in memory.
   struct Sample {
-    std::uint64_t end = 0;
+    std::uint64_t end = 0;  ///< the offset in the run after the record, in bytes
     /// The first bytes of the key. If two samples differ in `word`, the smaller `word` belongs to the smaller record.
     std::uint64_t word = 0;
     RecordSpan record;            ///< in `copy` or in the run; empty: this sample stands for the end of the run
     std::vector<std::byte> copy;  ///< used if the run is in GPU memory
   };
-  /// Some records of the run after offset `taken`, in the order of the run. They show where the run may be cut for the
-  /// next windows. Used only if all runs are in memory.
+  /// Some records of the run after offset `taken`, in the order of the run. Used only if all runs are in memory.
   std::deque<Sample> samples;
-  // The following members are about the window (the output of one merge step) that is being chosen now.
-  std::uint64_t take = 0;               ///< the number of bytes of the run that the window gets
-  std::uint64_t weight = 1;             ///< how many bytes of this run a round may take, relative to other runs
-  std::size_t passed = 0;               ///< the number of samples before the cut, the key at which the window ends
+  // The following members describe the window (piece of merged output) that is chosen next.
+  std::uint64_t take = 0;               ///< the number of bytes of the run in the window, from offset `taken` on
+  std::uint64_t weight = 1;             ///< the share of the run when the size of the window is divided among the runs
+  std::size_t passed = 0;               ///< the number of samples in the window
   std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
 
   /// Skips the first `bytes` bytes of the run, because an earlier process has already merged them. `bytes` must be the
@@ -89,33 +86,31 @@ struct Cursor {
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the offset in the run of the first byte that is neither merged nor chosen for the current window (the
-  /// output that is merged next).
+  /// Returns the offset of the first byte of the run that is neither merged nor chosen for the next window.
   std::uint64_t next() const { return taken + take; }
-  /// Returns the number of bytes of the run that are neither merged nor chosen for the current window (the output that
-  /// is merged next). If the size of the run is not known yet, returns a very large number.
+  /// Returns the number of bytes of the run that are neither merged nor chosen for the next window. Returns a very
+  /// large number if the size of the run is not known yet.
   std::uint64_t remaining() const { return (grows ? kMaxSize : run->bytes) - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
 
-/// The bytes that are merged into one window (the output of one merge step): pieces of several runs.
+/// The pieces of sorted runs that are merged into one window (piece of merged output).
 struct WindowPieces {
   std::vector<RunPiece> pieces;
   std::vector<std::shared_ptr<LoadedBlock>> blocks;  ///< the blocks that contain the pieces
 };
 
-/// Chooses the windows of a merge one after the other. A window is the output of one merge step: some bytes of
-/// each sorted run, from the first byte that is not merged yet.
+/// Chooses the windows of a merge one after the other. A window is a piece of the merged output: the next bytes of each
+/// sorted run, up to a limit.
 ///
-/// If all runs are in memory, samples (some records of the runs) show where to cut them (CutBySamples). One search of
-/// all runs then makes a full window, even if the smallest keys are all in a single run.
+/// If all runs are in memory, samples (some records of the runs) show where a window can end (CutBySamples).
 ///
 /// If runs are read in blocks, a window is filled in rounds (CutByOffers):
 /// - Each run offers records that it has in memory, up to its share of the window.
 /// - The cut is the smallest last key of all offers. Offers that reach the end of their run do not count here.
-/// - The first run whose offer ends with the cut is run j. It gives its whole offer. Runs before j give their records
-///   with keys <= the cut, and runs after j give their records with keys < the cut. Equal keys therefore keep the order
-///   of the runs, and later windows have no smaller keys.
+/// - The first run whose offer ends with the cut is run j. The window gets the whole offer of run j, the records with
+///   keys <= the cut of the runs before j, and the records with keys < the cut of the runs after j. Equal keys
+///   therefore keep the order of the runs.
 /// - The share of j grows for the next round, so that a window becomes full even if one run has all of the smallest
 ///   keys.
 /// - If the next line of a run is longer than its share, the run offers nothing. The key of this line then counts as
@@ -127,10 +122,9 @@ class Cutter {
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
-  /// Chooses the next window (the output of one merge step). Sets the member `take` of every cursor to the number
-  /// of bytes that its run gives to the window. The window has at most `limit` bytes, or is a single longer record.
-  /// Returns the size of the window in bytes. Before the call, every run that is not completely merged must have a
-  /// record in memory.
+  /// Chooses the next window, a piece of the merged output. Sets the member `take` of every cursor. The window has at
+  /// most `limit` bytes, or is a single longer record. Returns the size of the window in bytes. Before the call, every
+  /// run that is not completely merged must have a record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
@@ -141,8 +135,8 @@ class Cutter {
     return bytes > 0 ? bytes : CutByOffers(limit);
   }
 
-  /// Returns the pieces of runs that Cut() has chosen for the next window of the output. Moves the positions in the
-  /// runs past these pieces.
+  /// Returns the pieces of runs that Cut() has chosen for the next window. Moves the positions in the runs past these
+  /// pieces.
   WindowPieces Take() {
     WindowPieces window;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -176,20 +170,15 @@ class Cutter {
   }
 
  private:
+  /// The records of one run that could come into the next window.
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
     RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
   };
 
-  /// Chooses the next window (the output of one merge step) by samples, which are records of the runs with known
-  /// offsets. Returns the size of the window in bytes. Returns 0 if no window of at most `limit` bytes is found in this
-  /// way, for example because records are very long.
-  ///
-  /// One sample becomes the cut record: each run gives its records before this record to the window. At first, the
-  /// place of the cut record is known only in its own run. In any other run, it lies between two neighbouring samples.
-  /// The window is planned as if each run gave all bytes up to the second of these samples. The exact place in each run
-  /// is found last.
+  /// Chooses the next window by samples. All runs must be completely in memory. Returns the size of the window in
+  /// bytes. Returns 0 if no window of at most `limit` bytes is found, for example because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -198,14 +187,10 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // `step` is the distance in bytes between two samples of a run. The window can become smaller than `limit` for two
-    // reasons:
-    // - The cut is somewhere between two samples of each run, which costs up to one `step` for each run.
-    // - The plan ends when the next sample does not fit into `limit`, which costs up to one more `step`.
-    // All these steps together are at most a quarter of `limit`, so a window is at least three quarters full.
+    // The distance in bytes between two samples of a run. The window can be smaller than `limit` by one step for each
+    // run and one more step, together a quarter of `limit`.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // Samples are records that are read to find where to cut the runs, one record for each `step` bytes of a run. At
-    // most a sixteenth of the bytes is read for samples, so samples cost little compared to the merge.
+    // Reads at most a sixteenth of the bytes for samples, so that samples cost little compared to the merge.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
@@ -218,6 +203,9 @@ class Cutter {
     if (most > limit) return 0;
     const auto after = [this](std::size_t a, std::size_t b) { return IsAfter(a, b); };
     std::ranges::make_heap(heads_, after);
+    // Adds samples to the window in sorted order, as long as the window fits into `limit`. `cut` becomes the run of the
+    // last sample. As the positions of this sample in the other runs are not known, each run counts up to the first
+    // sample that is not in the window.
     std::optional<std::size_t> cut;
     while (!Head(heads_.front()).record.empty()) {
       const std::size_t least = heads_.front();
@@ -256,12 +244,10 @@ class Cutter {
     return total + Give(least);
   }
 
-  /// Returns the head of a run: its first sample (a record with a known offset) that does not sort before the cut. The
-  /// cut is the key at which the window ends.
+  /// Returns the first sample of the run that is not in the window.
   const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
-  /// Returns true if the head of run `a` sorts after the head of run `b`. The head of a run is its first sample (a
-  /// record with a known offset) that does not sort before the end of the window. The end of a run sorts after all
-  /// records.
+  /// Returns true if Head(a) sorts after Head(b). The end of a run sorts after all records. If two records are equal,
+  /// the record of the run with the larger index sorts after the other.
   bool IsAfter(std::size_t a, std::size_t b) const {
     const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
     const bool ends_a = sample_a.record.empty(), ends_b = sample_b.record.empty();
@@ -270,17 +256,15 @@ class Cutter {
     const int order = CompareRecords(sample_a.record, sample_b.record, layout_);
     return order > 0 || (order == 0 && a > b);
   }
-  /// Returns true if the run has sample number `i`, a record that may show where to cut. Takes more samples first if
-  /// this is necessary.
+  /// Returns true if the run has a sample with the index `i`. If not, first reads more samples, about one for each
+  /// `step` bytes.
   bool HasSample(std::size_t run, std::size_t i, std::uint64_t step) {
     if (i >= cursors_[run].samples.size()) TakeSamples(step);
     return i < cursors_[run].samples.size();
   }
 
-  /// Takes more samples of every run that has few samples after the end of the current window. Samples are records with
-  /// known offsets, here about `step` bytes apart. For each sample, reads SampleBytes() bytes of the run and takes the
-  /// last whole record in them. If these bytes contain no whole record, skips the sample. A single call reads all
-  /// samples of runs in GPU memory.
+  /// Reads more samples of every run that has few samples left, about one for each `step` bytes. A single call of the
+  /// backend reads the samples of all runs in GPU memory.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -288,6 +272,8 @@ class Cutter {
       std::uint64_t base, from, end;
       std::vector<std::byte> copy{};
     };
+    // A sample is the last whole record in SampleBytes() bytes. If the bytes contain no whole record, there is no
+    // sample.
     std::deque<Look> looks;
     reads_.clear();
     for (Cursor& cursor : cursors_) {
@@ -308,9 +294,9 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last whole record in the bytes [from, end) of a run to the samples of the run. Samples are records that
-  /// show where a run may be cut. A record must begin at offset `base`, which is at most `from`. If the run is in GPU
-  /// memory, `copy` must contain the bytes.
+  /// Adds the last whole record in the bytes [from, end) of a run to the samples of the run, if there is a whole
+  /// record. A record must begin at offset `base`, which is at most `from`. If the run is in GPU memory, `copy` must
+  /// contain the bytes.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});
@@ -337,16 +323,15 @@ class Cutter {
     return NeedsHost(*layout_.lines) ? 0 : EncodeChunk(bytes, record.size() - 1, *layout_.lines, 0).hi;
   }
 
-  /// Returns how many bytes of a run are read to find a sample (a record with a known offset). Most records are
-  /// shorter.
+  /// Returns the number of bytes of the run that are read for one sample. For records of fixed size, this is one
+  /// record. Otherwise it is four times the average size of a record, between 256 and 4096.
   std::uint64_t SampleBytes(const Run& run) const {
     if (layout_.fixed()) return layout_.stride;
     constexpr std::uint64_t kLeast = 256, kMost = 4096;
     return std::clamp(4 * (run.bytes / std::max<std::uint64_t>(1, run.sum.records)), kLeast, kMost);
   }
 
-  /// Chooses the next window (the output of one merge step) in rounds, in which runs offer the records that they have
-  /// in memory. Returns the size of the window in bytes.
+  /// Chooses the next window in rounds, as the comment of the class describes. Returns the size of the window in bytes.
   std::uint64_t CutByOffers(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t total = 0;
@@ -367,8 +352,8 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // Each run may offer one unit, the smallest possible record, and a share of the remaining room in proportion to
-        // its weight. A run whose offer ended at the cut gets a larger weight in the next round.
+        // The run may offer one record of the smallest possible size, and also a part of the remaining room in
+        // proportion to its weight. `share` counts such records.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -398,8 +383,8 @@ class Cutter {
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses a window (the output of one merge step) of one record, the smallest record of all runs. Used if no larger
-  /// window is found, for example because the records are very long.
+  /// Chooses only the smallest record of all runs as the next window. Used if no larger window is found. Returns the
+  /// size of the record in bytes.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -455,9 +440,8 @@ class Cutter {
     return given;
   }
 
-  /// Copies the bytes near the ends of all offers from GPU memory, by a single call. An offer is the records that one
-  /// run can give to the next window (the output of one merge step). Separate calls for all runs would take about as
-  /// long as merging the window.
+  /// Copies the last bytes of all offers from GPU memory, by a single call. Separate calls would take about as long as
+  /// merging the window.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -469,8 +453,8 @@ class Cutter {
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens an offer to whole records, and sets `offer.last` to the last of them. An offer is the records that one
-  /// run can give to the next window of the output. Does nothing if the offer reaches the end of the run.
+  /// Shortens `offer` to whole records, and sets `offer.last` to the last of them. Does nothing if the offer reaches
+  /// the end of the run.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
     if (offer.bytes == cursor.remaining()) return;
@@ -499,7 +483,7 @@ class Cutter {
     if (cursor.run->records) {
       return gpusort::BytesBefore({cursor.run->records->data() + from, bytes}, cut, inclusive, layout_);
     }
-    // The counted bytes end in the first block whose last record does not sort before the record `cut`.
+    // Returns true if all records of the block sort before the record `cut`, so that the whole block counts.
     const auto given = [&](const std::shared_ptr<LoadedBlock>& block) {
       if (block->begin + block->bytes.size() <= from) return true;
       if (block->begin >= end) return false;
@@ -515,8 +499,7 @@ class Cutter {
            gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
   }
 
-  /// Returns the first record of the run that is not chosen yet. The record must be in memory. A record in GPU memory
-  /// is copied into `cursor.head`.
+  /// Returns the record at cursor.next(), which must be in memory. Copies a record in GPU memory into `cursor.head`.
   RecordSpan NextRecord(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
@@ -527,9 +510,7 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// The indices of the runs that are not merged completely, as a heap. Each run has a head: its first sample (a record
-  /// with a known offset) that does not sort before the end of the window. The run with the smallest head is
-  /// heads_.front().
+  /// The indices of the runs that are not merged completely, as a heap. Head(heads_.front()) is the smallest Head().
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

@@ -129,6 +129,8 @@ void GapFiller::TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement
   const bool in_statement = row_ < singles_, at_gap = next_at_ == row_;
   const auto size = [](const std::string& text) { return static_cast<std::uint32_t>(text.size()); };
   GapEdit last{end, 0, nullptr};
+  // A row that moves to a statement of its own gets the text of a statement ("INSERT INTO ... VALUES" and ";"). A row
+  // that moves from its own statement to a longer one loses this text.
   if (statement != in_statement) {
     statements_ += statement ? -1 : 1;
     edits.push_back(

@@ -34,8 +34,8 @@ struct StrippedRecords {
   /// Neighbouring records of the same kind, such as rows.
   struct Run {
     enum Is : std::uint8_t { kOther, kGaps, kRows, kStatements } is = kOther;
-    /// Used only for kStatements. A flag that differs between neighbouring parts of the dump (ranges that are sorted
-    /// separately), so that the border between the parts can be seen. It is the bit kOddPart of each record.
+    /// Used only if `is` is kStatements: the bit kOddPart of the records. The bit changes from each part of the dump to
+    /// the next.
     bool odd = false;
     std::uint64_t count = 0;  ///< the number of gaps, rows or statements
     std::uint32_t begin = 0;  ///< the offset of the first row or statement, in the result of StripGaps()
@@ -52,10 +52,10 @@ struct StrippedRecords {
 /// this part. `stripped` gets the removed gaps and the places of the rows.
 std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout& layout, StrippedRecords& stripped);
 
-/// A change to a sequence of bytes: removes the `removed` bytes before `offset`, and inserts `text` at `offset`.
+/// A change to a sequence of bytes: removes bytes before an offset, and inserts a text at this offset.
 struct GapEdit {
   std::uint64_t offset = 0;
-  std::uint32_t removed = 0;
+  std::uint32_t removed = 0;          ///< the number of bytes to remove before `offset`
   const std::string* text = nullptr;  ///< null: nothing is inserted
 };
 
@@ -63,17 +63,16 @@ struct GapEdit {
 /// Only one thread at a time may call a function of this object.
 class GapFiller {
  public:
-  /// `most_bytes` is the memory limit of this object in bytes. The memory holds the places of all gaps (texts between
-  /// rows) in the current part of the dump, and one copy of each different text. If the records are only a range of the
-  /// records of a dump, `front` must be a result of GapFront::Save(). Otherwise it must be empty.
+  /// `most_bytes` is the memory limit of this object in bytes. If the object reads all sorted records of a dump,
+  /// `front` must be empty. If it reads only a range of the records, `front` must be a result of GapFront::Save().
   explicit GapFiller(std::uint64_t most_bytes, const std::string& front = {});
 
   /// Returns the changes that the caller must make to the rows and statements that `records` describes: separators to
   /// remove or add, and gaps (texts between two rows) to insert. Call this in the order of the output. The texts in the
   /// result are valid as long as this object exists. Throws Error(kUsage) if the gaps take more memory than allowed.
   std::vector<GapEdit> Take(const StrippedRecords& records);
-  /// Ends the last part of the dump. Call this after the last records. Throws Error(kInternal) if a gap (text between
-  /// two rows) was not inserted, unless the range of records ends before the end of the part.
+  /// Ends the last part of the dump. Call this after the last Take(). Throws Error(kInternal) if a gap (text between
+  /// two rows) was not inserted, unless `front` says that another object handles the last rows of the part.
   void Finish();
 
  private:
@@ -82,19 +81,14 @@ class GapFiller {
   void BeginPart(GapList gaps);
   void CheckMemory() const;
   void EndPart();
-  /// Begins to read the rows of the current part of the dump. Call this before the first row of the part, after all
-  /// gaps (texts between rows) of the part: gaps are sorted before rows.
+  /// Begins to read the rows of the current part of the dump. Call this after all gaps (texts between two rows) of the
+  /// part were added, and before the first row.
   void BeginRows();
-  /// Finds the changes that one row, or one statement with a single row, needs at its place in the output, and appends
-  /// them to `edits`. The row or statement is the bytes [begin, end). `bare` is true for a row without a separator
-  /// after it.
+  /// Appends to `edits` the changes to one record, the bytes [begin, end): a row, or an INSERT with one row if
+  /// `statement` is true. `bare` is true for a row without a separator after it.
   ///
-  /// This is for a part of the dump in which statements with one row each come first, followed by statements with
-  /// several rows. Sorting may move a row from one kind of statement to the other:
-  /// - A row that moves to a statement of its own gets the text of a statement ("INSERT INTO ... VALUES" and ";").
-  /// - A row that moves from its own statement into a longer statement loses this text.
-  ///
-  /// The changes also include separators to add or remove, and gaps to insert.
+  /// Used for a part of the dump in which INSERT statements with one row come before statements with several rows.
+  /// Sorting may move a row from one kind of statement to the other.
   void TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare, std::vector<GapEdit>& edits);
   /// Reads the next gap (text between two rows) of this part of the dump into `next_at_` and `next_text_`.
   void ReadGap();
@@ -106,14 +100,12 @@ class GapFiller {
   // The following members describe the current part of the dump, such as the rows of one table.
   std::optional<GapList> gaps_;            ///< the gaps of the part; no value: no gap was read
   std::optional<GapList::Reader> reader_;  ///< set when the first row of the part is read
-  /// True: this object begins in the middle of the part. `front`, an argument of the constructor, contained all gaps of
-  /// the part, so gaps among the records are ignored. Another task writes the rows before.
+  /// True: the gaps of this part came from `front`, an argument of the constructor. The same gaps among the records are
+  /// ignored.
   bool given_ = false;
   const std::string* separator_ = nullptr;
-  /// A flag that differs between neighbouring parts of the dump (ranges that are sorted separately), so that the border
-  /// between the parts can be seen. It is the bit kOddPart of each record.
-  bool odd_ = false;
-  std::uint64_t singles_ = 0;          ///< the number of statements with one row, which begin the part
+  bool odd_ = false;           ///< the bit kOddPart of the statements in this part; the bit changes from part to part
+  std::uint64_t singles_ = 0;  ///< the number of statements with one row, which begin the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
   std::uint64_t next_at_ = 0;          ///< the index of the row before the next gap, or kNone
