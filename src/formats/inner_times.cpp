@@ -55,32 +55,36 @@ bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime
   const bool indented = !line.empty() && IsBlankChar(line[0]);
   bool holds = false, dated = false;
   const unsigned words = indented || only_front ? few_words : kMostWords;
-  finder_.Walk(line, words, [&](std::size_t form, const char*, const TimeParts& parts, const TimeFinder::Where& where) {
-    if (holds || IsClock(forms_[form]) || (forms_[form].refusal != nullptr && forms_[form].group == 0)) return;
-    const std::string_view lead(where.word_begin, static_cast<std::size_t>(where.time - where.word_begin));
-    const bool letters = std::ranges::any_of(lead, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); });
-    const bool common = lead == "[" && IsCommonLog(forms_[form]);  // of a web server, after the name of the user
-    const bool front = common || (where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos);
-    if (!front && (indented || only_front)) return;
-    const bool id = parts.count && (where.word > 0 || parts.fraction.empty());  // perhaps not a time
-    if (id && (indented || (only_front && where.word > 0))) return;
-    const std::optional<Instant> instant = InstantOf(parts, log.latest);
-    if (!instant || (line.starts_with("SET timestamp=") && IsSameTime(*instant, record))) return;
-    dated = dated || (front && !parts.count);
-    if (record.instant && (!front || id || indented || (only_front && where.word > 0))) {
-      constexpr std::int64_t kMeanYear = 31556952;
-      std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
-      if (record.lacks_year || parts.lacks_year()) apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);
-      holds = apart <= kMonth;
-    } else {
-      holds = true;
-    }
-  });
+  finder_.Walk(
+      line, words, [&](std::size_t form, const char* end, const TimeParts& parts, const TimeFinder::Where& where) {
+        if (holds || IsClock(forms_[form]) || (forms_[form].refusal != nullptr && forms_[form].group == 0)) return;
+        const std::string_view lead(where.word_begin, static_cast<std::size_t>(where.time - where.word_begin));
+        const bool letters = std::ranges::any_of(lead, [](char c) { return IsLetterOrDigit(c) && !IsDigit(c); });
+        const bool common = lead == "[" && IsCommonLog(forms_[form]);  // of a web server, after the name of the user
+        const bool front = common || (where.word <= few_words && !letters && lead.find_first_of("\"'") == lead.npos);
+        if (!front && (indented || only_front)) return;
+        const bool id = parts.count && (where.word > 0 || parts.fraction.empty());  // perhaps not a time
+        if (id && (indented || (only_front && where.word > 0))) return;
+        const std::optional<Instant> instant = InstantOf(parts, log.latest);
+        if (!instant || (line.starts_with("SET timestamp=") && IsSameTime(*instant, record))) return;
+        dated = dated || (front && !parts.count);
+        // A line with nothing but a time is no record.
+        const bool alone = indented && std::all_of(end, line.data() + line.size(), IsBlankChar);
+        if (record.instant && (!front || id || alone || ((indented || only_front) && where.word > 0))) {
+          constexpr std::int64_t kMeanYear = 31556952;
+          std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
+          if (record.lacks_year || parts.lacks_year())
+            apart = std::min(apart % kMeanYear, kMeanYear - apart % kMeanYear);
+          holds = apart <= kMonth;
+        } else {
+          holds = true;
+        }
+      });
   return holds || (!dated && !indented && !only_front && HasClockInFront(line));
 }
 
 bool InnerTimes::IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record) {
-  if (line.empty() || IsBlankChar(line[0]) || BeginsWithStart(log, line)) return false;
+  if (line.empty() || IsBlankChar(line[0]) || BeginsWithStart(log.start, line)) return false;
   // LearnGitLog has looked at the other lines of git's log. An entry of Configuration Manager has a mark at its end.
   if (log.start == "commit " || log.start == "<![LOG[") return false;
   if (log.start.starts_with(">>>") && line.starts_with("<<<")) return false;  // the end of a section of SetupAPI

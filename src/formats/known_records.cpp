@@ -23,21 +23,23 @@ void ForEachLine(std::string_view text, Take take) {
 
 /// Learns the times of a log whose records begin with lines that begin with `start` (see LogTimes::start). `pattern`
 /// finds the time in a line of a record. If the pattern begins with "^ ", lines that begin with a blank have the times.
-/// Returns null if fewer than half of the records have a time.
+/// `end` is the beginning of the last line of a record (see LogTimes::end). Returns null if fewer than half of the
+/// records have a time.
 std::shared_ptr<const LogTimes> LearnRecords(std::string_view front, std::string_view start, const std::string& pattern,
-                                             std::int64_t latest) {
+                                             std::int64_t latest, std::string_view end = {}) {
   try {
     const LogForms allowed{.patterns = {pattern}};
     const auto log =
         std::make_shared<LogTimes>(*LearnPatterns(SampleOf(front, pattern.starts_with("^ ")), allowed, latest));
     log->id = NewLogId();
     log->start = start;
+    log->end = end;
     log->looked = log->matched = 0;
     LogTimeReader reader;
     bool timed = true;
     std::uint64_t more = 0;  // the number of times that follow the time of their record
     ForEachLine(front, [&](std::string_view line) {
-      if (BeginsWithStart(*log, line)) {
+      if (BeginsWithStart(log->start, line)) {
         ++log->looked;
         timed = false;
       }
@@ -60,30 +62,31 @@ std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::i
   static constexpr struct {
     const char* start;
     const char* pattern;
+    const char* end = "";
   } kKinds[] = {
-      {"--%-A--", R"(^\[(\d\d/\w{3}/\d{4}:\d.*))"},            // ModSecurity
-      {">>>  [", "^>>>  Section start (.*)"},                  // SetupAPI of Windows
-      {"Event[", R"(^ *Date:? +(\d.*))"},                      // wevtutil
-      {"changeset:  ", R"(^date: +(.*))"},                     // hg log
-      {"revno: ", R"(^timestamp: (.*))"},                      // bzr log
-      {"LABEL:", R"(^Date/Time:\s+(.*))"},                     // errpt -a
-      {"[**] [", R"(^(\d\d/\d\d(?:/\d\d)?-\d\d:\d\d:\d.*))"},  // alerts of Snort
-      {"- cmd: ", "^ +when: (\\d+)"},                          // history of fish
-      {"__CURSOR=", "^__REALTIME_TIMESTAMP=(.*)"},             // journalctl -o export
+      {"--%-A--", R"(^\[(\d\d/\w{3}/\d{4}:\d.*))", "--%-Z--"},      // ModSecurity
+      {">>>  [", "^>>>  Section start (.*)", "<<<  [Exit status"},  // SetupAPI of Windows
+      {"Event[", R"(^ *Date:? +(\d.*))"},                           // wevtutil
+      {"changeset:  ", R"(^date: +(.*))"},                          // hg log
+      {"revno: ", R"(^timestamp: (.*))"},                           // bzr log
+      {"LABEL:", R"(^Date/Time:\s+(.*))"},                          // errpt -a
+      {"[**] [", R"(^(\d\d/\d\d(?:/\d\d)?-\d\d:\d\d:\d.*))"},       // alerts of Snort
+      {"- cmd: ", "^ +when: (\\d+)"},                               // history of fish
+      {"__CURSOR=", "^__REALTIME_TIMESTAMP=(.*)"},                  // journalctl -o export
       // The line before each commit of svn log. A message can quote the line of a commit, but not also this line.
       {"------------------------------------------------------------------------", R"(^r\d+ \| [^|]*\| (\d.*))"},
   };
   constexpr std::size_t kMostAhead = 20;  // lines before the first record
-  std::size_t ahead = 0, end = 0;
-  while (ahead++ < kMostAhead && end != front.npos) end = front.find('\n', end == 0 ? 0 : end + 1);
-  for (const auto& [start, pattern] : kKinds) {
-    LogTimes kind;
-    kind.start = start;
+  std::size_t ahead = 0, searched = 0;
+  while (ahead++ < kMostAhead && searched != front.npos) {
+    searched = front.find('\n', searched == 0 ? 0 : searched + 1);
+  }
+  for (const auto& kind : kKinds) {
     bool begins = false;
-    ForEachLine(front.substr(0, end == front.npos ? end : end + 1),
-                [&](std::string_view line) { begins = begins || BeginsWithStart(kind, line); });
+    ForEachLine(front.substr(0, searched == front.npos ? searched : searched + 1),
+                [&](std::string_view line) { begins = begins || BeginsWithStart(kind.start, line); });
     if (!begins) continue;
-    const auto log = LearnRecords(front, start, pattern, latest);
+    const auto log = LearnRecords(front, kind.start, kind.pattern, latest, kind.end);
     if (log == nullptr) continue;
     // Other lines with times may be records of other programs.
     std::uint64_t others = 0;
@@ -92,7 +95,7 @@ std::shared_ptr<const LogTimes> LearnKnownRecords(std::string_view front, std::i
     LogTime record;
     ForEachLine(front, [&](std::string_view line) {
       LogTime time;
-      if (BeginsWithStart(*log, line)) return;
+      if (BeginsWithStart(log->start, line)) return;
       if (reader.Take(*log, line, time)) {
         record = time;
       } else {

@@ -56,7 +56,7 @@ class Learner {
     AnnounceLocalTimes();
     Count();
     const TimeCandidate* const refused = Best(true);
-    if (log_->shapes.empty() || !Enough()) {
+    if (log_->shapes.empty() || !Enough() || !AnyRead()) {
       Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
     }
     if (refused != nullptr && !given_) {
@@ -725,9 +725,37 @@ class Learner {
             "; a record needs its date: --time FORMAT says which lines begin records, and --format lines sorts text");
   }
 
+  /// Returns true if at least one time can be read. The lines can be the beginnings of objects of JSON that end in
+  /// later lines.
+  bool AnyRead() const {
+    LogTimeReader reader;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (found_[i] && reader.Read(*log_, sample_.lines[i]).instant) return true;
+    }
+    return false;
+  }
+
+  /// If the input begins with JSON whose objects have several lines, such as the output of jq without -c, throws the
+  /// error that the times cannot be found.
+  void RefuseLongObjects() const {
+    if (given_ || groups_) return;
+    const auto trimmed = [](std::string_view line) {
+      while (!line.empty() && (IsBlankChar(line.back()) || line.back() == ',')) line.remove_suffix(1);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      return line;
+    };
+    const std::string_view first = trimmed(sample_.lines[0]);
+    const bool array = first.starts_with('[') && first.find_first_not_of("[{ \t") == first.npos;
+    const bool open = first.starts_with('{') && first.find_first_not_of("{ \t\"") != 1 && !first.ends_with('}');
+    if (!array && !open) return;
+    throw BadRecord(0, "the objects of JSON have several lines: jq -c " + std::string(array ? "'.[]' " : ". ") +
+                           "FILE writes each on one line; --format lines sorts the lines as text");
+  }
+
   /// Throws the error that the times cannot be found. `refused` is a form that the lines have but that cannot be used,
   /// or null.
   [[noreturn]] void Refuse(const TimeCandidate* refused) const {
+    RefuseLongObjects();
     const std::vector<std::string_view>& lines = sample_.lines;
     const std::string shown =
         "; the first lines are " + ShownLine(lines[0]) + (lines.size() > 1 ? " and " + ShownLine(lines[1]) : "");

@@ -492,7 +492,8 @@ bool TakeExponent(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
-/// Takes the digits of a count of seconds, or of parts of seconds, since 1970.
+/// Takes the digits of a count of seconds, or of parts of seconds, since 1970. A count of milliseconds or microseconds
+/// can have a fraction.
 bool TakeCount(TextReader& reader, TimeParts& parts) {
   constexpr std::size_t kSeconds = 10, kMost = 19;
   const std::size_t digits = reader.digits();
@@ -502,6 +503,16 @@ bool TakeCount(TextReader& reader, TimeParts& parts) {
   if (*parts.count < kIn1990 || *parts.count > kIn2100) return false;
   parts.fraction = reader.rest().substr(0, digits - kSeconds);
   reader.at += digits - kSeconds;
+  const TextReader after{reader.at + 1, reader.end};
+  if (digits == kSeconds || !reader.Is('.') || after.digits() == 0) return true;
+  constexpr std::size_t kNanoseconds = 9;
+  std::string nanoseconds(parts.fraction);
+  nanoseconds += after.rest().substr(0, after.digits());
+  nanoseconds.resize(kNanoseconds, '0');
+  parts.fraction = {};
+  parts.nanoseconds =
+      static_cast<unsigned>(TextReader{nanoseconds.data(), nanoseconds.data() + kNanoseconds}.TakeNumber(kNanoseconds));
+  reader.at = after.at + after.digits();
   return true;
 }
 

@@ -128,9 +128,9 @@ std::uint64_t NewLogId() {
   return ++last;
 }
 
-bool BeginsWithStart(const LogTimes& times, std::string_view line) {
+bool BeginsWithStart(std::string_view start, std::string_view line) {
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  const std::string_view start = times.start, first = start.substr(0, start.find('%'));
+  const std::string_view first = start.substr(0, start.find('%'));
   if (start.starts_with("----")) return line == start;  // svn log; a message can have a longer line
   if (!line.starts_with(first) || first.size() == start.size()) return line.starts_with(first);
   line.remove_prefix(first.size());
@@ -299,6 +299,7 @@ std::string SaveLog(const LogTimes& log) {
     Save(number, saved);
   }
   Save(log.start, saved);
+  Save(log.end, saved);
   Save(std::uint64_t{log.notes.size()}, saved);
   for (const auto& [text, line] : log.notes) {
     Save(text, saved);
@@ -323,6 +324,7 @@ std::shared_ptr<const LogTimes> LoadLog(std::string_view saved) {
   log->looked = texts.Number();
   log->matched = texts.Number();
   log->start = texts.Text();
+  log->end = texts.Text();
   for (std::uint64_t notes = texts.Number(); notes > 0; --notes) {
     const std::string text = texts.Text();
     log->notes[text] = texts.Text();

@@ -68,6 +68,8 @@ struct LogTimes {
   /// The text with which each record begins, such as "commit " in the output of git log. '%' stands for one or more
   /// letters or digits. The time can be in a later line of the record. Empty: each line with a time begins a record.
   std::string start{};
+  /// The text at the beginning of the last line of each record, in the same letters as `start`. Empty: unknown.
+  std::string end{};
   std::vector<TimeShape> shapes;  ///< the forms; several if the input is a mixture, such as merged logs
   /// The latest time that a line can have, in seconds since 1970-01-01 00:00:00 local time. For a time without a year,
   /// the latest year is assumed in which the time is not after `latest`.
@@ -82,8 +84,9 @@ struct LogTimes {
 /// Returns one of LogTimes::notes as a text.
 std::string NoteText(const std::pair<const std::string, std::string>& note);
 
-/// Returns true if `line` begins with `times.start`. A byte order mark may come before it.
-bool BeginsWithStart(const LogTimes& times, std::string_view line);
+/// Returns true if `line` begins with `start`, which is LogTimes::start or LogTimes::end. A byte order mark may come
+/// before it.
+bool BeginsWithStart(std::string_view start, std::string_view line);
 
 /// The options that the user gave about the times of logs.
 struct LogForms {

@@ -90,13 +90,15 @@ void NoteSecond(std::string_view line, KeyTally& tally) {
 }
 
 /// Counts a line that continues a record. `before` is the line before it, and `time` is the time of the record. If
-/// records begin with LogTimes::start, the line must not have the time of a record.
-void NoteUntimed(std::string_view line, std::string_view before, const LogTimes& times, const LogTime& time,
+/// records begin with LogTimes::start, the line must not have the time of a record, and `ended` is true if the line
+/// comes after one with LogTimes::end.
+void NoteUntimed(std::string_view line, std::string_view before, bool ended, const LogTimes& times, const LogTime& time,
                  InnerTimes& inner, KeyTally& tally) {
   constexpr std::uint64_t kMostLooked = 1000;  // of a piece of the input
   if (line.empty()) return;
   if (!times.start.empty()) {
-    if (IsBlankChar(line[0])) return;
+    if (ended && FrontHasClock(line)) tally.inner_times.Note(line);
+    if (ended || IsBlankChar(line[0])) return;
     if (LookAlikeOf(times, line) == LookAlike::kOtherForm) {
       tally.other_form_lines.Note(line);
     } else if (FrontHasClock(line) && tally.inner_times.count <= kMostLooked && inner.IsOfOther(times, line, time)) {
@@ -272,7 +274,7 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
 }
 
 bool LogsFormat::Begins(const LogState& log, LogTimeReader& times, std::string_view line) const {
-  if (!log.times->start.empty()) return BeginsWithStart(*log.times, line);
+  if (!log.times->start.empty()) return BeginsWithStart(log.times->start, line);
   switch (table_.multiline) {
     case Multiline::kNone:
       return true;
@@ -287,7 +289,7 @@ bool LogsFormat::Begins(const LogState& log, LogTimeReader& times, std::string_v
 bool LogsFormat::Begins(const LogState& log, LogTimeReader& times, std::string_view line, LogTime& time) const {
   if (!log.times->start.empty()) {
     time = {};
-    return BeginsWithStart(*log.times, line);
+    return BeginsWithStart(log.times->start, line);
   }
   if (table_.multiline != Multiline::kAuto) {
     if (!Begins(log, times, line)) return false;
@@ -479,7 +481,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     const Byte* q = p;
     std::string_view next = line;
     LogTime inside;  // the time of a record whose first line has none
-    bool second = true;
+    bool second = true, ended = false;
     while (q != end && (q = AfterLine(next, end)) != end) {
       const std::string_view before = std::exchange(next, LineAt(q, end));
       if (Begins(state.log, scratch.times, next, scratch.pair[scratch.now ^ 1])) {
@@ -493,7 +495,9 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
           inside = found;
         } else {
           if (std::exchange(second, false)) NoteSecond(next, tally);
-          NoteUntimed(next, before, *state.log.times, late ? inside : time, *scratch.inner, tally);
+          const std::string& last = state.log.times->end;
+          ended = ended || (!last.empty() && BeginsWithStart(last, before));
+          NoteUntimed(next, before, ended, *state.log.times, late ? inside : time, *scratch.inner, tally);
         }
       }
     }

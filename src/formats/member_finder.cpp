@@ -104,6 +104,9 @@ void MemberFinder::Time(std::string_view name, std::string_view text, bool is_st
       named = named.substr(named.rfind('/') + 1);
     }
     if (!IsTimeName(named) || !TakeLogTime("%N%f", number, parts) || !number.done()) return;
+    // ParseInstant() does not know milliseconds with a fraction.
+    const std::size_t point = text.find('.');
+    if (point != text.npos && point > kLeast) form = &*std::ranges::find_if(forms_, IsCount);
   } else if (!IsDigit(text[0]) || !ParseInstant(text)) {
     for (const TimeForm& known : forms_) {
       if (known.refusal != nullptr || IsCount(known) || IsClock(known)) continue;

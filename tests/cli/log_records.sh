@@ -91,6 +91,16 @@ expect 3 "$g" "${log[@]}" -o out others.log
 { for n in 10 11 12 13 14 15 16 17 18 19 20 21; do of_modsecurity $n; done; echo "$other"; } >others.log
 expect 0 "$g" "${log[@]}" -o out others.log
 says "a time stands in 1 line that did not begin a record, the first is '1.1.1.1 - - "
+# So are lines after the last line of a record, and indented times of any day.
+for line in '<event time="2026-11-22T10:00:00Z">' ' <time>2026-11-20T10:00:00Z</time>'; do
+  { for n in 10 11 12; do of_modsecurity $n; done; echo "$line"; of_modsecurity 13; } >others.log
+  expect 0 "$g" "${log[@]}" -o out others.log
+  says "a time stands in 1 line that did not begin a record, the first is '$line'"
+done
+printf '%s\n' '2026-11-23 22:10:01 a' '  at b' '  at b' '  at b' '  2020-01-01 10:00:00 c' '  2020-01-01 10:00:00' '  at d' \
+  '2026-11-23 22:10:02 e' >others.log
+expect 0 "$g" "${log[@]}" -o out others.log
+says "a time stands in 1 line that did not begin a record, the first is '  2020-01-01 10:00:00 c'"
 { for n in 40 41 42; do echo "[main] 2026-11-20 21:$n:03 a"; done; echo 'Nov 20 21:41:00 h p: c'; echo 'Nov 20 21:39:00 h p: d'
   echo 'Nov 20 21:43:00 h p: e'; } >others.log
 expect 0 "$g" "${log[@]}" -o out others.log

@@ -38,6 +38,9 @@ struct Line {
 // Lines as the programs write them, in the zone Europe/Berlin if they name none.
 constexpr Line kLines[] = {
     {"2026-11-23T22:10:01.123456Z info", "2026-11-23T22:10:01.123456Z"},
+    {"1795471801417.5 x", "2026-11-23T22:10:01.4175Z"},
+    {R"({"ts":1795471801417.123,"msg":"x"})", "2026-11-23T22:10:01.417123Z"},
+    {R"({"ts":1795471801000.000,"msg":"x"})", "2026-11-23T22:10:01Z"},
     {"2026-11-23 22:10:01,123 +0100 info", "2026-11-23T21:10:01.123Z"},
     {"2026-11-23 22:10:01,123 ERROR main failed", "2026-11-23T21:10:01.123Z"},
     {"2026-07-23 22:10:01 summer", "2026-07-23T20:10:01Z"},
@@ -771,6 +774,20 @@ TEST(LogTimes, AnnouncesMembersThatWouldGiveAnotherOrderOnce) {
                     Not(HasSubstr("; the times"))));
 }
 
+TEST(LogTimes, TellsHowToSortJsonOfSeveralLines) {
+  const std::string record = "{\n  \"time\": \"2026-11-23T22:10:01Z\",\n  \"a\": 1\n}\n";
+  for (const std::string& text :
+       {record + record, "[\n" + record + "]\n", std::string("{\"time\": \"2026-11-23 22:10:01\",\n}\n")}) {
+    try {
+      LearnLog(text, {}, kNow);
+      ADD_FAILURE() << text;
+    } catch (const BadRecord& unknown) {
+      EXPECT_THAT(unknown.what(), HasSubstr("the objects of JSON have several lines: jq -c ")) << text;
+    }
+  }
+  EXPECT_EQ(Beginnings("{\n  \"a\": 1\n}\n2026-11-23 22:10:01 b\n2026-11-23 22:10:02 c\n"), (Numbers{3, 4}));
+}
+
 TEST(LogTimes, PrefersMembersThatVaryAndAreNotNested) {
   const auto member_of = [](const std::string& text) { return LearnLog(text, {}, kNow)->shapes[0].member; };
   const std::string created = R"({"o":{"createdAt":"2026-01-01T00:00:00Z"},"at":")", end = "\"}\n";
@@ -961,7 +978,7 @@ TEST(LogTimes, KnowsProgramsWhoseRecordsDoNotBeginWithTheirTimes) {
     for (std::size_t number = 0; !rest.empty(); ++number) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(line.size() + 1);
-      EXPECT_EQ(BeginsWithStart(*log, line), number == 0) << line;
+      EXPECT_EQ(BeginsWithStart(log->start, line), number == 0) << line;
       const LogTime time = reader.Read(*log, line);
       if (number <= known.line) {
         EXPECT_EQ(time.instant.has_value(), number == known.line) << line;
