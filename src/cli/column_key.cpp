@@ -53,8 +53,8 @@ std::size_t NameSize(std::string_view text) {
   return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
-/// The types that text in brackets follows: a format, or the words of an enum.
-constexpr std::string_view kBracketTypes[] = {"timestamp", "date", "enum"};
+/// The types that text in brackets follows: a format, or words.
+constexpr std::string_view kBracketTypes[] = {"timestamp", "date", "enum", "set"};
 
 /// Returns the name of the type if `text` begins with the type and a bracket. Otherwise returns an empty text.
 std::string_view BracketType(std::string_view text) {
@@ -81,8 +81,14 @@ std::string_view TakePart(std::string_view& text) {
   return part;
 }
 
-/// Returns the words of an enum: texts between commas, or SQL strings in single quotes.
-std::vector<std::string> ParseLabels(std::string_view key, std::string_view text) {
+/// Returns the words of an enum or a set: texts between commas, or SQL strings in single quotes.
+std::vector<std::string> ParseLabels(std::string_view key, ValueType type, std::string_view text) {
+  const bool set = type == ValueType::kSet;
+  const std::string name = set ? "set" : "enum";
+  if (text.empty()) {
+    Fail(key, set ? "a set needs its words, the least first: set(read,write,run)"
+                  : "an enum needs its words, the least first: enum(low,medium,high)");
+  }
   std::vector<std::string> labels;
   for (bool more = true; more;) {
     std::string label;
@@ -93,16 +99,19 @@ std::vector<std::string> ParseLabels(std::string_view key, std::string_view text
         label += text[at];
         at += text[at] == '\'';
       }
-      if (at >= text.size()) Fail(key, "a word of the enum has no closing quote");
+      if (at >= text.size()) Fail(key, "a word of the " + name + " has no closing quote");
       text.remove_prefix(at + 1);
-      if (!text.empty() && text[0] != ',') Fail(key, "there is no comma after a word of the enum");
+      if (!text.empty() && text[0] != ',') Fail(key, "there is no comma after a word of the " + name);
     } else {
       label = text.substr(0, text.find(','));
       text.remove_prefix(label.size());
     }
-    if (label.empty()) Fail(key, "a word of the enum is empty");
-    if (std::ranges::find(labels, label) != labels.end()) Fail(key, "the enum has " + QuoteWord(label) + " twice");
+    if (label.empty()) Fail(key, "a word of the " + name + " is empty");
+    if (std::ranges::find(labels, label) != labels.end())
+      Fail(key, "the " + name + " has " + QuoteWord(label) + " twice");
+    if (set && label.find(',') != label.npos) Fail(key, "a word of the set has a comma");
     labels.push_back(std::move(label));
+    if (set && labels.size() > kMostInSet) Fail(key, "a set has at most " + std::to_string(kMostInSet) + " words");
     more = !text.empty();
     if (more) text.remove_prefix(1);
   }
@@ -124,9 +133,8 @@ class KeyWords {
       rule_.typed = true;
       std::string_view inside;
       if (!bracketed.empty()) inside = word.substr(bracketed.size() + 1, word.size() - bracketed.size() - 2);
-      if (rule_.type == ValueType::kEnum) {
-        if (inside.empty()) Fail(key_, "an enum needs its words, the least first: enum(low,medium,high)");
-        rule_.labels = ParseLabels(key_, inside);
+      if (HasLabels(rule_.type)) {
+        rule_.labels = ParseLabels(key_, rule_.type, inside);
       } else if (!bracketed.empty()) {
         rule_.time_format = inside;
         if (inside.empty()) Fail(key_, "an empty time format");

@@ -319,6 +319,7 @@ class PgCopyBinaryFormat : public TableFormat {
         return PutBits(key, p, size, out);
       case ValueType::kSeverity:
       case ValueType::kEnum:
+      case ValueType::kSet:
         return TableFormat::PutValue(number, field, out, tally);
     }
     return false;

@@ -139,11 +139,10 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
   front_ = std::make_unique<const DumpState>(std::move(front));
   rules_ = PackRules(*front_);
   const auto make = [](ValueRule rule, auto& list) {
-    for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kEnum); ++type) {
+    for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kSet); ++type) {
       rule.type = static_cast<ValueType>(type);
       const bool used = rule.type == ValueType::kText || rule.type >= ValueType::kInt;
-      const bool labels = rule.type == ValueType::kEnum;
-      list.push_back(used && !labels ? std::make_shared<const ValueKey>(rule) : nullptr);
+      list.push_back(used && !HasLabels(rule.type) ? std::make_shared<const ValueKey>(rule) : nullptr);
     }
   };
   ValueRule rule;

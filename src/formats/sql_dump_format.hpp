@@ -172,7 +172,7 @@ class SqlDumpFormat : public CopyFormat {
   /// uses them.
   mutable std::atomic<unsigned> rules_;
   /// For each ValueType: the object that makes the keys of the columns that CREATE TABLE declares with this type. Null:
-  /// no column has this type, or the type is an enum, whose words must be known first.
+  /// no column has this type, or the type is an enum or a set, whose words must be known first.
   Orders of_type_;
   /// For each sort key of the job: one object that makes keys for each ValueType. The type of the column in CREATE
   /// TABLE selects the object. Empty if the -k option gives the type.

@@ -275,7 +275,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
   }
   const auto order_of = [&](std::size_t column, const Orders& orders) -> RowsPart::Order {
     const ValueType type = columns[column] == nullptr ? ValueType::kText : columns[column]->type;
-    if (type != ValueType::kEnum) return orders[static_cast<unsigned>(type)];
+    if (!HasLabels(type)) return orders[static_cast<unsigned>(type)];
     ValueRule rule = orders[0]->rule();
     rule.type = type;
     rule.labels = columns[column]->labels;

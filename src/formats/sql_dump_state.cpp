@@ -203,7 +203,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       column.only_default = number() != 0;
       column.in_bytes = number() != 0;
       column.labels = names();
-      if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
+      RequireLabels(column);
     }
     table->primary = names();
     for (std::uint64_t keys = number(); keys > 0 && in; --keys) table->unique.push_back(names());

@@ -107,6 +107,11 @@ bool KeepsLiteValue(const SqlTable::Column& column, const SqlValue& value, std::
 
 }  // namespace
 
+void RequireLabels(SqlTable::Column& column) {
+  const bool many = column.type == ValueType::kSet && column.labels.size() > kMostInSet;
+  if (HasLabels(column.type) && (many || column.labels.empty())) column.type = ValueType::kText;
+}
+
 // If the result is true, values with different sort keys are also different for the server, unless column.loose is
 // true.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect) {
@@ -192,6 +197,7 @@ ValueType TypeOfWords(const std::string& words, SqlDialect dialect) {
   const std::string_view first = std::string_view(words).substr(0, words.find(' '));
   const auto is = [&](std::initializer_list<std::string_view> texts) { return std::ranges::count(texts, first) > 0; };
   if (first == "enum" && dialect == SqlDialect::kMysql) return ValueType::kEnum;
+  if (first == "set" && dialect == SqlDialect::kMysql) return ValueType::kSet;
   if (first == "interval") return ValueType::kInterval;
   if (is({"tinyint", "smallint", "mediumint", "middleint", "int", "integer", "bigint", "int1", "int2", "int3", "int4",
           "int8", "serial", "serial2", "serial4", "serial8", "bigserial", "smallserial", "year"})) {
@@ -642,7 +648,7 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
       if (alters && tokens.Take("set")) tokens.Take("data");
       const bool retypes = modifies || (alters && tokens.Take("type"));
       column.type = TypeOfWords(tokens.text(), dialect);
-      if (column.type == ValueType::kEnum) column.type = ValueType::kText;
+      if (HasLabels(column.type)) column.type = ValueType::kText;
       column.loose = true;
       column.counted = (adds || modifies) && tokens.text().find("serial") != std::string::npos;
       if (adds) change.added.push_back(column);
@@ -828,7 +834,8 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
       if (in_type && (tokens.is() == Tokens::kWord || lite_name) && depth == 0) {
         type += (type.empty() ? "" : " ") + LowerText(tokens.text());
       }
-      if (in_type && tokens.is() == Tokens::kString && type == "enum") column.labels.push_back(tokens.text());
+      if (in_type && tokens.is() == Tokens::kString && (type == "enum" || type == "set"))
+        column.labels.push_back(tokens.text());
       array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
       words.sized |= in_type && depth == 0 && tokens.Is("(");
       words.is_unsigned |= depth == 0 && (tokens.Is("unsigned") || tokens.Is("zerofill"));
@@ -849,9 +856,10 @@ std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDiale
         column.type = ValueType::kEnum;
         column.labels = known.labels;
       }
-      if (column.type == ValueType::kEnum && column.labels.empty()) column.type = ValueType::kText;
-      // MySQL stores '' for words that are not in the list, and orders it first.
-      if (dialect == SqlDialect::kMysql && !column.labels.empty() && std::ranges::count(column.labels, "") == 0) {
+      RequireLabels(column);
+      // MySQL stores '' for words that are not in the list of an enum, and orders it first.
+      if (dialect == SqlDialect::kMysql && column.type == ValueType::kEnum &&
+          std::ranges::count(column.labels, "") == 0) {
         column.labels.insert(column.labels.begin(), "");
       }
       if (primary) table->primary = {column.name};

@@ -41,7 +41,7 @@ struct SqlTable {
   struct Column {
     std::string name;
     ValueType type = ValueType::kText;
-    std::vector<std::string> labels;  ///< for an enum: its words, the least first
+    std::vector<std::string> labels;  ///< for an enum or a set: its words, the least first
     bool generated = false;           ///< the server computes the value; an INSERT without column names leaves it out
     bool counted = false;             ///< the server gives the next number to rows without a value
     /// True: the server numbers only rows that have no value or the word DEFAULT in this column, not rows with NULL or
@@ -93,6 +93,8 @@ struct SqlTable {
 /// from the CREATE TYPE statements before it.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
+/// Changes the type of an enum or a set to text if its words are not known.
+void RequireLabels(SqlTable::Column& column);
 /// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. `text` is
 /// the value without quotes and escapes.
 bool KeepsValue(const SqlTable::Column& column, const SqlValue& value, std::string_view text, SqlDialect dialect);

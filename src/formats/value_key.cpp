@@ -41,6 +41,7 @@ constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
                                    {"bit", ValueType::kBits},
                                    {"severity", ValueType::kSeverity},
                                    {"enum", ValueType::kEnum},
+                                   {"set", ValueType::kSet},
                                    {"json", ValueType::kText},
                                    {"int2", ValueType::kInt},
                                    {"int4", ValueType::kInt},
@@ -57,7 +58,7 @@ constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
                                    {"macaddr8", ValueType::kMacAddress},
                                    {"bytea", ValueType::kBytesHex},
                                    {"varbit", ValueType::kBits}};
-constexpr std::size_t kTypes = 20;
+constexpr std::size_t kTypes = 21;
 
 constexpr std::int64_t kSecondsOfDay = 86400;
 
@@ -158,9 +159,6 @@ ValueKey::ValueKey(const ValueRule& rule)
     throw Error(ErrorCode::kUsage, "the format of a date has a time of day: " + QuoteWord(rule.time_format) +
                                        "; say timestamp(" + rule.time_format + ")");
   }
-  if (rule.type == ValueType::kEnum && rule.labels.empty()) {
-    throw Error(ErrorCode::kUsage, "an enum needs its words, the least first: enum(low,medium,high)");
-  }
   for (const std::string& label : rule.labels) labels_.emplace_back(label, labels_.size());
   std::ranges::sort(labels_);
   const auto needed = [](int c) { return c >= 0 && c < 128 && std::strchr("0123456789+-eE", c) != nullptr; };
@@ -168,6 +166,21 @@ ValueKey::ValueKey(const ValueRule& rule)
   if (needed(point) || needed(rule.thousands) || point == rule.thousands) {
     throw Error(ErrorCode::kUsage, "numbers need other bytes as decimal point and between thousands");
   }
+}
+
+std::optional<std::uint64_t> ValueKey::NumberOfLabels(std::string_view text) const {
+  const bool set = rule_.type == ValueType::kSet;
+  std::uint64_t number = 0;
+  if (set && text.empty()) return number;
+  for (bool more = true; more;) {
+    const std::string_view word = set ? text.substr(0, text.find(',')) : text;
+    const auto found = std::ranges::lower_bound(labels_, word, {}, &std::pair<std::string, std::size_t>::first);
+    if (found == labels_.end() || found->first != word) return std::nullopt;
+    number |= set ? std::uint64_t{1} << found->second : found->second;
+    more = word.size() < text.size();
+    if (more) text.remove_prefix(word.size() + 1);
+  }
+  return number;
 }
 
 bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
@@ -183,11 +196,11 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     if (!instant) return false;
     keys::PutInstant(*instant, key);
     if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
-  } else if (rule_.type == ValueType::kEnum) {
-    const std::string_view word = TextReader::Trimmed(text).rest();
-    const auto found = std::ranges::lower_bound(labels_, word, {}, &std::pair<std::string, std::size_t>::first);
-    if (found == labels_.end() || found->first != word) return false;
-    keys::PutFixed<3>(found->second, key);
+  } else if (HasLabels(rule_.type)) {
+    std::optional<std::uint64_t> number = NumberOfLabels(text);
+    if (!number) number = NumberOfLabels(TextReader::Trimmed(text).rest());
+    if (!number) return false;
+    rule_.type == ValueType::kSet ? keys::PutFixed<9>(*number, key) : keys::PutFixed<3>(*number, key);
   } else if (rule_.type == ValueType::kDate && !time_format_.empty()) {
     const std::optional<Instant> instant = ParseInstantBy(time_format_, text);
     if (!instant) return false;

@@ -2,6 +2,7 @@
 // Plain data: cli/column_key.hpp parses the text of a key, and the classes in formats/ sort by it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,7 +32,11 @@ enum class ValueType : std::uint8_t {
   kBits,      ///< strings of the digits 0 and 1
   kSeverity,  ///< levels of logs, from trace to emerg
   kEnum,      ///< the words of a list, in the order of the list
+  kSet,       ///< words of a list with commas between them, as MySQL orders a set: by the sum of 2^(place in the list)
 };
+/// Returns true if values of the type are words of ValueRule::labels.
+inline bool HasLabels(ValueType type) { return type == ValueType::kEnum || type == ValueType::kSet; }
+inline constexpr std::size_t kMostInSet = 64;  ///< the largest number of words of a set
 
 /// How the values of a column are read and ordered.
 struct ValueRule {
@@ -44,7 +49,7 @@ struct ValueRule {
   /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime, such as %d/%m/%Y. Empty:
   /// all known formats.
   std::string time_format;
-  std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
+  std::vector<std::string> labels;  ///< the words of the types enum(WORDS) and set(WORDS), the least first
   char decimal_point = '.';
   int thousands = -1;  ///< the byte between groups of digits, as in 1,000; -1: there is none
 

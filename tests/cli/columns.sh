@@ -262,9 +262,10 @@ column macaddr 00:00:00:00:00:01 08-00-2b-01-02-03 0800.2b01.0204 08002b010205 f
 column bit 0 00 01 "b'010'" 1 11
 column severity trace D INFO '[notice]' WARNING: err FATAL alert panic
 column "enum(low,mid high,'a,b')" low 'mid high' 'a,b'
+column 'set(read,write,a b)' read write read,write 'a b' 'a b,read' 'a b,write,read'
 expect 2 "$g" -k 'v:date(%d.%m.%Y %H)' in.tsv got
 says 'say timestamp(%d.%m.%Y %H)'
-for key in enum 'enum()' "enum('a)" 'enum(a,,b)' 'enum(a,a)' "enum('a'b,c)"; do expect 2 "$g" -k "v:$key" in.tsv got; done
+for key in enum 'enum()' "enum('a)" 'enum(a,,b)' 'enum(a,a)' "enum('a'b,c)" set 'set()' "set('a,b')" "set($(seq -s, 65))"; do expect 2 "$g" -k "v:$key" in.tsv got; done
 printf 'v\n01/02/2026\n02/03/2026\n' >days.csv
 expect 3 "$g" -k v:date days.csv got
 says 'give the type :date(%m/%d/%Y), or :date(%d/%m/%Y)'

@@ -153,24 +153,41 @@ SQL
 
 # Keys with the types of CREATE TABLE have the order of the server, also values that only MariaDB has.
 check_maria_types() {
-  local column options
-  maria_sql <<'SQL' || fail "MariaDB takes no table with types"
+  local column options words
+  words=$(for k in $(seq 64); do echo "'$((k * 29 % 67))'"; done | paste -sd,)
+  maria_sql <<SQL || fail "MariaDB takes no table with types"
 CREATE OR REPLACE DATABASE x; USE x; SET sql_mode = '';
-CREATE TABLE v (id int, d date, dt datetime(3), t time(1), y year, e enum('sad','ok','it''s'), i inet6, n double, u bigint unsigned, b bit(9));
+CREATE TABLE v (id int, d date, dt datetime(3), t time(1), y year, e enum('sad','ok','it''s'), i inet6, n double, u bigint unsigned, b bit(9),
+  m SET ( 'it''s' , ' r','w x','ö') CHARACTER SET utf8mb4 NOT NULL DEFAULT '', w set($words));
 INSERT INTO v SELECT seq, ELT(1 + seq % 7, '0000-00-00', '2020-00-00', '2020-01-00', '2019-12-31', '2020-01-01', '9999-12-31', NULL),
   ELT(1 + seq % 5, '0000-00-00', '2020-00-00 10:00:00.5', '2019-12-31 23:59:59.999', '2020-01-01', '2020-00-00 10:00'),
   ELT(1 + seq % 4, '-10:00:00.5', '838:59:59', '00:00:01', '-00:00:00.1'), 1970 + seq * 7 % 90, ELT(1 + seq % 4, 'sad', 'ok', 'it''s', ''),
-  CONCAT(ELT(1 + seq % 2, '2001:db8::', '::'), seq % 30), SIN(seq) * POW(10, seq % 9), 18446744073709551615 - seq * 9, seq * 77 % 512
+  CONCAT(ELT(1 + seq % 2, '2001:db8::', '::'), seq % 30), SIN(seq) * POW(10, seq % 9), 18446744073709551615 - seq * 9, seq * 77 % 512,
+  seq * 7 % 16, CAST(CONV(LEFT(MD5(seq), 16), 16, 10) AS unsigned) & IF(seq % 3, 18446744073709551615, 9)
   FROM seq_1_to_100;
 SQL
   for options in '' --skip-extended-insert; do
     maria_dump $options x >maria.sql
-    for column in d dt t y e i n u b; do
+    for column in d dt t y e i n u b m w; do
       expect 0 "$g" -k "v.$column:nulls-first" -k v.id maria.sql out.sql
+      [ ! -s err ] || fail "$column: $(cat err)"
       same <(maria_sql x -e "SELECT id FROM v ORDER BY $column, id") <(LC_ALL=C sed -n 's/^[^(]*(\([0-9]*\),.*/\1/p' out.sql)
     done
     expect 0 "$g" maria.sql out.sql
     expect 0 "$bin/gpusort_check" --format mysqldump --against maria.sql out.sql >/dev/null
+    expect 0 "$g" -k v.w:desc -k v.m -k v.id maria.sql out.sql
+    expect 0 "$bin/gpusort_check" --format mysqldump -k "v.w:set($words):desc" -k "v.m:set('it''s',' r',w x,ö)" -k v.id:int --against maria.sql \
+      out.sql >/dev/null
+  done
+  # A set as primary key, and in a table without one.
+  maria_sql -e "CREATE OR REPLACE DATABASE x; USE x; CREATE TABLE p (m set($words) PRIMARY KEY); CREATE TABLE n (m set($words));
+    INSERT INTO p SELECT DISTINCT seq * 7919 % 1000 FROM seq_1_to_300; INSERT INTO n SELECT m FROM p ORDER BY CONCAT(m)"
+  for options in 'x p' 'x n' '--skip-extended-insert x p' '--skip-extended-insert x n'; do
+    maria_dump $options >maria.sql
+    expect 0 "$g" maria.sql out.sql
+    same <(maria_sql x -e "SELECT m FROM ${options##* } ORDER BY m") <(sed -n "s/^[^(]*('\(.*\)')[,;]*$/\1/p" out.sql)
+    expect 0 "$bin/gpusort_check" --format mysqldump --against maria.sql out.sql >/dev/null
+    expect 1 "$bin/gpusort_check" --format mysqldump -k "${options##* }.m" out.sql >/dev/null
   done
 }
 

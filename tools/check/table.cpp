@@ -994,8 +994,8 @@ class Schema {
     }
     if (array || lite_) return;
     column.rule = RuleOf(type);
-    if (mysql_ && !type.empty() && type[0] == "enum") {
-      if (std::ranges::count(labels, "") == 0) labels.insert(labels.begin(), "");
+    if (mysql_ && !type.empty() && (type[0] == "enum" || type[0] == "set")) {
+      if (type[0] == "enum" && std::ranges::count(labels, "") == 0) labels.insert(labels.begin(), "");
       column.rule.labels = labels;
     }
     column.rule.zero_dates = mysql_;
@@ -1029,6 +1029,7 @@ class Schema {
       rule.type = Type::kInterval;
     } else if (mysql_) {
       if (is({"enum"})) rule.type = Type::kEnum;
+      if (is({"set"})) rule.type = Type::kSet;
       if (is({"inet4", "inet6"})) rule.type = Type::kIp;
     } else if (is({"bool", "boolean"})) {
       rule.type = Type::kBool;
@@ -1133,7 +1134,7 @@ class Schema {
           table.columns.push_back(changed);
         } else if (retypes && same != table.columns.end()) {
           same->rule = changed.rule;
-          if (same->rule.type == Type::kEnum) same->rule = Rule();
+          if (same->rule.type == Type::kEnum || same->rule.type == Type::kSet) same->rule = Rule();
         }
       }
       int depth = 0;
@@ -2184,7 +2185,7 @@ Key ReadKey(const std::string& text, char point, int thousands) {
     if (!TakeText(rest, ":")) throw BadRule("there is more text after the closing quote of its name");
     std::string_view part = rest.substr(0, rest.find(':'));
     const std::string_view bracket = rest.substr(0, rest.find('(') + 1);
-    if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(") {
+    if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(" || bracket == "set(") {
       // Colons and brackets may stand inside: the part goes to the last bracket that ends a part.
       std::size_t end = rest.rfind("):");
       if (rest.ends_with(')')) end = rest.size() - 1;
@@ -2193,8 +2194,8 @@ Key ReadKey(const std::string& text, char point, int thousands) {
       typed = once(typed, "types");
       const std::string_view inside = part.substr(bracket.size(), end - bracket.size());
       if (inside.empty()) throw BadRule("there is nothing in its brackets");
-      if (bracket == "enum(") {
-        key.rule.type = Type::kEnum;
+      if (bracket == "enum(" || bracket == "set(") {
+        key.rule.type = bracket == "enum(" ? Type::kEnum : Type::kSet;
         key.rule.labels = LabelsOf(inside);
       } else {
         key.rule.type = bracket == "date(" ? Type::kDate : Type::kTimestamp;

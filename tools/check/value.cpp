@@ -875,6 +875,24 @@ std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& 
   return instant == nullptr ? std::nullopt : std::optional(*instant);
 }
 
+namespace {
+
+/// Returns one digit for each word of a set, the last word first: 1 if `text` has the word.
+Value ReadSet(const std::vector<std::string>& labels, std::string_view text) {
+  std::string digits(labels.size(), '0');
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != text.npos;
+    const auto found = std::ranges::find(labels, text.substr(0, comma));
+    if (found == labels.end()) return Null{};
+    digits[static_cast<std::size_t>(labels.end() - found) - 1] = '1';
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return digits;
+}
+
+}  // namespace
+
 Value ReadValue(const Rule& rule, std::string_view text) {
   const std::string_view trimmed = Trim(text);
   switch (rule.type) {
@@ -908,9 +926,14 @@ Value ReadValue(const Rule& rule, std::string_view text) {
     case Type::kBytesHex:
       return ReadHex(trimmed);
     case Type::kEnum: {
-      const auto found = std::ranges::find(rule.labels, trimmed);
+      auto found = std::ranges::find(rule.labels, text);
+      if (found == rule.labels.end()) found = std::ranges::find(rule.labels, trimmed);
       if (found == rule.labels.end()) return Null{};
       return std::to_string(1000000 + (found - rule.labels.begin()));
+    }
+    case Type::kSet: {
+      const Value value = ReadSet(rule.labels, text);
+      return std::holds_alternative<Null>(value) ? ReadSet(rule.labels, trimmed) : value;
     }
     default:
       return ReadWrittenValue(rule, trimmed);
@@ -981,6 +1004,7 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
     }
     case Type::kSeverity:
     case Type::kEnum:
+    case Type::kSet:
       return ReadValue(rule, bytes);
     case Type::kNoCase:
       return Folded(bytes);

@@ -34,7 +34,8 @@ enum class Type {
   kMacAddress,
   kBits,
   kSeverity,
-  kEnum
+  kEnum,
+  kSet
 };
 
 struct Rule {
@@ -42,10 +43,10 @@ struct Rule {
   bool descending = false;
   std::optional<bool> nulls_first;  ///< whether nulls come first; not set: only in descending order
   std::string time_format;          ///< the FORMAT of the types timestamp(FORMAT) and date(FORMAT)
-  std::vector<std::string> labels;  ///< the words of the type enum(WORDS), the least first
+  std::vector<std::string> labels;  ///< the words of the types enum(WORDS) and set(WORDS), the least first
   char point = '.';
-  int thousands = -1;  ///< the character between groups of digits; -1: none
-  int padding = -1;    ///< with kText: the character that does not count at the end; -1: none
+  int thousands = -1;       ///< the character between groups of digits; -1: none
+  int padding = -1;         ///< with kText: the character that does not count at the end; -1: none
   bool zero_dates = false;  ///< with kTimestamp: the month and the day can be 0, as in MySQL
 };
 

@@ -35,7 +35,8 @@ constexpr ValueType kAllTypes[] = {
     ValueType::kText,     ValueType::kNoCase,     ValueType::kNatural,  ValueType::kLocale,   ValueType::kInt,
     ValueType::kDecimal,  ValueType::kFloat,      ValueType::kBool,     ValueType::kDate,     ValueType::kTimestamp,
     ValueType::kIp,       ValueType::kUuid,       ValueType::kBytesHex, ValueType::kNumber,   ValueType::kTime,
-    ValueType::kInterval, ValueType::kMacAddress, ValueType::kBits,     ValueType::kSeverity, ValueType::kEnum};
+    ValueType::kInterval, ValueType::kMacAddress, ValueType::kBits,     ValueType::kSeverity, ValueType::kEnum,
+    ValueType::kSet};
 
 template <typename T>
 int Sign(const T& a, const T& b) {
@@ -46,7 +47,7 @@ ValueRule Rule(ValueType type, bool descending = false) {
   ValueRule rule;
   rule.type = type;
   rule.descending = descending;
-  if (type == ValueType::kEnum) rule.labels = {"low", "mid high", "high"};
+  if (HasLabels(type)) rule.labels = {"low", "mid high", "high"};
   return rule;
 }
 
@@ -964,7 +965,7 @@ RC_GTEST_PROP(ValueKey, BitsOrderAsTexts, ()) {
   RC_ASSERT(KeyOrder(ValueType::kBits, a, "b'" + b + "'") == Sign(a, b));
 }
 
-TEST(ValueKey, SeveritiesAndEnums) {
+TEST(ValueKey, SeveritiesEnumsAndSets) {
   ExpectChain(ValueType::kSeverity, {{"trace", "TRACE", "V", "finest", "t"},
                                      {"debug", "D", "DEBUG5", "dbg"},
                                      {"info", "INFO", "[INFO]", "LOG", "information", "<info>", "INFO:"},
@@ -978,9 +979,30 @@ TEST(ValueKey, SeveritiesAndEnums) {
              {"", "30", "warnin", "war", "[]", "[info", "info]", ":", "in fo", "\xff", "info error"});
   ExpectChain(ValueType::kEnum, {{"low", " low "}, {"mid high"}, {"high"}});
   ExpectNone(ValueType::kEnum, {"", "Low", "mid", "lowest"});
-  ValueRule rule;
-  rule.type = ValueType::kEnum;
-  EXPECT_THROW(ValueKey{rule}, Error);
+  ExpectChain(ValueType::kSet,
+              {{"", " "}, {"low", " low "}, {"mid high"}, {"low,mid high", "mid high,low,low"}, {"high"}});
+  ExpectNone(ValueType::kSet, {"Low", "low,", ",low", "low, high", "low high"});
+  ValueRule rule = Rule(ValueType::kEnum);
+  rule.labels = {" a", "b"};  // a word with a blank before it
+  EXPECT_LT(Key(rule, " a"), Key(rule, "b"));
+  rule.type = ValueType::kSet;
+  EXPECT_LT(Key(rule, "b"), Key(rule, " a,b"));
+}
+
+RC_GTEST_PROP(ValueKey, SetsOrderAsTheirBits, ()) {
+  ValueRule rule = Rule(ValueType::kSet);
+  rule.labels.clear();
+  for (unsigned bit = 0; bit < kMostInSet; ++bit) rule.labels.push_back("w" + std::to_string(bit * 7919 % kMostInSet));
+  const auto text = [&](std::uint64_t bits) {
+    std::string words;
+    for (unsigned bit = 0; bit < kMostInSet; ++bit) {
+      if ((bits >> bit & 1) != 0) words += (words.empty() ? "" : ",") + rule.labels[bit];
+    }
+    return words;
+  };
+  const auto a = *rc::gen::scale(4.0, rc::gen::arbitrary<std::uint64_t>());
+  const auto b = *rc::gen::oneOf(rc::gen::scale(4.0, rc::gen::arbitrary<std::uint64_t>()), rc::gen::just(a ^ 1));
+  RC_ASSERT(Sign(Key(rule, text(a)), Key(rule, text(b))) == Sign(a, b));
 }
 
 TEST(ValueKey, DatesHaveFormats) {
@@ -1149,6 +1171,8 @@ Texts Samples(ValueType type) {
       return {"trace", "warn", "emerg"};
     case ValueType::kEnum:
       return {"low", "mid high", "high"};
+    case ValueType::kSet:
+      return {"", "low", "mid high", "low,mid high", "low,mid high,high"};
     case ValueType::kFloat:
       return {"0", "-0", "1.5", "-1e-77", "inf", "nan"};
     case ValueType::kBool:
@@ -1199,7 +1223,7 @@ TEST(ValueKey, NumbersAndTimesNeedNoEscape) {
   for (const ValueType type :
        {ValueType::kInt, ValueType::kDecimal, ValueType::kFloat, ValueType::kBool, ValueType::kDate,
         ValueType::kTimestamp, ValueType::kIp, ValueType::kNumber, ValueType::kTime, ValueType::kInterval,
-        ValueType::kMacAddress, ValueType::kBits, ValueType::kSeverity, ValueType::kEnum}) {
+        ValueType::kMacAddress, ValueType::kBits, ValueType::kSeverity, ValueType::kEnum, ValueType::kSet}) {
     for (const bool descending : {false, true}) {
       for (const std::string& text : Samples(type)) {
         EXPECT_EQ(Key(Rule(type, descending), text).find_first_of("\2\x09"), std::string::npos) << text;
