@@ -220,3 +220,17 @@ printf '%s\n' '[DEBUG 2015-05-20 12:22:19] a' '[DEBUG 2015-05-20 12:22:19] b' '2
 for _ in {1..200}; do echo '2026-11-20 22:00:00 x'; done >>far.log
 expect 0 "$g" "${log[@]}" -o out far.log
 says "a time stands in 2 lines that did not begin a record, the first is '.DEBUG 2015"
+# gpusort_check knows the logs of JES2, of vmstat -t, and of audits of Kubernetes.
+{ for n in 45 32 24; do echo "22.10.$n JOB00123  IEF403I A - STARTED"; done; echo '    of the record before'
+  echo '00.01.00 STC00004  $HASP395 B ENDED'; } >jes2.log
+{ echo 'procs -----------memory---------- -----timestamp-----'; echo ' r  b   swpd   free  buff  cache  UTC'
+  for n in 45 32 24; do echo " $((n / 30))  0 123456  1234 56789 1 2 3 4  5  1 94  0  0 2026-11-20 22:10:$n"; done; } >vmstat.log
+for n in 45 32 24; do printf '{"kind":"Event","stage":"%s","requestReceivedTimestamp":"2026-11-20T22:10:%s.123456Z","stageTimestamp":"%s"}\n' \
+  ResponseComplete $n 2026-11-20T22:10:59.5Z; done >audit.log
+for name in jes2 vmstat audit; do
+  date=()
+  [ $name != jes2 ] || date=(--date 2026-11-20)
+  expect 0 "$g" "${log[@]}" "${date[@]}" -o out $name.log
+  expect 0 "$bin/gpusort_check" "${log[@]}" "${date[@]}" --against $name.log out
+  expect 1 "$bin/gpusort_check" "${log[@]}" "${date[@]}" --against $name.log $name.log
+done

@@ -249,6 +249,19 @@ bool TimeOfDay(std::string_view& text, Stamp& stamp) {
   return text.size() > 2 && text[2] == ':' && TakeClock(text, stamp);
 }
 
+/// Reads 22.10.01 before the number of a job of JES2, such as JOB00123. Only used if --date gives the day.
+bool Jes2(std::string_view& text, Stamp& stamp) {
+  stamp.lacks_day = true;
+  if (!TakeDigits(text, 2, 2, stamp.hour) || !Take(text, ".") || !TakeDigits(text, 2, 2, stamp.minute) ||
+      !Take(text, ".") || !TakeDigits(text, 2, 2, stamp.second)) {
+    return false;
+  }
+  std::string_view job = text;
+  if (SkipBlanks(job) == 0 || (!Take(job, "JOB") && !Take(job, "STC") && !Take(job, "TSU"))) return false;
+  constexpr std::size_t kLeast = 5;
+  return job.find_first_not_of("0123456789") >= kLeast && job.size() >= kLeast && IsPossible(stamp);
+}
+
 /// Reads 11-23 22:10:01.123.
 bool Logcat(std::string_view& text, Stamp& stamp) {
   return TakeDigits(text, 2, 2, stamp.month) && Take(text, "-") && TakeDigits(text, 2, 2, stamp.day) &&
@@ -317,6 +330,7 @@ constexpr Form kForms[] = {
     {"two digits of the year", TwoDigitYear, false},
     {"seconds since 1970", Epoch, false},
     {"time of day", TimeOfDay, false},
+    {"JES2", Jes2, false},
     {"OpenLDAP", Slapd, false},
 };
 
@@ -408,9 +422,12 @@ bool SkipWord(std::string_view& line) {
 
 constexpr std::string_view kKeys[] = {"time=", "ts=", "t=", "timestamp=", "@timestamp=", "date=", "msg=audit("};
 /// Names of JSON members that contain a time. A point separates a member from the object that contains it.
-constexpr std::string_view kMembers[] = {
-    "time", "ts", "timestamp", "@timestamp", "t.$date", "date", "t", "__REALTIME_TIMESTAMP", "@t"};
-constexpr unsigned kMostWords = 8;
+constexpr std::string_view kMembers[] = {"time",      "ts",
+                                         "timestamp", "@timestamp",
+                                         "t.$date",   "date",
+                                         "t",         "__REALTIME_TIMESTAMP",
+                                         "@t",        "requestReceivedTimestamp"};
+constexpr unsigned kMostWords = 18;
 
 /// Returns the bytes that may come before a time in a word: brackets and quotes, or a key of logfmt.
 std::string_view LeadOf(std::string_view word) {
@@ -645,12 +662,14 @@ std::string_view FirstWord(std::string_view line, std::size_t& end) {
   return line.substr(begin, end - begin);
 }
 
-/// Returns the line without the blanks before a level such as " INFO" that ends at the byte `margin`. Returns other
-/// lines as they are.
+constexpr std::size_t kAnyMargin = ~std::size_t{0};
+
+/// Returns the line without the blanks before a level such as " INFO" that ends at the byte `margin`. If `margin` is
+/// kAnyMargin, removes the blanks before any word. Returns other lines as they are.
 std::string_view WithoutMargin(std::string_view line, std::size_t margin) {
   std::size_t end = 0;
   const std::string_view word = FirstWord(line, end);
-  return margin != 0 && end == margin ? line.substr(end - word.size()) : line;
+  return margin == kAnyMargin || (margin != 0 && end == margin) ? line.substr(end - word.size()) : line;
 }
 
 /// Learns where the times of a log are: first the shape that most lines have, then other shapes for the rest. If as
@@ -749,7 +768,8 @@ std::vector<Shape> LearnShapes(const std::vector<std::string_view>& lines, const
 }
 
 /// Returns the byte at which words such as " INFO" and "ERROR" before the times end, or 0 if such words are not aligned
-/// in this way. Sets `shapes` to the places of the times after these words.
+/// in this way. Returns kAnyMargin if the lines begin with aligned numbers, as those of vmstat -t do. Sets `shapes` to
+/// the places of the times after these words.
 std::size_t LearnMargin(std::string_view bytes, const LogRules& rules, const Context& context,
                         std::vector<Shape>& shapes) {
   const std::vector<std::string_view> lines = SampleOf(bytes, true);
@@ -780,7 +800,9 @@ std::size_t LearnMargin(std::string_view bytes, const LogRules& rules, const Con
       others = others || !blank;
     }
   }
-  if (indented == 0 || others || ends.empty() || blanks == lines.size() || 2 * numbers >= blanks) return 0;
+  if (indented == 0 || blanks == lines.size()) return 0;
+  if (2 * numbers >= blanks) return 10 * indented >= 9 * numbers && indented <= numbers ? kAnyMargin : 0;
+  if (others || ends.empty()) return 0;
   const auto most = std::ranges::max_element(ends, {}, [](const auto& entry) { return entry.second; });
   return 4 * most->second >= 3 * timed && (sizes.size() > 1 || first) ? most->first : 0;
 }
