@@ -56,8 +56,8 @@ this order:
       Merges part J of P, from 0. If OUTPUT ends with '/', it is a folder that
       others cannot write in. The part is then a file part-JJJJJ-of-PPPPP with
       the inputs' header and trailer. Otherwise each part is written to its
-      place in one hidden file beside OUTPUT. A compressed part (OUTPUT named .gz .bz2
-      .xz .zst .lz4, or runs with --compress) is a complete compressed file,
+      place in one hidden file beside OUTPUT. A compressed part (OUTPUT named .gz .bgz
+      .bz2 .xz .zst .lz4, or runs with --compress) is a complete compressed file,
       part-JJJJJ-of-PPPPP.gz; for one OUTPUT it is in a hidden folder beside it.
       The OPTIONs are those that change no bytes: --memory, --threads,
       --temp-dir, --device, --no-fsync, --stats, --trace, --report, --progress,

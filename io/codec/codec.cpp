@@ -17,11 +17,14 @@ struct CodecFacts {
   std::string_view extension;
 };
 constexpr CodecFacts kFacts[] = {
-    {Codec::kNone, "none", "none", ""}, {Codec::kGz, "gz", "gzip", ".gz"},    {Codec::kBz2, "bz2", "bzip2", ".bz2"},
-    {Codec::kXz, "xz", "xz", ".xz"},    {Codec::kZst, "zst", "zstd", ".zst"}, {Codec::kLz4, "lz4", "lz4", ".lz4"},
+    {Codec::kNone, "none", "none", ""},    {Codec::kGz, "gz", "gzip", ".gz"}, {Codec::kBgzf, "bgzf", "bgzip", ".bgz"},
+    {Codec::kBz2, "bz2", "bzip2", ".bz2"}, {Codec::kXz, "xz", "xz", ".xz"},   {Codec::kZst, "zst", "zstd", ".zst"},
+    {Codec::kLz4, "lz4", "lz4", ".lz4"},
 };
 
-const CodecFacts& FactsOf(Codec codec) { return kFacts[static_cast<std::size_t>(codec)]; }
+const CodecFacts& FactsOf(Codec codec) {
+  return *std::ranges::find_if(kFacts, [&](const CodecFacts& facts) { return facts.codec == codec; });
+}
 
 }  // namespace
 
@@ -47,6 +50,10 @@ std::optional<Codec> CodecOfName(std::string_view name) {
 std::string_view CodecName(Codec codec) {
   return codec == Codec::kProgram ? "program" : codec == Codec::kNumbers ? "numbers" : FactsOf(codec).name;
 }
+
+std::string_view CodecExtension(Codec codec) { return FactsOf(codec).extension; }
+
+bool FitsName(Codec codec, Codec named) { return codec == named || (codec == Codec::kBgzf && named == Codec::kGz); }
 
 namespace {
 
@@ -92,7 +99,7 @@ class MemberBlockCoder final : public BlockCoder {
 }  // namespace
 
 BlockCodec::BlockCodec(Codec codec) : codec_(codec) {
-  if (codec == Codec::kNone) ThrowInternal(CodecName(codec), "blocks are not compressed");
+  if (codec == Codec::kNone || codec == Codec::kBgzf) ThrowInternal(CodecName(codec), "no codec of blocks");
   if (codec == Codec::kNumbers) {
     coder_ = detail::MakeNumberCoder();
     return;

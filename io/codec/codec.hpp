@@ -1,11 +1,11 @@
-// Compresses and expands gz, bz2, xz, zst and lz4: whole files, and single blocks of temporary files. A compressed file
-// is one or more members (zst and lz4 call them frames). Each member can be expanded without the others. A Decoder
-// reports the end of the data only after it has verified the end of every member. If data is damaged or truncated,
-// exceeds a limit, or has other bytes after its end, a Decoder throws Error(kBadInput) with path and offset. An Encoder
-// cuts its input into members of a fixed size and compresses them on all threads. The number of threads does not change
-// the output. Decoders and Encoders hold only a few members in memory. Each codec is a separate shared library,
-// loaded when needed (see codec_module.hpp). If the library cannot be loaded, constructors and functions that return
-// memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for blocks.
+// Compresses and expands gz, bgzf, bz2, xz, zst and lz4: whole files, and single blocks of temporary files. A
+// compressed file is one or more members (zst and lz4 call them frames). Each member can be expanded without the
+// others. A Decoder reports the end of the data only after it has verified the end of every member. If data is damaged
+// or truncated, exceeds a limit, or has other bytes after its end, a Decoder throws Error(kBadInput) with path and
+// offset. An Encoder cuts its input into members of a fixed size and compresses them on all threads. The number of
+// threads does not change the output. Decoders and Encoders hold only a few members in memory. Each codec is a separate
+// shared library, loaded when needed (see codec_module.hpp). If the library cannot be loaded, constructors and
+// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for blocks.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +24,28 @@ class BlockCoder;
 
 /// A compression method. Decoder and Encoder accept all methods except kProgram and kNumbers, which are only for blocks
 /// of temporary files. The program of the option --compress-program compresses the blocks of kProgram. BlockCodec
-/// stores the differences of sorted numbers for kNumbers.
-enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers };
+/// stores the differences of sorted numbers for kNumbers. kBgzf, which is only for files, is gzip in blocks of at most
+/// 64 KiB, as bgzip writes it. Temporary files store these numbers, so a new method goes to the end.
+enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf };
 /// All compression methods of files.
-inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
+inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
+                                       Codec::kZst,  Codec::kLz4, Codec::kBgzf};
 
-/// Returns the compression method for the extension of `path`: .gz, .bz2, .xz, .zst or .lz4. Returns kNone for any
-/// other extension.
+/// Returns the compression method for the extension of `path`: .gz, .bgz, .bz2, .xz, .zst or .lz4. Returns kNone for
+/// any other extension.
 Codec CodecOfPath(std::string_view path);
 /// Returns `path` without the extension of a compression method: "access.log" for "access.log.gz".
 std::string_view WithoutCodecExtension(std::string_view path);
-/// Returns the compression method that a user names: none, gz or gzip, bz2 or bzip2, xz, zst or zstd, lz4. Returns
-/// std::nullopt for any other name.
+/// Returns the compression method that a user names: none, gz or gzip, bgzf or bgzip, bz2 or bzip2, xz, zst or
+/// zstd, lz4. Returns std::nullopt for any other name.
 std::optional<Codec> CodecOfName(std::string_view name);
 /// Returns the name of the codec in lower case, such as "gz" for Codec::kGz or "none" for Codec::kNone.
 std::string_view CodecName(Codec codec);
+/// Returns the extension of files that the codec compresses, such as ".gz" for Codec::kGz or "" for Codec::kNone.
+std::string_view CodecExtension(Codec codec);
+/// Returns true if `codec` writes or reads what the name of a file with the codec `named` promises. BGZF is gzip, so
+/// kBgzf fits a file named .gz.
+bool FitsName(Codec codec, Codec named);
 
 /// Upper limits for one compressed input.
 struct DecoderLimits {
@@ -47,6 +54,7 @@ struct DecoderLimits {
   /// If a decoder gets only an n-th part of --memory, set this to n. The error message about too little memory then
   /// asks for a --memory of n times the bytes needed.
   unsigned memory_share = 1;
+  unsigned threads = 1;  ///< number of threads that expand BGZF; the system may allow fewer
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an error. Errors are:
@@ -106,7 +114,9 @@ class Encoder {
 /// allocates, in bytes. `limit` is DecoderLimits::memory_bytes. Only zst and xz obey a limit. A limit below half a MiB
 /// counts as half a MiB.
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options);
-std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
+/// `threads` is DecoderLimits::threads.
+std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max(),
+                                 unsigned threads = 1);
 
 /// Compresses and expands single blocks of memory. The caller must store the compressed and the expanded size of each
 /// block. Each thread needs its own BlockCodec. The object keeps the codec's working memory, so that calls with lz4 or

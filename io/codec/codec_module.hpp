@@ -1,7 +1,7 @@
 // The interface between the program and the shared library of one codec (a module: gpusort_gz.so and others). The
-// program loads a module when it first needs the codec. Each codec has its own module, so that a missing compression
-// library affects one codec only. The program itself handles files, offsets, padding, limits and threads. Start at
-// CodecModule.
+// program loads a module when it first needs the codec. Each compression library has its own module, so that a
+// missing library affects its codecs only. The program itself handles files, offsets, padding, limits and threads.
+// Start at CodecModule.
 #pragma once
 
 #include <cstddef>
@@ -81,6 +81,9 @@ enum class Padding {
   kFours,  ///< a multiple of 4 zeros after each member
 };
 
+/// The largest size of a member whose head tells its size, and the largest size that it expands to.
+inline constexpr std::uint64_t kMostSizedBytes = 64 * kKiB;
+
 /// The memory that is needed to expand a file, in bytes.
 struct DecoderMemory {
   std::uint64_t window = 0;  ///< the size of the file's window or dictionary; make_decoder takes it as argument
@@ -100,6 +103,11 @@ struct CodecModule {
   std::unique_ptr<MemberDecoder> (*make_decoder)(std::uint64_t window);
   std::unique_ptr<MemberEncoder> (*make_encoder)();
   std::unique_ptr<BlockCoder> (*make_block_coder)() = nullptr;  ///< null: a block is compressed as a member
+  /// Returns the size in bytes of the member that begins with `head`, if the head tells (only BGZF does), and
+  /// otherwise 0. Such a member has at most kMostSizedBytes bytes, and expands to at most as many. Null: no head tells.
+  std::uint64_t (*member_size)(std::span<const std::byte> head) = nullptr;
+  /// The member that ends each file. It expands to nothing. Empty: files have no such member.
+  std::string_view end{};
 };
 
 /// Makes a `Made` and returns it as an `Interface`. The three make_... members of CodecModule point to instances of
@@ -132,10 +140,12 @@ const CodecModule& LoadCodec(Codec codec);
 }  // namespace detail
 }  // namespace gpusort
 
-/// The functions that the shared libraries of the codecs export, one in each library. Each returns the table of its
-/// codec's functions. If such a function is linked into the program, LoadCodec calls the function and loads no library.
+/// The functions that the shared libraries of the codecs export, one for each codec: gpusort_gz.so has those of gz and
+/// bgzf. Each returns the table of its codec's functions. If such a function is linked into the program, LoadCodec
+/// calls the function and loads no library.
 extern "C" {
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_gz();
+__attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bgzf();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_bz2();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_xz();
 __attribute__((visibility("default"))) const gpusort::CodecModule* gpusort_codec_zst();

@@ -6,6 +6,7 @@
 
 #include "io/codec/codec.hpp"
 #include "io/codec/codec_module.hpp"
+#include "io/codec/member_ring.hpp"
 
 namespace gpusort {
 namespace {
@@ -43,7 +44,8 @@ class Decoder::Impl {
         path_(std::move(path)),
         source_(std::move(source)),
         limits_(limits),
-        module_(codec == Codec::kNone ? nullptr : &detail::LoadCodec(codec)) {
+        module_(codec == Codec::kNone ? nullptr : &detail::LoadCodec(codec)),
+        all_sized_(module_ != nullptr && module_->member_size != nullptr) {
     if (module_ == nullptr) return;
     member_decoder_ = module_->make_decoder(MemoryFor(*module_, limits.memory_bytes).window);
     buffer_.resize(kSourceBytes);
@@ -64,13 +66,21 @@ class Decoder::Impl {
     return got;
   }
 
-  std::uint64_t offset() const { return offset_; }
+  std::uint64_t offset() const { return ring_ && !ring_->empty() ? taken_offset_ : offset_; }
   std::uint64_t expanded_bytes() const { return expanded_bytes_; }
 
  private:
   std::uint64_t Expand(std::span<std::byte> out) {
     while (true) {
-      if (!in_member_ && !BeginMember()) return 0;
+      if (!in_member_) {
+        ReadAhead();
+        if (ring_ && !ring_->empty()) {
+          const std::uint64_t made = TakeExpanded(out);
+          if (made > 0) return made;
+          continue;
+        }
+        if (!BeginMember()) return 0;
+      }
       // The library may still have expanded bytes, so it is called before more bytes are read from the source.
       std::span<const std::byte> in = Available();
       std::span<std::byte> room = out;
@@ -84,16 +94,65 @@ class Decoder::Impl {
       const std::size_t used = Available().size() - in.size();
       const std::size_t made = out.size() - room.size();
       Use(used);
-      if (made > limits_.expanded_bytes - expanded_bytes_) {
-        Refuse("expands to more than " + std::to_string(limits_.expanded_bytes) + " bytes (--max-expanded) at offset " +
-               std::to_string(offset_));
-      }
-      expanded_bytes_ += made;
+      Count(made);
       if (made > 0) return made;
       if (in_member_ && used == 0 && !Fill(Available().size() + 1)) {
         Refuse("cut short at offset " + std::to_string(offset_) + InMember());
       }
     }
+  }
+
+  void Count(std::uint64_t made) {
+    if (made > limits_.expanded_bytes - expanded_bytes_) {
+      Refuse("expands to more than " + std::to_string(limits_.expanded_bytes) + " bytes (--max-expanded) at offset " +
+             std::to_string(offset_));
+    }
+    expanded_bytes_ += made;
+  }
+
+  /// Reads members whose heads tell their sizes, so that other threads can expand them. Stops at anything else, also
+  /// at a member that is cut short. BeginMember() sees that once all members before are expanded.
+  void ReadAhead() {
+    if (module_->member_size == nullptr) return;
+    if (!ring_ || ring_->empty()) {
+      taken_offset_ = offset_;
+      taken_members_ = members_;
+    }
+    while (!ring_ || !ring_->full()) {
+      if (!Fill(module_->head_bytes)) break;
+      const auto head = Available().first(module_->head_bytes);
+      const std::uint64_t size = MayBegin(*module_, head) ? module_->member_size(head) : 0;
+      if (size < head.size() || !Fill(size)) break;
+      if (!ring_) {
+        ring_ =
+            std::make_unique<MemberRing>(*module_, MemoryFor(*module_, limits_.memory_bytes).window, limits_.threads);
+      }
+      ring_->Add(Available().first(size));
+      ++members_;
+      Use(size);
+    }
+    if (ring_) ring_->Flush();
+  }
+
+  /// Takes bytes of the oldest member that ReadAhead() has read.
+  std::uint64_t TakeExpanded(std::span<std::byte> out) {
+    const MemberRing::Taken taken = ring_->Take(out);
+    if (taken.refusal) {
+      members_ = taken_members_ + 1;
+      member_offset_ = taken_offset_;
+      offset_ = taken_offset_ += taken.refused_at;
+      Refuse(Where() + ": " + taken.refusal->why);
+    }
+    if (taken.made > limits_.expanded_bytes - expanded_bytes_) offset_ = taken_offset_;
+    Count(taken.made);
+    member_made_ += taken.made;
+    if (taken.ended > 0) {
+      ends_empty_ = member_made_ == 0;
+      member_made_ = 0;
+      taken_offset_ += taken.ended;
+      ++taken_members_;
+    }
+    return taken.made;
   }
 
   /// Returns false at the end of the data.
@@ -104,6 +163,12 @@ class Decoder::Impl {
     const auto head = Available().first(std::min(Available().size(), head_bytes));
     if (head.empty()) {
       if (members_ == 0) Refuse("empty: " + name_ + " data has at least one member");
+      if (all_sized_ && !ends_empty_) {
+        Refuse(
+            "cut short at offset " + std::to_string(offset_) +
+            ": the empty block with which BGZF data ends is missing; if the file is whole, gzip -dc FILE | gpusort - "
+            "OUTPUT sorts it");
+      }
       return false;
     }
     if (!MayBegin(*module_, head)) {
@@ -112,6 +177,7 @@ class Decoder::Impl {
                             : ", after member " + std::to_string(members_)));
     }
     ++members_;
+    all_sized_ = false;
     member_offset_ = offset_;
     if (!whole) Refuse("cut short at offset " + std::to_string(offset_ + head.size()) + InMember());
     try {
@@ -199,12 +265,19 @@ class Decoder::Impl {
   std::size_t begin_ = 0;  ///< buffer_[begin_, end_) has the bytes that are not used yet
   std::size_t end_ = 0;
   bool source_ended_ = false;
-  bool in_member_ = false;
+  bool in_member_ = false;  ///< true: member_decoder_ expands a member
   bool broken_ = false;
   std::uint64_t members_ = 0;
   std::uint64_t member_offset_ = 0;
   std::uint64_t offset_ = 0;
   std::uint64_t expanded_bytes_ = 0;
+  bool all_sized_;  ///< true: the heads of all members so far tell their sizes, as those of BGZF do
+  /// The members whose heads tell their sizes. Null until the first one.
+  std::unique_ptr<MemberRing> ring_;
+  std::uint64_t taken_offset_ = 0;   ///< the offset of the oldest member in the ring
+  std::uint64_t taken_members_ = 0;  ///< number of members before that member
+  std::uint64_t member_made_ = 0;    ///< number of bytes taken from that member
+  bool ends_empty_ = false;          ///< true: the last member that was taken from the ring has no bytes
 };
 
 Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits)
@@ -214,8 +287,11 @@ std::uint64_t Decoder::Read(std::span<std::byte> out) { return impl_->Read(out);
 std::uint64_t Decoder::offset() const { return impl_->offset(); }
 std::uint64_t Decoder::expanded_bytes() const { return impl_->expanded_bytes(); }
 
-std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit) {
-  return codec == Codec::kNone ? 0 : kSourceBytes + MemoryFor(detail::LoadCodec(codec), limit).total;
+std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit, unsigned threads) {
+  if (codec == Codec::kNone) return 0;
+  const CodecModule& module = detail::LoadCodec(codec);
+  const std::uint64_t ring = module.member_size == nullptr ? 0 : MemberRing::Bytes(module, limit, threads);
+  return kSourceBytes + MemoryFor(module, limit).total + ring;
 }
 
 }  // namespace gpusort

@@ -63,8 +63,9 @@ class Encoder::Impl {
   void Finish() {
     Leave();
     if (module_ == nullptr) return;
-    if (!Filling().in.empty() || !any_member_) Submit();
+    if (!Filling().in.empty() || (!any_member_ && module_->end.empty())) Submit();
     while (under_way_ > 0) PassOldestOn();
+    if (!module_->end.empty()) sink_(std::as_bytes(std::span(module_->end)));
     StopWorkers();
   }
 

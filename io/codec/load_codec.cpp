@@ -10,6 +10,7 @@
 #include "version.hpp"
 
 #pragma weak gpusort_codec_gz
+#pragma weak gpusort_codec_bgzf
 #pragma weak gpusort_codec_bz2
 #pragma weak gpusort_codec_xz
 #pragma weak gpusort_codec_zst
@@ -25,6 +26,8 @@ Entry Linked(Codec codec) {
   switch (codec) {
     case Codec::kGz:
       return gpusort_codec_gz;
+    case Codec::kBgzf:
+      return gpusort_codec_bgzf;
     case Codec::kBz2:
       return gpusort_codec_bz2;
     case Codec::kXz:
@@ -44,8 +47,9 @@ Entry Linked(Codec codec) {
 const CodecModule& Load(Codec codec) {
   if (const Entry linked = Linked(codec); linked != nullptr) return *linked();
   const std::string name(CodecName(codec));
-  const Module module({.name = "module of codec " + name,
-                       .file = "gpusort_" + name + ".so",
+  const std::string library(codec == Codec::kBgzf ? CodecName(Codec::kGz) : name);
+  const Module module({.name = "module of codec " + library,
+                       .file = "gpusort_" + library + ".so",
                        .entry = "gpusort_codec_" + name,
                        .version = GPUSORT_CODEC_VERSION,
                        .error = ErrorCode::kIo,
@@ -68,8 +72,8 @@ const CodecModule& Load(Codec codec) {
 }  // namespace
 
 const CodecModule& LoadCodec(Codec codec) {
-  static std::array<std::atomic<const CodecModule*>, static_cast<std::size_t>(Codec::kProgram)> loaded;
-  if (codec == Codec::kNone || codec >= Codec::kProgram) Linked(codec);
+  static std::array<std::atomic<const CodecModule*>, static_cast<std::size_t>(Codec::kBgzf) + 1> loaded;
+  if (codec == Codec::kNone || codec == Codec::kProgram || codec == Codec::kNumbers) Linked(codec);
   std::atomic<const CodecModule*>& module = loaded[static_cast<std::size_t>(codec)];
   // Loading twice gives the same module, so a race between two threads is harmless.
   if (module == nullptr) module = &Load(codec);

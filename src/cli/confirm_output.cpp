@@ -54,7 +54,8 @@ void RefuseEmptiedInput(const JobSpec& spec) {
 /// Returns the first output that exists and would be replaced, or "". A streamed output, such as /dev/stdout, replaces
 /// no file.
 std::string FindExisting(const JobSpec& spec) {
-  const std::vector<std::string> outputs = spec.target.split > 0 ? PartNames(spec) : std::vector{spec.target.output};
+  std::vector<std::string> outputs = PartNames(spec);
+  if (spec.target.split == 0) outputs.insert(outputs.begin(), spec.target.output);
   const auto exists = [](const std::string& output) {
     struct stat facts;
     return !IsStreamTarget(output) && ::stat(output.c_str(), &facts) == 0 &&

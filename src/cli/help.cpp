@@ -21,7 +21,7 @@ constexpr const char* kUsage =
     "memory, on a GPU or without one. INPUT - is standard input, OUTPUT - is standard\n"
     "output. The extension of INPUT tells its records: .csv .tsv .jsonl have columns,\n"
     ".bin holds i32, .i8 to .f64 (also .u32be) hold that type, others hold lines.\n"
-    "A final .gz .bz2 .xz .zst .lz4 means that the file is compressed.\n";
+    "A final .gz .bgz .bz2 .xz .zst .lz4 means that the file is compressed.\n";
 
 constexpr const char* kShortUsage =
     "Usage: gpusort [OPTION...] INPUT OUTPUT\n"

@@ -13,9 +13,9 @@ namespace {
 /// extension is in upper case, is the name of a program, or belongs to a compressed tar file.
 std::optional<Codec> CodecInDoubt(const std::string& path) {
   static constexpr std::pair<const char*, Codec> kOthers[] = {
-      {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz}, {".bzip2", Codec::kBz2},
-      {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz}, {".zstd", Codec::kZst},
-      {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}};
+      {".gzip", Codec::kGz},  {".tgz", Codec::kGz},   {".taz", Codec::kGz},    {".bzip2", Codec::kBz2},
+      {".tbz", Codec::kBz2},  {".tbz2", Codec::kBz2}, {".txz", Codec::kXz},    {".zstd", Codec::kZst},
+      {".tzst", Codec::kZst}, {".tlz4", Codec::kLz4}, {".bgzf", Codec::kBgzf}, {".bgzip", Codec::kBgzf}};
   if (CodecOfPath(path) != Codec::kNone) return std::nullopt;
   const std::string lower = LowerText(path);
   if (const Codec codec = CodecOfPath(lower); codec != Codec::kNone) return codec;
@@ -30,7 +30,7 @@ std::optional<Codec> CodecInDoubt(const std::string& path) {
 void RefuseCodecInDoubt(const std::string& path, const std::string& option) {
   const std::optional<Codec> codec = CodecInDoubt(path);
   if (!codec) return;
-  FailUsage("the name " + InQuotes(path) + " looks compressed, but only .gz .bz2 .xz .zst .lz4 tell that: give " +
+  FailUsage("the name " + InQuotes(path) + " looks compressed, but only .gz .bgz .bz2 .xz .zst .lz4 tell that: give " +
             option + " " + std::string(CodecName(*codec)) + ", or " + option + " none if its bytes are the records");
 }
 

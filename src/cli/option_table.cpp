@@ -355,10 +355,10 @@ constexpr OptionRow kRows[] = {
 
     {.section = kCompressed, .name = "decompress", .argument = "CODEC", .traits = kWithCheck | kSaysFormat,
      .set = [](Typed& to, Text text) { to.spec.source.codec = ParseCodec(text); },
-     .words = "auto none gz bz2 xz zst lz4",
-     .help = "auto (the default: inputs named .gz .bz2 .xz .zst .lz4 are expanded), none, or gz bz2 xz zst lz4 for "
-             "every input",
-     .more = "gzip, bzip2 and zstd are accepted as well. A codec applies to inputs of any name.",
+     .words = "auto none gz bgzf bz2 xz zst lz4",
+     .help = "auto (the default: inputs named .gz .bgz .bz2 .xz .zst .lz4 are expanded), none, or gz bgzf bz2 xz zst "
+             "lz4 for every input",
+     .more = "gzip, bgzip, bzip2 and zstd are accepted as well. A codec applies to inputs of any name.",
      .about = "how the inputs are compressed"},
     {.section = kCompressed, .name = "max-expanded", .argument = "SIZE", .traits = kWithCheck | kAnyAttempt,
      .set = [](Typed& to, Text text) { to.spec.source.max_expanded = ParseBytes(text); },
@@ -366,9 +366,15 @@ constexpr OptionRow kRows[] = {
      .more = "A larger input is exit 3. This protects against decompression bombs."},
     {.section = kCompressed, .name = "compress", .argument = "CODEC",
      .set = [](Typed& to, Text text) { to.compress = ParseCodec(text); to.compress_given = true; },
-     .words = "auto none gz bz2 xz zst lz4",
-     .help = "auto (the default: by the output's extension), none, or gz bz2 xz zst lz4",
-     .more = "A codec that contradicts the output's extension is exit 2.", .about = "how to compress the output"},
+     .words = "auto none gz bgzf bz2 xz zst lz4",
+     .help = "auto (the default: by the output's extension), none, or gz bgzf bz2 xz zst lz4",
+     .more = "A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it for "
+             "tabix, samtools and bcftools; the output may be named .bgz or .gz.",
+     .about = "how to compress the output"},
+    {.section = kCompressed, .name = "index", .set = [](Typed& to, Text) { to.spec.target.index = true; },
+     .help = "with bgzf: also write the index OUTPUT.gzi, as bgzip -i does",
+     .more = "The index gets its name just before the output. It needs one file as the output.",
+     .about = "write the index OUTPUT.gzi of a bgzf output"},
     {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .traits = kAnyAttempt, .set = SetTempCodec,
      .words = "auto none lz4 zst numbers",
      .help = "compress temp files: auto (the default: if that saves time), none, lz4, zst or numbers",

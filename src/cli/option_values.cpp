@@ -67,8 +67,8 @@ std::optional<Codec> ParseCodec(const std::string& text) {
   if (text == "auto") return std::nullopt;
   const std::optional<Codec> codec = CodecOfName(text);
   if (!codec) {
-    FailUsage(InQuotes(text) + " is none of: auto, none, gz, bz2, xz, zst, lz4" +
-              DidYouMean(text, {"auto", "none", "gz", "gzip", "bz2", "bzip2", "xz", "zst", "zstd", "lz4"}));
+    FailUsage(InQuotes(text) + " is none of: auto, none, gz, bgzf, bz2, xz, zst, lz4" +
+              DidYouMean(text, {"auto", "none", "gz", "gzip", "bgzf", "bgzip", "bz2", "bzip2", "xz", "zst", "zstd", "lz4"}));
   }
   return codec;
 }

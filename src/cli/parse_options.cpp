@@ -129,7 +129,8 @@ void PlaceBareNames(const Typed& typed, JobSpec& spec) {
     spec.source.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
     const std::pair<const char*, bool> need_file[] = {{"--split", spec.target.split > 0},
                                                       {"--resume-dir", !spec.survival.dir.empty()},
-                                                      {"--verify-output", spec.target.verify}};
+                                                      {"--verify-output", spec.target.verify},
+                                                      {"--index", spec.target.index}};
     for (const auto& [name, given] : need_file) {
       if (given) FailUsage(NoOutput(spec) + "; " + name + " needs a file");
     }
@@ -188,7 +189,27 @@ void ResolveTarget(const Typed& typed, JobSpec& spec) {
     const std::string last = std::filesystem::path(target.output).filename().string();
     if (last == "." || last == "..") FailUsage(SplitIntoFolder(target.output));
     if (typed.compress_given) FailUsage("--compress has no meaning with it");
+    if (spec.target.index) FailUsage("--index has no meaning with it, because the parts are not compressed");
     if (spec.order.debug) FailUsage("--debug has no meaning with it");
+  });
+}
+
+/// Throws an error if --index is given and the output has no index, or if the index has the name of an input.
+void CheckIndex(const JobSpec& spec) {
+  if (!spec.target.index) return;
+  Named("--index", [&] {
+    if (IsStreamTarget(spec.target.output)) {
+      FailUsage("it makes a file beside the output, and " +
+                (spec.target.output == "-" ? "standard output" : InQuotes(spec.target.output)) + " is a stream");
+    }
+    if (spec.target.codec != Codec::kBgzf) {
+      FailUsage(
+          "only an output that bgzf compresses has an index: give --compress bgzf, or a name that ends with .bgz");
+    }
+    const std::string name = IndexName(spec);
+    if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), name) != 0) {
+      FailUsage("the index " + InQuotes(name) + " would replace an input");
+    }
   });
 }
 
@@ -202,12 +223,13 @@ void ResolveCodecs(const Typed& typed, JobSpec& spec) {
   }
   if (spec.target.split > 0) return;  // the name of the output is only the beginning of the files' names
   const Codec named = CodecOfPath(spec.target.output);
-  if (typed.compress && *typed.compress != Codec::kNone && named != Codec::kNone && *typed.compress != named) {
+  if (typed.compress && *typed.compress != Codec::kNone && named != Codec::kNone && !FitsName(*typed.compress, named)) {
     FailUsage("--compress " + std::string(CodecName(*typed.compress)) + ": the name " + InQuotes(spec.target.output) +
               " means " + std::string(CodecName(named)));
   }
   if (!typed.compress_given) RefuseCodecInDoubt(spec.target.output, "--compress");
   spec.target.codec = typed.compress.value_or(named);
+  CheckIndex(spec);
 }
 
 /// Returns true if the records are lines, with keys of GNU sort or keys with a type.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "io/path.hpp"
 #include "kernels/records/records.hpp"
@@ -142,24 +143,41 @@ std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
   return bytes;
 }
 
-std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit) {
+std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit, unsigned threads) {
   std::uint64_t bytes = 0;
-  for (const Codec codec : codecs) bytes = std::max(bytes, DecoderMemoryBytes(codec, limit / kDecoderShare));
+  for (const Codec codec : codecs) bytes = std::max(bytes, DecoderMemoryBytes(codec, limit / kDecoderShare, threads));
   return bytes;
 }
+
+namespace {
+
+/// Returns how many threads expand an input of the job `spec`: so many that their memory is at most a sixteenth of the
+/// limit. Only BGZF is expanded by several threads.
+unsigned DecoderThreads(const JobSpec& spec, std::uint64_t limit) {
+  const bool may_be_bgzf = std::ranges::any_of(spec.source.inputs, [&](const std::string& input) {
+    return FitsName(Codec::kBgzf, spec.source.codec.value_or(CodecOfPath(input)));
+  });
+  if (!may_be_bgzf) return 1;
+  unsigned threads = FittingThreads(spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores);
+  while (threads > 1 && DecoderBytes({Codec::kBgzf}, limit, threads) > limit / 16) --threads;
+  return threads;
+}
+
+}  // namespace
 
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten) {
   if (MayHaveHeader(spec)) memory.Reserve(HeaderMemory(true, memory.limit()));
-  return {format,
-          spec.source.codec,
-          memory.limit(),
-          {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare},
-          spec.order.merge && !spec.source.table,
-          overwritten,
-          spec.dialect.strict,
-          spec.source.ranges,
-          KindCheck(spec)};
+  return {
+      format,
+      spec.source.codec,
+      memory.limit(),
+      {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare, DecoderThreads(spec, memory.limit())},
+      spec.order.merge && !spec.source.table,
+      overwritten,
+      spec.dialect.strict,
+      spec.source.ranges,
+      KindCheck(spec)};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -322,6 +340,8 @@ std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) c
   }
   const std::shared_ptr<File> file = from.file->Open();
   std::uint64_t at = 0;
+  DecoderLimits limits = options_.limits;
+  limits.threads = 1;
   Decoder decoder(
       from.codec, EscapeName(from.path),
       [&](std::span<std::byte> to) {
@@ -329,7 +349,7 @@ std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) c
         at += got;
         return got;
       },
-      options_.limits);
+      limits);
   std::vector<std::byte> front(bytes);
   std::uint64_t got = 0;
   while (got < bytes) {

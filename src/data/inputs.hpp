@@ -87,8 +87,8 @@ struct InputOptions {
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten = {});
 /// Returns the maximum memory, in bytes, for decompressing inputs with the given `codecs`. `limit` is the memory limit
-/// of the job in bytes.
-std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit);
+/// of the job in bytes. `threads` is Inputs::decoder_threads().
+std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit, unsigned threads);
 
 class Inputs {
  public:
@@ -106,6 +106,8 @@ class Inputs {
   /// overwrites none of them.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
+  /// Returns the maximum number of threads that expand an input.
+  unsigned decoder_threads() const { return options_.limits.threads; }
   /// Returns the total size in bytes of the input files on the disk, which may be compressed. Returns 0 if an input is
   /// not a regular file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }

@@ -1,5 +1,7 @@
 #include "data/output.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -125,15 +127,22 @@ Output Output::Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel) 
     return Output(std::make_unique<PipeWriter>(spec.target.output, cancel));
   }
   if (spec.target.split > 0) return Output(std::make_unique<OutputParts>(files, spec));
-  const OldFile old = spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
-  Output output(files.CreateOutput(spec.target.output, false, old));
-  if (!spec.target.no_fsync) output.file_->WriteBackEarly();
+  const auto create = [&](const std::string& path) {
+    const OldFile old = spec.target.no_clobber ? OldFile::kKeep : OldFile::kReplaceOrRewrite;
+    std::unique_ptr<OutputFile> file = files.CreateOutput(path, false, old);
+    if (!spec.target.no_fsync) file->WriteBackEarly();
+    if (!file->in_place().empty()) {
+      LogWarn(EscapeName(path) +
+              " is written in place, so a job that fails while it writes leaves neither the old content nor the new: "
+              "it cannot be replaced (" +
+              file->in_place() + ")");
+    }
+    return file;
+  };
+  Output output(create(spec.target.output));
+  if (spec.target.index) output.index_ = std::make_unique<BlockIndex>(create(IndexName(spec)));
   if (spec.target.verify && !output.file_->readable()) {
     throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
-  }
-  if (!output.file_->in_place().empty()) {
-    LogWarn(name + " is written in place, so a job that fails while it writes leaves neither the old content nor the " +
-            "new: it cannot be replaced (" + output.file_->in_place() + ")");
   }
   return output;
 }
@@ -146,6 +155,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
     const Busy busy(*clock_, target(), data.size(), {"write output"});
     if (file_) {
       file_->WriteAt(stored_, data);
+      if (index_) index_->Add(data);
     } else {
       stream_->WriteAll(data);
     }
@@ -155,6 +165,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
 
 void Output::Restart() {
   if (file_) file_->ForgetPieces();
+  if (index_) index_->Restart();
   if (!encoder_) return;
   encoder_.reset();  // free its memory first, because two encoders would take twice as much
   streamed_ = stored_ = 0;
@@ -206,6 +217,7 @@ std::uint64_t Output::Finish(std::uint64_t bytes) {
   const Busy busy(*clock_, Resource::kCodec, 0, {"compress output"});
   encoder_->Finish();
   encoder_.reset();
+  if (index_) index_->Finish();
   return stored_;
 }
 
@@ -213,6 +225,7 @@ void Output::Complete(bool sync) {
   if (parts_) {
     parts_->Complete(*file_, stored_, sync);
   } else if (file_) {
+    if (index_) index_->file().Complete(index_->bytes(), sync);
     file_->Complete(stored_, sync);
   }
 }
@@ -221,7 +234,16 @@ void Output::Publish(bool sync) {
   if (parts_) {
     parts_->Publish(*file_, stored_, sync);
   } else if (file_) {
-    file_->Publish(stored_, sync);
+    Complete(sync);
+    // The folder is synced after the output has its name.
+    if (index_) index_->file().Publish(index_->bytes(), false);
+    try {
+      file_->Publish(stored_, sync);
+    } catch (...) {
+      // An index that does not fit the output is worse than none.
+      if (index_ && index_->file().in_place().empty()) ::unlink(index_->file().path().c_str());
+      throw;
+    }
   } else {
     stream_->Close();
   }
@@ -235,6 +257,7 @@ std::vector<std::string> Output::Lost() const {
     if (!all.empty()) texts.push_back(EscapeName(file.path()) + " has not got all that the old file had: " + all);
   };
   if (file_) add(*file_);
+  if (index_) add(index_->file());
   for (unsigned i = 0; parts_ && i < parts_->count(); ++i) add(parts_->file(i));
   return texts;
 }

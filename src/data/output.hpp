@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "data/block_index.hpp"
 #include "data/output_parts.hpp"
 #include "data/proof.hpp"
 #include "formats/key_encoder.hpp"
@@ -155,6 +156,7 @@ class Output {
   std::vector<std::byte> header_, trailer_;
   std::future<void> reserving_;
   std::unique_ptr<PageMaker> pages_;
+  std::unique_ptr<BlockIndex> index_;  ///< null: no index is written
   Codec codec_ = Codec::kNone;
   EncoderOptions encoder_options_;
   StageClock* clock_ = nullptr;  ///< measures the time of `encoder_`

@@ -77,8 +77,11 @@ std::string Shown(RecordSpan record) {
 
 }  // namespace
 
+std::string IndexName(const JobSpec& spec) { return spec.target.output + ".gzi"; }
+
 std::vector<std::string> PartNames(const JobSpec& spec) {
   std::vector<std::string> names;
+  if (spec.target.index) names.push_back(IndexName(spec));
   if (spec.target.split == 0) return names;
   const std::string extension = Extension(spec);
   for (unsigned i = 0; i < spec.target.split; ++i) {

@@ -20,8 +20,11 @@ namespace gpusort {
 /// usual limit of a process is 1024.
 inline constexpr unsigned kMostParts = 256;
 
-/// Returns the names of all files that --split writes. The last name is that of the manifest, which lists the other
-/// files. Returns an empty list without --split.
+/// Returns the name of the index that --index writes.
+std::string IndexName(const JobSpec& spec);
+
+/// Returns the names of the files that are written in addition to OUTPUT. With --split: the parts and then the
+/// manifest, which lists the parts. With --index: the index. Otherwise returns an empty list.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
 /// Returns the error message for --split if `output` is a folder, to which --split cannot write.

@@ -56,6 +56,7 @@ InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& 
                                                : kMaxSize;
   input.header_bytes = inputs.header().size();
   input.codecs = inputs.codecs();
+  input.decoder_threads = inputs.decoder_threads();
   const bool merges = MergesInputs(spec, ordered, inputs);
   for (std::uint32_t i = 0; merges && i < inputs.count(); ++i) input.sorted.push_back(inputs.size(i));
   // Sorted lines are merged without keys.

@@ -68,6 +68,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(input.sorted);
   GPUSORT_PUT(input.header_bytes);
   GPUSORT_PUT(input.codecs);
+  GPUSORT_PUT(input.decoder_threads);
   GPUSORT_PUT(earlier.spilled);
   GPUSORT_PUT(earlier.compressed);
   GPUSORT_PUT(earlier.block_bytes);

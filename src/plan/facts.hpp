@@ -68,6 +68,7 @@ struct InputFacts {
   std::vector<std::uint64_t> sorted;
   std::uint64_t header_bytes = 0;  ///< size of the header that was read
   std::vector<Codec> codecs;       ///< the codecs of the inputs, each once
+  unsigned decoder_threads = 1;    ///< number of threads that expand an input
 
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };

@@ -53,7 +53,8 @@ MemoryShares ShareAmong(const PlanFacts& facts, unsigned threads) {
   // Inputs are expanded before the output is compressed.
   shares.beside = std::max(HeaderMemory(asked.header, asked.limit), facts.input.header_bytes) +
                   ReportMemory(asked.traces, asked.page, asked.limit) +
-                  std::max(DecoderBytes(facts.input.codecs, asked.limit), EncoderBytes(asked, shares.encoder_threads));
+                  std::max(DecoderBytes(facts.input.codecs, asked.limit, facts.input.decoder_threads),
+                           EncoderBytes(asked, shares.encoder_threads));
   shares.memory = asked.limit - std::min(asked.limit, shares.beside);
   shares.threads = threads;
   // Each thread has memory for lines. If that were less, lines of --max-record bytes would not fit.

@@ -85,6 +85,7 @@ struct Target {
   bool no_clobber = false;  ///< true: it is an error if the output exists
   unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
   Codec codec = Codec::kNone;
+  bool index = false;              ///< true: an index of the BGZF blocks is written beside the output (IndexName)
   bool headless = false;           ///< true: the output does not get the header of the inputs
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
@@ -194,8 +195,9 @@ inline bool HasWindow(const JobSpec& spec) { return spec.source.table && spec.so
 /// Returns the name of an input without an extension such as .gz: a.csv for a.csv.gz.
 inline std::string ExpandedName(const std::string& input, const Source& source) {
   const Codec named = CodecOfPath(input);
-  return named != Codec::kNone && source.codec.value_or(named) == named ? std::string(WithoutCodecExtension(input))
-                                                                        : input;
+  return named != Codec::kNone && FitsName(source.codec.value_or(named), named)
+             ? std::string(WithoutCodecExtension(input))
+             : input;
 }
 
 }  // namespace gpusort

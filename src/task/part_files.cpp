@@ -57,7 +57,7 @@ PartFiles::PartFiles(FileSystem& files, const JobSpec& spec, const std::string& 
 
 std::string PartFiles::PathOf(std::uint64_t part) const {
   if (!own_files()) return hidden_;
-  return folder() + PartFileName(part, parts_) + (codec_ == Codec::kNone ? "" : "." + std::string(CodecName(codec_)));
+  return folder() + PartFileName(part, parts_) + std::string(CodecExtension(codec_));
 }
 
 std::unique_ptr<OutputFile> PartFiles::Create(std::uint64_t part) const {

@@ -100,6 +100,11 @@ row 'lines in front of an input that the output does not get' "$g" --header-pref
 row 'repeated lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out twice.bed twice.bed
 row 'lines in front of inputs of tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' first.bed
 row 'lines in front of JSON' "$g" --header-prefix '#' list.jsonl out
+row 'an index of an output that has no blocks' "$g" --index fruit.txt out.gz
+row 'an index of a stream' "$g" --index --compress bgzf fruit.txt -
+row 'an index of parts' "$g" --index --split 2 fruit.txt part
+row 'an index that is an input' "$g" --index -o out.bgz out.bgz.gzi
+row 'an index in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --compress bgzf --index fruit.txt
 row 'merge of two names without -o' "$g" -m sorted.txt fruit.txt
 row 'a key of lines that is none' "$g" -k 2,x fruit.txt out
 row 'field zero' "$g" -k 0 fruit.txt out

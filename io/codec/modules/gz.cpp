@@ -1,5 +1,9 @@
-// gzip, compressed and expanded by zlib.
+// gzip, compressed and expanded by zlib. BGZF is gzip whose members, called blocks, have at most 64 KiB and name their
+// own size, so that programs such as tabix can begin to read at any block.
 #include <zlib.h>
+
+#include <algorithm>
+#include <string_view>
 
 #include "io/codec/modules/stream_coder.hpp"
 #include "version.hpp"
@@ -8,6 +12,7 @@ namespace gpusort {
 namespace {
 
 constexpr int kLevel = 6;
+constexpr int kUsualMemory = 8;
 constexpr int kGzipFormat = 16;  // added to the argument for the size of the window
 
 class GzDecoder final : public MemberDecoder {
@@ -35,7 +40,6 @@ class GzDecoder final : public MemberDecoder {
 class GzCompressor {
  public:
   GzCompressor() {
-    constexpr int kUsualMemory = 8;
     if (deflateInit2(&stream_, kLevel, Z_DEFLATED, MAX_WBITS + kGzipFormat, kUsualMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
       ThrowOutOfMemory("gz");
     }
@@ -50,20 +54,125 @@ class GzCompressor {
   OwnStream<z_stream, deflateEnd> stream_;
 };
 
+using namespace std::string_view_literals;
+
+/// The head of a BGZF block. The two bytes after this text are the size of the block minus 1, lower byte first.
+constexpr std::string_view kBlockHead = "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0"sv;
+constexpr std::size_t kHeadBytes = kBlockHead.size() + 2;
+/// The last block of a BGZF file. It holds no bytes.
+constexpr std::string_view kEndBlock = "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0"sv;
+/// How many bytes bgzip puts into a block. A block of so many bytes has less than 64 KiB even if it is not compressed.
+constexpr std::size_t kBlockBytes = 0xff00;
+
+/// Returns the number in the two bytes at offset `at`, of which the lower byte comes first.
+std::uint64_t TwoBytes(std::span<const std::byte> bytes, std::size_t at) {
+  return std::to_integer<std::uint64_t>(bytes[at]) | std::to_integer<std::uint64_t>(bytes[at + 1]) << 8;
+}
+
+/// Returns the size of the BGZF block that begins with `head`, or 0 for other members. A block whose first extra field
+/// is not BGZF's counts as another member, because no known program writes such blocks.
+std::uint64_t BlockSize(std::span<const std::byte> head) {
+  const auto is = [&](std::size_t at, unsigned char byte) { return head[at] == std::byte{byte}; };
+  const bool bgzf = head.size() >= kHeadBytes && is(2, 8) && is(3, 4) && TwoBytes(head, 10) >= 6 && is(12, 'B') &&
+                    is(13, 'C') && TwoBytes(head, 14) == 2;
+  return bgzf ? TwoBytes(head, 16) + 1 : 0;
+}
+
+class BgzfEncoder final : public MemberEncoder {
+ public:
+  BgzfEncoder() {
+    if (deflateInit2(&stream_, kLevel, Z_DEFLATED, -MAX_WBITS, kUsualMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
+      ThrowOutOfMemory("bgzf");
+    }
+  }
+  void Encode(std::span<const std::byte> in, std::vector<char>& out) override {
+    out.clear();
+    while (!in.empty()) {
+      const std::span<const std::byte> block = in.first(std::min(in.size(), kBlockBytes));
+      AddBlock(block, out);
+      in = in.subspan(block.size());
+    }
+  }
+
+ private:
+  static constexpr std::size_t kTailBytes = 8;
+
+  void AddBlock(std::span<const std::byte> in, std::vector<char>& out) {
+    const std::size_t begin = out.size();
+    out.insert(out.end(), kBlockHead.begin(), kBlockHead.end());
+    out.resize(begin + kMostSizedBytes);
+    const std::span<std::byte> block = std::as_writable_bytes(std::span(out)).subspan(begin);
+    std::size_t bytes = Deflate(in, block.subspan(kHeadBytes, kMostSizedBytes - kHeadBytes - kTailBytes));
+    if (bytes == 0) bytes = Store(in, block.subspan(kHeadBytes));
+    const std::size_t size = kHeadBytes + bytes + kTailBytes;
+    Put(block.subspan(kBlockHead.size(), 2), size - 1);
+    const auto* const data = reinterpret_cast<const Bytef*>(in.data());
+    Put(block.subspan(kHeadBytes + bytes, 4), crc32(0, data, static_cast<uInt>(in.size())));
+    Put(block.subspan(kHeadBytes + bytes + 4, 4), in.size());
+    out.resize(begin + size);
+  }
+
+  /// Compresses `in` to the beginning of `out`. Returns the number of bytes written, or 0 if they do not fit.
+  std::size_t Deflate(std::span<const std::byte> in, std::span<std::byte> out) {
+    if (deflateReset(&stream_) != Z_OK) ThrowInternal("bgzf", "deflateReset");
+    const std::size_t room = out.size();
+    const int result = Step(stream_, in, out, [&] { return deflate(&stream_, Z_FINISH); });
+    if (result != Z_OK && result != Z_STREAM_END) ThrowInternal("bgzf", "deflate error " + std::to_string(result));
+    return result == Z_STREAM_END ? room - out.size() : 0;
+  }
+
+  /// Writes `in` to the beginning of `out` without compression. Returns the number of bytes written.
+  static std::size_t Store(std::span<const std::byte> in, std::span<std::byte> out) {
+    constexpr std::size_t kStoredHead = 5;
+    out[0] = std::byte{1};  // this part of the block is the last one, and is stored
+    Put(out.subspan(1, 2), in.size());
+    Put(out.subspan(3, 2), ~in.size());
+    std::ranges::copy(in, out.subspan(kStoredHead).begin());
+    return kStoredHead + in.size();
+  }
+
+  /// Writes the lower bytes of `number` to `out`, the lowest byte first.
+  static void Put(std::span<std::byte> out, std::uint64_t number) {
+    for (std::byte& byte : out) {
+      byte = static_cast<std::byte>(number);
+      number >>= 8;
+    }
+  }
+
+  OwnStream<z_stream, deflateEnd> stream_;
+};
+
 constexpr Magic kMagics[] = {{"\x1f\x8b"}};
 constexpr CodecModule kModule = {
     .version = GPUSORT_CODEC_VERSION,
     .magics = kMagics,
-    .head_bytes = 2,
+    .head_bytes = kHeadBytes,  // the smallest member has 20 bytes
     .padding = Padding::kAtEnd,
     .member_bytes = kMiB,  // gz refers back at most 32 KiB, so that a new member costs little
     .decoder_memory = AlwaysTakes<64 * kKiB>,
     .encoder_memory = [] { return 512 * kKiB; },
     .make_decoder = Make<MemberDecoder, GzDecoder, std::uint64_t>,
     .make_encoder = Make<MemberEncoder, StreamEncoder<GzCompressor>>,
+    .member_size = BlockSize,
+};
+
+constexpr Magic kBgzfMagics[] = {{"\x1f\x8b\x08\x04"}};
+constexpr CodecModule kBgzfModule = {
+    .version = GPUSORT_CODEC_VERSION,
+    .magics = kBgzfMagics,
+    .head_bytes = kHeadBytes,
+    .padding = Padding::kAtEnd,
+    .member_bytes = 16 * kBlockBytes,  // each call of Encode writes 16 blocks
+    .decoder_memory = AlwaysTakes<64 * kKiB>,
+    .encoder_memory = [] { return 512 * kKiB; },
+    .make_decoder = Make<MemberDecoder, GzDecoder, std::uint64_t>,
+    .make_encoder = Make<MemberEncoder, BgzfEncoder>,
+    .member_size = BlockSize,
+    .end = kEndBlock,
 };
 
 }  // namespace
 }  // namespace gpusort
 
 const gpusort::CodecModule* gpusort_codec_gz() { return &gpusort::kModule; }
+const gpusort::CodecModule* gpusort_codec_bgzf() { return &gpusort::kBgzfModule; }

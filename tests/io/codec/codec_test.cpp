@@ -33,7 +33,9 @@ using testing::ReadFile;
 using testing::TempFolder;
 using testing::WriteFile;
 
-constexpr Codec kCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
+/// The codecs of blocks of temporary files. Each has a program that reads and writes files.
+constexpr Codec kBlockCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4};
+constexpr Codec kCodecs[] = {Codec::kGz, Codec::kBz2, Codec::kXz, Codec::kZst, Codec::kLz4, Codec::kBgzf};
 
 Bytes operator+(Bytes a, const Bytes& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -125,12 +127,17 @@ TEST(Codec, IsFoundByExtensionAndByName) {
   EXPECT_EQ(CodecOfPath("a.xz"), Codec::kXz);
   EXPECT_EQ(CodecOfPath("a.zst"), Codec::kZst);
   EXPECT_EQ(CodecOfPath("a.lz4"), Codec::kLz4);
+  EXPECT_EQ(CodecOfPath("a.bgz"), Codec::kBgzf);
   for (const char* path : {"a.log", "gz", "a.gz/b", "a.gz.bak", "", "-"}) EXPECT_EQ(CodecOfPath(path), Codec::kNone);
   EXPECT_EQ(WithoutCodecExtension("x/access.log.zst"), "x/access.log");
   EXPECT_EQ(WithoutCodecExtension("access.log"), "access.log");
   EXPECT_EQ(CodecOfName("gzip"), Codec::kGz);
   EXPECT_EQ(CodecOfName("bzip2"), Codec::kBz2);
   EXPECT_EQ(CodecOfName("zstd"), Codec::kZst);
+  EXPECT_EQ(CodecOfName("bgzip"), Codec::kBgzf);
+  for (const Codec codec : kAllCodecs) EXPECT_EQ(CodecOfPath("a" + std::string(CodecExtension(codec))), codec);
+  EXPECT_TRUE(FitsName(Codec::kBgzf, Codec::kGz));
+  EXPECT_FALSE(FitsName(Codec::kGz, Codec::kBgzf));
   for (const Codec codec : kAllCodecs) EXPECT_EQ(CodecOfName(CodecName(codec)), codec);
   for (const char* name : {"", "GZ", ".gz", "compress", "gz "}) EXPECT_EQ(CodecOfName(name), std::nullopt);
 }
@@ -154,9 +161,10 @@ RC_GTEST_PROP(Codec, ComesBackFromAnySizesOfReadsAndWrites, ()) {
   }
   encoder.Finish();
 
-  Decoder decoder(codec, "file", [&, source = SourceOf(compressed)](std::span<std::byte> out) {
+  const auto source = [&, source = SourceOf(compressed)](std::span<std::byte> out) {
     return source(out.first(std::min<std::size_t>(out.size(), 1 + random() % (random() % 2 == 0 ? 20 : 50'000))));
-  });
+  };
+  Decoder decoder(codec, "file", source, {.threads = *rc::gen::inRange(0U, 5U)});
   const std::size_t read_most = 1 + random() % (random() % 2 == 0 ? 20 : 500'000);
   RC_ASSERT(ReadToEnd(decoder, read_most) == data);
   RC_ASSERT(decoder.offset() == compressed.size());
@@ -182,6 +190,7 @@ TEST(Codec, CutsTheInputIntoMembersOfTheSizeAskedFor) {
   const Bytes first = Log(1000, 1);
   const Bytes second = Log(1000, 2);
   for (const Codec codec : kCodecs) {
+    if (codec == Codec::kBgzf) continue;  // an empty block ends each file
     EncoderOptions options;
     options.member_bytes = 1000;
     EXPECT_EQ(Compressed(codec, first + second, options), Compressed(codec, first) + Compressed(codec, second));
@@ -202,11 +211,100 @@ TEST(Codec, RefusesAnEmptyFileAndForeignData) {
     EXPECT_TRUE(Contains(Refused(codec, {}), "file: empty")) << CodecName(codec);
     EXPECT_TRUE(Contains(Refused(codec, Text("10.0.0.1 - - GET /\n")), "file: no ")) << CodecName(codec);
     for (const Codec other : kCodecs) {
-      if (other == codec) continue;
+      if (FitsName(other, codec)) continue;
       EXPECT_TRUE(Contains(Refused(codec, Compressed(other, Log(500, 1))), " data at offset 0"));
     }
   }
   EXPECT_EQ(Expanded(Codec::kNone, {}), Bytes());
+}
+
+constexpr std::size_t kEndBlockBytes = 28;
+
+/// Returns a BGZF file without the empty block that ends it.
+Bytes Blocks(const Bytes& data) {
+  Bytes bytes = Compressed(Codec::kBgzf, data);
+  bytes.resize(bytes.size() - kEndBlockBytes);
+  return bytes;
+}
+
+/// Returns all bytes of a gz file, or the message of the error.
+std::string GzResult(const Bytes& bytes, unsigned threads) {
+  Decoder decoder(Codec::kGz, "file", SourceOf(bytes), {.threads = threads});
+  try {
+    const Bytes all = ReadToEnd(decoder);
+    return {all.begin(), all.end()};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(Codec, WritesBlocksOfBgzfThatNameTheirSizes) {
+  for (const Bytes& data : {Log(500'000, 1), RandomBytes(500'000, 2), Bytes(65'280), RandomBytes(65'281, 3)}) {
+    const Bytes file = Compressed(Codec::kBgzf, data);
+    std::size_t at = 0, blocks = 0;
+    for (std::size_t size = 0; at < file.size(); at += size, ++blocks) {
+      ASSERT_LE(at + kEndBlockBytes, file.size());
+      size = file[at + 16] + 256U * file[at + 17] + 1;
+      const Bytes block(file.begin() + static_cast<std::ptrdiff_t>(at),
+                        file.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, file.size())));
+      const std::string content = GzResult(block + Compressed(Codec::kBgzf, {}), 1);
+      ASSERT_LE(content.size(), 65'280U);
+      ASSERT_EQ(content.size(), std::min<std::size_t>(65'280, data.size() - std::min(data.size(), 65'280 * blocks)));
+    }
+    EXPECT_EQ(at, file.size());
+    EXPECT_EQ(blocks, (data.size() + 65'279) / 65'280 + 1);
+  }
+}
+
+TEST(Codec, RefusesBgzfWithoutItsEndBlock) {
+  const Bytes data = Log(200'000, 1);
+  const Bytes blocks = Blocks(data), plain = Compressed(Codec::kGz, Text("x"));
+  for (const unsigned threads : {1U, 3U}) {
+    const std::string whole(data.begin(), data.end());
+    EXPECT_TRUE(
+        Contains(GzResult(blocks, threads), "cut short at offset " + std::to_string(blocks.size()) + ": the empty"));
+    EXPECT_EQ(GzResult(blocks + plain, threads), whole + "x");
+    EXPECT_EQ(GzResult(plain + blocks, threads), "x" + whole);
+    EXPECT_EQ(GzResult(blocks + plain + blocks, threads), whole + "x" + whole);
+    EXPECT_TRUE(Contains(GzResult(Compressed(Codec::kBgzf, data) + blocks, threads), "cut short"));
+  }
+}
+
+TEST(Codec, SaysTheSameOfDamagedBgzfOnAnyNumberOfThreads) {
+  const Bytes first = Blocks(Log(70'000, 1)), second = Compressed(Codec::kBgzf, RandomBytes(300'000, 2));
+  const Bytes file = first + second;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 60; ++i) {
+    Bytes damaged = file;
+    // Every other damage is in the head of the second file.
+    const std::size_t at = i % 2 == 0 ? random() % file.size() : first.size() + random() % 18;
+    damaged[at] = static_cast<unsigned char>(damaged[at] ^ (1U << random() % 8));
+    if (i % 5 == 0) damaged.resize(damaged.size() - random() % damaged.size());
+    const std::string one = GzResult(damaged, 1);
+    for (const unsigned threads : {2U, 5U}) ASSERT_EQ(GzResult(damaged, threads), one) << i;
+  }
+}
+
+TEST(Codec, RefusesBlocksOfBgzfWhoseSizeIsWrong) {
+  const Bytes end = Compressed(Codec::kBgzf, {});
+  const Bytes block = Blocks(Log(1000, 1));
+  for (const int by : {-1, 1, 200}) {
+    Bytes wrong = block;
+    wrong[16] = static_cast<unsigned char>(wrong[16] + by);
+    if (by > 0 && wrong[16] < block[16]) wrong[17] = static_cast<unsigned char>(wrong[17] + 1);
+    const std::string said = GzResult(wrong + end + Compressed(Codec::kBgzf, RandomBytes(1000, 2)), 1);
+    EXPECT_TRUE(
+        Contains(said, by < 0 ? "a block is longer than its head says" : "a block is shorter than its head says"))
+        << said;
+  }
+  // A member that has the head of a block and expands to more than a block may hold.
+  Bytes large = Compressed(Codec::kGz, Bytes(70'000));
+  Bytes head(end.begin(), end.begin() + 18);
+  const std::size_t size = large.size() + 8;
+  head[16] = static_cast<unsigned char>(size - 1);
+  head[17] = static_cast<unsigned char>((size - 1) >> 8);
+  large.erase(large.begin(), large.begin() + 10);
+  EXPECT_TRUE(Contains(GzResult(head + large + end, 2), "a block expands to more than 64 KiB"));
 }
 
 void RefusesEveryCut(Codec codec, const Bytes& first, const Bytes& second, const Bytes& first_data,
@@ -265,7 +363,9 @@ TEST(Codec, RefusesWhatFollowsTheLastMember) {
     const std::string offset = std::to_string(member.size());
     for (const Bytes& garbage : {Text("x"), Text("garbage that is longer than any header"), RandomBytes(3000, 7)}) {
       const std::string message = Refused(codec, member + garbage);
-      EXPECT_TRUE(Contains(message, "data at offset " + offset + ", after member 1")) << message;
+      EXPECT_TRUE(
+          Contains(message, "data at offset " + offset + ", after member " + (codec == Codec::kBgzf ? "2" : "1")))
+          << message;
     }
     const Bytes magic(member.begin(), member.begin() + 1);
     EXPECT_TRUE(Contains(Refused(codec, member + magic), "cut short"));
@@ -278,7 +378,7 @@ TEST(Codec, TakesZerosOnlyWhereTheFormatHasThem) {
     const Bytes data = Text("data\n");
     for (const std::size_t count : {1U, 4U, 511U, 512U, 300'000U}) {
       const Bytes padded = member + Bytes(count);
-      const bool fine = codec == Codec::kGz || (codec == Codec::kXz && count % 4 == 0);
+      const bool fine = codec == Codec::kGz || codec == Codec::kBgzf || (codec == Codec::kXz && count % 4 == 0);
       if (fine) {
         EXPECT_EQ(Expanded(codec, padded), data) << CodecName(codec) << " " << count;
       } else {
@@ -447,13 +547,17 @@ TEST(Codec, NamesPathMemberAndOffsetOfCorruptData) {
   for (const Codec codec : kCodecs) {
     const Bytes good = Compressed(codec, first);
     Bytes bad = good;
-    bad[bad.size() - 3] ^= 0x55;  // the checksum of gz, bz2, zst and lz4, or the footer of xz
+    const bool bgzf = codec == Codec::kBgzf;
+    const std::size_t after = bgzf ? kEndBlockBytes : 0;
+    bad[bad.size() - 3 - after] ^= 0x55;  // the checksum of gz, bz2, zst and lz4, or the footer of xz
     const Bytes both = good + bad;
     Decoder again(codec, "logs/a.x", SourceOf(both));
     const std::string message = MessageOf(ErrorCode::kBadInput, [&] { ReadToEnd(again); });
     EXPECT_TRUE(message.starts_with("logs/a.x: bad " + std::string(CodecName(codec)) + " data at offset ")) << message;
-    EXPECT_TRUE(Contains(message, "(member 2 begins at " + std::to_string(good.size()) + ")")) << message;
-    EXPECT_GT(again.offset(), both.size() - 30) << message;
+    EXPECT_TRUE(Contains(message, std::string(bgzf ? "(member 3 begins at " : "(member 2 begins at ") +
+                                      std::to_string(good.size()) + ")"))
+        << message;
+    EXPECT_GT(again.offset(), both.size() - 30 - after) << message;
     // A decoder that has thrown must not be used again, and says so.
     Bytes part(10);
     MessageOf(ErrorCode::kInternal, [&] { again.Read(std::as_writable_bytes(std::span(part))); });
@@ -594,13 +698,13 @@ TEST_P(CodecTool, WritesWhatIsRefusedWhenCutAtAnyByte) {
   RefusesEveryCut(GetParam(), ByTool("-c", first), ByTool("-c", second), first, second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, CodecTool, ::testing::ValuesIn(kCodecs),
+INSTANTIATE_TEST_SUITE_P(Each, CodecTool, ::testing::ValuesIn(kBlockCodecs),
                          [](const auto& each) { return std::string(CodecName(each.param)); });
 
 std::span<std::byte> AsRoom(Bytes& bytes) { return std::as_writable_bytes(std::span(bytes)); }
 
 TEST(BlockCodec, BringsBlocksBack) {
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kBlockCodecs) {
     BlockCodec block_codec(codec);
     for (const std::size_t size : {1'000UL, 65'536UL, 1'000'000UL, 40UL}) {
       const Bytes data = size == 40 ? Bytes(40, 'a') : Log(size, size);
@@ -621,7 +725,7 @@ TEST(BlockCodec, BringsBlocksBack) {
 
 TEST(BlockCodec, LeavesWhatDoesNotGetSmaller) {
   const Bytes data = RandomBytes(100'000, 1);
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kBlockCodecs) {
     Bytes out(data.size());
     EXPECT_EQ(BlockCodec(codec).Compress(AsSpan(data), AsRoom(out)), 0U) << CodecName(codec);
   }
@@ -629,7 +733,7 @@ TEST(BlockCodec, LeavesWhatDoesNotGetSmaller) {
 
 TEST(BlockCodec, RefusesWhatIsNoWholeBlockOfThatSize) {
   const Bytes data = Log(500, 1);
-  for (const Codec codec : kCodecs) {
+  for (const Codec codec : kBlockCodecs) {
     BlockCodec block_codec(codec);
     Bytes block(2000);
     block.resize(block_codec.Compress(AsSpan(data), AsRoom(block)));

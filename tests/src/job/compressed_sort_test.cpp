@@ -34,7 +34,7 @@ Bytes Compressed(Codec codec, const Bytes& bytes, std::uint64_t member_bytes = 0
 }
 
 std::string Named(const std::string& name, Codec codec) {
-  return codec == Codec::kNone ? name : name + "." + std::string(CodecName(codec));
+  return name + std::string(CodecExtension(codec));
 }
 
 Codec Any(std::mt19937_64& random) { return kAllCodecs[random() % std::size(kAllCodecs)]; }

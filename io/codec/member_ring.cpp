@@ -1,0 +1,152 @@
+#include "io/codec/member_ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gpusort {
+namespace {
+
+// A thread takes a few members at a time, so that threads seldom wait for each other.
+std::size_t MembersOfSlot(unsigned threads) { return threads <= 1 ? 1 : 4; }
+/// Returns the number of slots: one for each thread, one to fill and one to take bytes from.
+std::size_t RingSlots(unsigned threads) { return threads <= 1 ? 1 : std::size_t{threads} + 2; }
+/// One more byte shows that a member is too long.
+std::size_t OutBytes(std::size_t members) { return members * kMostSizedBytes + 1; }
+
+}  // namespace
+
+MemberRing::MemberRing(const CodecModule& module, std::uint64_t window, unsigned threads)
+    : module_(module), members_of_slot_(MembersOfSlot(threads)), slots_(RingSlots(threads)) {
+  try {
+    do {
+      decoders_.push_back(module.make_decoder(window));
+      // With fewer threads the bytes are the same and take longer.
+    } while (threads > 1 &&
+             StartThread(workers_, [this, decoder = decoders_.back().get()] { Work(*decoder); }).empty() &&
+             workers_.size() < threads);
+  } catch (...) {
+    StopWorkers();
+    throw;
+  }
+}
+
+MemberRing::~MemberRing() { StopWorkers(); }
+
+void MemberRing::StopWorkers() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  workers_.clear();
+}
+
+void MemberRing::Work(MemberDecoder& decoder) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+    if (stop_) return;
+    Slot& slot = *queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    Expand(decoder, slot);
+    lock.lock();
+    slot.done = true;
+    done_.notify_one();
+  }
+}
+
+void MemberRing::Expand(MemberDecoder& decoder, Slot& slot) const noexcept {
+  try {
+    if (slot.out.empty()) slot.out.resize(OutBytes(members_of_slot_));
+    std::span<const std::byte> rest = slot.in;
+    std::span<std::byte> out = slot.out;
+    for (Member& member : slot.members) {
+      std::span<const std::byte> in = rest.first(member.bytes);
+      rest = rest.subspan(member.bytes);
+      std::span<std::byte> room = out.first(kMostSizedBytes + 1);
+      try {
+        decoder.Begin(in.first(module_.head_bytes));
+        for (bool ended = false; !ended;) {
+          const std::size_t before = in.size() + room.size();
+          ended = decoder.Decode(in, room);
+          if (room.empty()) throw Refusal{"a block expands to more than 64 KiB"};
+          if (!ended && in.size() + room.size() == before) throw Refusal{"a block is longer than its head says"};
+        }
+        if (!in.empty()) throw Refusal{"a block is shorter than its head says"};
+      } catch (const Refusal& refusal) {
+        slot.refusal = refusal;
+        slot.refused_at = member.bytes - in.size();
+        return;
+      }
+      member.made = kMostSizedBytes + 1 - room.size();
+      out = out.subspan(member.made);
+      ++slot.good;
+    }
+  } catch (...) {
+    slot.error = std::current_exception();
+  }
+}
+
+void MemberRing::Add(std::span<const std::byte> member) {
+  Slot& slot = Filling();
+  if (slot.members.empty()) slot.in.reserve(members_of_slot_ * kMostSizedBytes);
+  slot.in.insert(slot.in.end(), member.begin(), member.end());
+  slot.members.push_back({member.size()});
+  if (slot.members.size() == members_of_slot_) Flush();
+}
+
+void MemberRing::Flush() {
+  if (full() || Filling().members.empty()) return;
+  Slot& slot = Filling();
+  ++under_way_;
+  if (workers_.empty()) {
+    Expand(*decoders_.front(), slot);
+    slot.done = true;
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(&slot);
+  }
+  work_.notify_one();
+}
+
+MemberRing::Taken MemberRing::Take(std::span<std::byte> out) {
+  Slot& slot = slots_[oldest_];
+  {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return slot.done; });
+  }
+  if (slot.error) std::rethrow_exception(slot.error);
+  if (taken_members_ == slot.good) return {.refusal = slot.refusal, .refused_at = slot.refused_at};
+  const Member& member = slot.members[taken_members_];
+  Taken taken;
+  taken.made = std::min<std::uint64_t>(out.size(), member.made - member_taken_);
+  if (taken.made > 0) std::memcpy(out.data(), slot.out.data() + taken_bytes_, taken.made);
+  taken_bytes_ += taken.made;
+  member_taken_ += taken.made;
+  if (member_taken_ < member.made) return taken;
+  taken.ended = member.bytes;
+  member_taken_ = 0;
+  if (++taken_members_ < slot.members.size()) return taken;
+  slot.in.clear();
+  slot.members.clear();
+  slot.good = 0;
+  slot.done = false;
+  taken_members_ = 0;
+  taken_bytes_ = 0;
+  oldest_ = (oldest_ + 1) % slots_.size();
+  --under_way_;
+  return taken;
+}
+
+std::uint64_t MemberRing::Bytes(const CodecModule& module, std::uint64_t limit, unsigned threads) {
+  const std::size_t members = MembersOfSlot(threads);
+  constexpr std::uint64_t kOther = 4 * kKiB;  // lists, locks, what malloc adds
+  return std::max(1U, threads) * (module.decoder_memory(limit).total + kOther) +
+         RingSlots(threads) * (members * kMostSizedBytes + OutBytes(members) + kOther);
+}
+
+}  // namespace gpusort

@@ -1,0 +1,90 @@
+// Expands members of a compressed file on several threads. Only members whose heads tell their sizes can be found
+// without expanding the members before them. Start at MemberRing.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "io/codec/codec_module.hpp"
+#include "kernels/thread.hpp"
+
+namespace gpusort {
+
+/// A ring of groups of members. The caller's thread adds members, which worker threads expand, and takes the expanded
+/// bytes in the order of the members. The result does not depend on the number of threads. Not thread-safe.
+class MemberRing {
+ public:
+  /// Makes a ring for the members of `module`, whose member_size must not be null. `window` is the argument of
+  /// CodecModule::make_decoder.
+  MemberRing(const CodecModule& module, std::uint64_t window, unsigned threads);
+  MemberRing(const MemberRing&) = delete;
+  MemberRing& operator=(const MemberRing&) = delete;
+  ~MemberRing();
+
+  bool full() const { return under_way_ == slots_.size(); }
+  /// Returns true if no member is left to be taken. Call Flush() before.
+  bool empty() const { return under_way_ == 0; }
+  /// Adds a copy of the next member of the file. Call this only if full() returns false.
+  void Add(std::span<const std::byte> member);
+  /// Lets a thread expand the members added so far.
+  void Flush();
+
+  struct Taken {
+    std::uint64_t made = 0;            ///< number of bytes written
+    std::uint64_t ended = 0;           ///< the size of the member if all of its bytes are written now; otherwise 0
+    std::optional<Refusal> refusal{};  ///< why the member cannot be expanded
+    std::uint64_t refused_at = 0;      ///< the offset in the member at which it was refused
+  };
+  /// Waits until the oldest member is expanded, and writes its next bytes to `out`. Call this only if empty() returns
+  /// false.
+  Taken Take(std::span<std::byte> out);
+
+  /// Returns an upper bound of the memory of a ring in bytes, in addition to the decoder of the caller.
+  static std::uint64_t Bytes(const CodecModule& module, std::uint64_t limit, unsigned threads);
+
+ private:
+  struct Member {
+    std::uint64_t bytes = 0;  ///< compressed
+    std::uint64_t made = 0;   ///< expanded
+  };
+  struct Slot {
+    std::vector<std::byte> in, out;
+    std::vector<Member> members;
+    std::size_t good = 0;            ///< number of members that were expanded
+    std::optional<Refusal> refusal;  ///< why the member after the good ones cannot be expanded
+    std::uint64_t refused_at = 0;    ///< the offset in that member
+    std::exception_ptr error;
+    bool done = false;  ///< guarded by mutex_
+  };
+
+  Slot& Filling() { return slots_[(oldest_ + under_way_) % slots_.size()]; }
+  void Work(MemberDecoder& decoder);
+  void Expand(MemberDecoder& decoder, Slot& slot) const noexcept;
+  void StopWorkers() noexcept;
+
+  const CodecModule& module_;
+  const std::size_t members_of_slot_;
+  std::vector<Slot> slots_;
+  std::size_t oldest_ = 0;  ///< slots_[oldest_] and the next under_way_ - 1 are queued, being expanded, or done
+  std::size_t under_way_ = 0;
+  std::size_t taken_members_ = 0;   ///< of the oldest slot
+  std::uint64_t taken_bytes_ = 0;   ///< expanded bytes of the oldest slot
+  std::uint64_t member_taken_ = 0;  ///< expanded bytes of the oldest member
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable done_;
+  std::deque<Slot*> queue_;  ///< guarded by mutex_
+  bool stop_ = false;        ///< guarded by mutex_
+  std::vector<std::unique_ptr<MemberDecoder>> decoders_;
+  Threads workers_;
+};
+
+}  // namespace gpusort
