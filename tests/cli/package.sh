@@ -72,7 +72,7 @@ use() {
   gpusort-sim --rates /usr/share/gpusort/cluster-rates-h200.json | grep -q '^| 1 TB | 10 |'
   (gpusort-ray in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'has no Ray, .*pip install ray==.* 2 $'
   (gpusort-slurm in.u64 again.u64 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'error: sinfo: No such file or directory 2 $'
-  for page in gpusort gpusort-keys gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm gpusort-sim; do man $page | grep -Eq "$page +- "; done
+  for page in gpusort gpusort-keys gpusort-instead gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm gpusort-sim; do man $page | grep -Eq "$page +- "; done
   for program in gpusort gpusort_task gpusort_gen gpusort_check gpusort-ray gpusort-slurm; do
     bash --norc -c ". /usr/share/bash-completion/bash_completion; _completion_loader $program; complete -p $program" 2>/dev/null |
       grep -q _gpusort

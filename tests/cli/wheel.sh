@@ -66,7 +66,7 @@ for line in open(build + "/generated/libraries.tsv"):
     part, library = line.split("\t")[:2]
     assert (part == "tests") == (library not in [one["name"] for one in packages.values()]), line
 END
-for page in gpusort.1 gpusort-ray.1 gpusort-keys.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
+for page in gpusort.1 gpusort-ray.1 gpusort-keys.7 gpusort-instead.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
 
 clean/bin/python "$src/tests/cli/wheel_test.py" "$src" 2>test.log || fail "$(cat test.log)"
 tail -n 3 test.log | grep -o 'Ran [0-9]* tests'

@@ -12,6 +12,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gpusort.1 ${CMAKE_CURRENT_BINARY_DIR}/
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 configure_file(tools/packaging/python/gpusort-python.7.in generated/gpusort-python.7 @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/generated/gpusort-keys.7
+              ${CMAKE_CURRENT_BINARY_DIR}/generated/gpusort-instead.7
               ${CMAKE_CURRENT_BINARY_DIR}/generated/gpusort-python.7
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 COMPONENT program)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_gpusort DESTINATION ${GPUSORT_ZSH_COMPLETIONS} COMPONENT program)

@@ -114,7 +114,7 @@ file(READ src/watch/report.html.in report_page)
 file(CONFIGURE OUTPUT generated/report_template.hpp @ONLY CONTENT
      "inline constexpr char kReportTemplate[] = R\"page(@report_page@)page\";\n")
 # Puts the long texts of --help into the program, as strings. The page of keys is also installed unchanged.
-foreach(page gpusort.1 gpusort-keys.7)
+foreach(page gpusort.1 gpusort-keys.7 gpusort-instead.7)
   configure_file(src/cli/${page}.in generated/${page} @ONLY)
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/cli/examples.txt)
