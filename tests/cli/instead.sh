@@ -37,3 +37,4 @@ while read -r old && read -r new; do
   esac
 done <commands
 [ "$pairs" = 13 ] || fail "$pairs pairs of commands"
+echo "instead: ok"

@@ -135,3 +135,4 @@ for round in $rounds; do
   gzip -dc all.cdxj.gz | cmp - want.cdxj || fail "CDXJ"
   nothing_left
 done
+echo "positions: ok"
