@@ -10,9 +10,9 @@
 namespace gpusort {
 namespace {
 
-/// Returns true if the text can be the end of a record's time span, as in "End-Date: ".
+/// Returns true if the text can be the end of a record's time span, as in "End-Date: " and "Log ended: ".
 bool IsEndLabel(std::string_view line) {
-  const std::string label = LowerText(line.substr(0, line.find(' ')));
+  const std::string label = LowerText(line.substr(0, line.find(": ")));
   return label.find("end") != label.npos || label.find("finish") != label.npos;
 }
 
@@ -70,7 +70,8 @@ bool InnerTimes::Holds(const LogTimes& log, std::string_view line, const LogTime
         dated = dated || (front && !parts.count);
         // A line with nothing but a time is no record.
         const bool alone = indented && std::all_of(end, line.data() + line.size(), IsBlankChar);
-        if (record.instant && (!front || id || alone || ((indented || only_front) && where.word > 0))) {
+        if (record.instant &&
+            (!front || id || alone || (indented && parts.count) || ((indented || only_front) && where.word > 0))) {
           constexpr std::int64_t kMeanYear = 31556952;
           std::int64_t apart = std::abs(instant->seconds - record.instant->seconds);
           if (record.lacks_year || parts.lacks_year())

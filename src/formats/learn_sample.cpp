@@ -54,6 +54,8 @@ class Learner {
     TakeBest();
     AnnounceJumps();
     AnnounceLocalTimes();
+    AnnounceEarlier();
+    AnnounceLabels();
     Count();
     const TimeCandidate* const refused = Best(true);
     if (log_->shapes.empty() || !Enough() || !AnyRead()) {
@@ -423,8 +425,7 @@ class Learner {
         shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
     if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
     if (std::exchange(announced_, true)) return;
-    Announce("some lines have times at another place than most lines and were taken for records",
-             sample_.lines[(candidate.lines & ~found_)._Find_first()]);
+    AnnouncePlace((candidate.lines & ~found_)._Find_first());
   }
 
   /// Announces lines that were taken for records, but whose times are far from those of the lines before and after
@@ -669,12 +670,13 @@ class Learner {
       grow += before && *before <= seconds;
       before = seconds;
     }
-    return pairs >= kLeast - 1 && 4 * grow >= 3 * pairs && !BeginEarlier();
+    return pairs >= kLeast - 1 && 4 * grow >= 3 * pairs && !BeginEarlier(true);
   }
 
-  /// Returns true if the input consists of blocks, and the times are not in the first lines of the blocks. Blank lines
-  /// or lines of dashes separate blocks. The time must be as far from the beginning of its block as in the first block.
-  bool BeginEarlier() const {
+  /// Returns true if the input consists of blocks, and the times are not in the first lines of the blocks. If `apart`
+  /// is true, blank lines or lines of dashes must separate the blocks. A block must begin as the first line of the
+  /// input does, and its time must be as far from its beginning as in the first block.
+  bool BeginEarlier(bool apart) const {
     constexpr std::size_t kFarthest = 8;
     std::size_t ahead = 0;
     while (!found_[ahead]) ++ahead;
@@ -685,16 +687,52 @@ class Learner {
       const auto end = std::ranges::find_if(text, [&](char c) { return IsDigit(c) || IsLetterOrDigit(c) != letter; });
       return std::string_view(text.begin(), end);
     };
-    std::size_t others = 0, alike = 0;
+    std::size_t others = 0, alike = 0, last = ahead;
     for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order()); ++i) {
       if (!found_[i]) continue;
       ++others;
       const std::size_t begin = i - ahead;
       const std::string_view line = sample_.lines[begin];
       const bool dashes = line.size() > 1 && line[0] == line[1] && !IsLetterOrDigit(line[0]);
-      alike += front(begin) == front(0) && (sample_.after_blank[begin] || dashes);
+      const bool begins = apart ? sample_.after_blank[begin] || dashes : begin > last && !front(0).empty();
+      alike += front(begin) == front(0) && begins;
+      last = i;
     }
     return others > 0 && 10 * alike >= 9 * others;
+  }
+
+  /// Announces that records may begin before the lines with their times.
+  void AnnounceEarlier() {
+    constexpr std::string_view kEnds = "#}])";
+    if (given_ || groups_ || found_.none() || kEnds.find(sample_.lines[0][0]) != kEnds.npos) return;
+    if (!BeginEarlier(false)) return;
+    Announce(
+        "lines like the first line of the input stand before most times and were taken for parts of the records "
+        "before them, but may begin records",
+        sample_.lines[0]);
+  }
+
+  /// Announces lines such as "ValueError: 2026-01-01 00:00:00 is too early" among those with other words before the
+  /// times, such as levels.
+  void AnnounceLabels() {
+    if (given_ || groups_) return;
+    for (const TimeShape& shape : log_->shapes) {
+      if (shape.kind != TimeShape::kKnown || shape.place != TimeShape::kWord || shape.count == 0) continue;
+      std::size_t labels = 0, others = 0, first = 0;
+      for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+        TimeParts parts;
+        if (!found_[i] || TakeShape(shape, sample_.lines[i], parts) == nullptr) continue;
+        const bool label = FirstWords(sample_.lines[i], shape.count).ends_with(": ");
+        if (label && labels++ == 0) first = i;
+        others += !label;
+      }
+      if (labels > 0 && labels <= others) AnnouncePlace(first);
+    }
+  }
+
+  /// Announces that the time of a line is at another place than most times.
+  void AnnouncePlace(std::size_t line) {
+    Announce("some lines have times at another place than most lines and were taken for records", sample_.lines[line]);
   }
 
   /// Refuses a log whose lines begin with times of day, as irssi and Pidgin write them. Their dates stand in other

@@ -329,7 +329,8 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
     // After a blank, two digits are part of the text, unless they are written as in PostgreSQL's "-03 [77]".
     if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
-    if (digits == 3) {  // Db2 writes the offset in minutes
+    if (digits == 3) {  // Db2 writes the offset in minutes, after a fraction; cron writes the number of a process
+      if (parts.fraction.empty()) return;
       const bool minus = zone.TakeSign();
       found = zone.TakeNumber(3) * 60 * (minus ? -1 : 1);
     } else if (!TakeZone(zone, found) || !found) {

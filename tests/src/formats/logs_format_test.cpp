@@ -39,6 +39,7 @@ struct Line {
 constexpr Line kLines[] = {
     {"2026-11-23T22:10:01.123456Z info", "2026-11-23T22:10:01.123456Z"},
     {"1795471801417.5 x", "2026-11-23T22:10:01.4175Z"},
+    {"jo (11/23-22:10:01-105) CMD (x)", "2026-11-23T21:10:01Z"},
     {R"({"ts":1795471801417.123,"msg":"x"})", "2026-11-23T22:10:01.417123Z"},
     {R"({"ts":1795471801000.000,"msg":"x"})", "2026-11-23T22:10:01Z"},
     {"2026-11-23 22:10:01,123 +0100 info", "2026-11-23T21:10:01.123Z"},
@@ -683,8 +684,9 @@ TEST(LogTimes, TakesCopiedTextWithTimesOfTheSameDaysForPartsOfRecords) {
 }
 
 std::string NoteOf(const std::string& text) {
+  const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
   std::string notes;
-  for (const auto& note : LearnLog(text, {}, kNow)->notes) notes += (notes.empty() ? "" : "; ") + NoteText(note);
+  for (const auto& note : log->notes) notes += (notes.empty() ? "" : "; ") + NoteText(note);
   return notes;
 }
 
@@ -742,6 +744,21 @@ TEST(LogTimes, AnnouncesNoJumpsBetweenLinesThatAreOutOfOrder) {
     for (const std::string& of : shuffled) text += of;
     EXPECT_EQ(NoteOf(text), "") << text;
   }
+}
+
+TEST(LogTimes, AnnouncesLinesBeforeTheTimesThatMayBeginRecords) {
+  std::string heap, labels, tail;
+  for (int i = 10; i < 20; ++i) {
+    const std::string time = "2026-11-23T22:10:" + std::to_string(i) + ".5+0100";
+    heap += "{Heap before GC invocations=" + std::to_string(i) + ":\n eden 1K\n" + time + ": [GC]\nHeap after:\n}\n";
+    labels += "ERROR " + time + " x\nValueError: 2020-01-01 00:00:00 is bad\n";
+    tail += time + " x\nb\nc\n";
+  }
+  EXPECT_THAT(NoteOf(heap), HasSubstr("but may begin records; the first is '{Heap before GC"));
+  EXPECT_THAT(NoteOf(labels), HasSubstr("taken for records; the first is 'ValueError: 2020"));
+  EXPECT_EQ(NoteOf(tail), "");
+  EXPECT_EQ(NoteOf("x\n" + tail), "");
+  EXPECT_EQ(NoteOf("}\n" + heap.substr(heap.find("2026"))), "");
 }
 
 TEST(LogTimes, AnnouncesOtherLinesBetweenThoseWithNamedFields) {
