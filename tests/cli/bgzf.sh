@@ -143,6 +143,19 @@ cp out.r.bgz again.gz
 bgzip -r again.gz
 same out.r.bgz.gzi again.gz.gzi
 nothing_left
+# The index gets its name first. If the output cannot get its name then, no index is better than a wrong one.
+if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  for call in 1 2; do
+    printf 'old\n' | tee renamed.bgz >renamed.bgz.gzi
+    expect 4 strace -f -qq -o trace -e trace=renameat,renameat2,rename \
+      -e inject=renameat,renameat2,rename:error=EIO:when=$call "$g" --index --force one.vcf renamed.bgz
+    [ "$(cat renamed.bgz)" = old ] || fail "an output whose index has no name"
+  done
+  [ ! -e renamed.bgz.gzi ] || fail "the index of an output that has not got its name"
+  nothing_left
+else
+  echo "NOT TESTED: names that the system refuses, there is no strace, or it cannot be used with a sanitizer"
+fi
 # Parts of tasks are named after their codec, and the whole is a file that bgzip reads.
 if [ -x "$bin/gpusort_task" ]; then
   "$bin/gpusort_task" runs --slice 0/1 --into tasks --compress bgzf rows 2>err || fail "$(cat err)"
