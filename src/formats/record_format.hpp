@@ -16,6 +16,7 @@
 
 namespace gpusort {
 
+struct KeyTally;
 struct DumpState;
 struct KnownRows;
 struct LogTimes;
@@ -171,6 +172,9 @@ class RecordFormat {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
+  /// Counts in the tally what a warning needs to know of a text that the end of the input ends, such as a statement of a
+  /// dump without a semicolon. The first argument is the parser's state at the end of the input.
+  virtual void NoteEnd(const ScanState&, KeyTally&) const {}
   /// Returns true if an input can have a trailer: bytes after the last record, which the output gets at its end.
   virtual bool has_trailer() const { return false; }
   /// Returns true if the output ends with the trailers of all inputs. (A trailer is the bytes after the last record of

@@ -278,6 +278,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
       if (!text.open) TakeSession(words, dialect, session);
     }
     const bool between = text.between();
+    const bool begins = text.in == SqlText::kNothing && !text.open;  // also after DELIMITER
     left |= between && from.size() < line.size() && gpusort::BeginsInsert(words);
     left |= TakeSql(rest, dialect, text);
     const std::string_view taken = from.substr(0, from.size() - rest.size());
@@ -287,10 +288,11 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     };
     if (!create.empty()) {
       create += taken;
-    } else if (between && describes()) {
+    } else if (begins && describes()) {
       create = words;
     }
-    const bool program = !create.empty() && std::strchr("uUdD", create[0]) != nullptr;  // UPDATE or DELETE
+    const bool program =
+        !create.empty() && std::strchr("uUdDmMwW", create[0]) != nullptr;  // UPDATE, DELETE, MERGE, WITH
     if (create.empty() || (text.open && create.size() <= (program ? kMostProgram : kMostTable))) continue;
     if (!text.open) described.push_back(std::move(create));
     create.clear();

@@ -48,6 +48,7 @@ class SqlDumpFormat : public CopyFormat {
   /// Handles the end of the dump. Throws Error(kUsage) if a key names a table that the dump does not have. Throws
   /// Error(kBadInput) if the dump has no rows to sort.
   std::uint64_t Finish(RecordSpan open, const ScanState& state) const override;
+  void NoteEnd(const ScanState& state, KeyTally& tally) const override;
   bool has_trailer() const override { return true; }
   unsigned modes() const override { return 0; }
   std::string SaveState(const ScanState& state) const override;
@@ -139,6 +140,10 @@ class SqlDumpFormat : public CopyFormat {
   /// Does the work of Scan(). Skips the rows in `known`, which LookAhead() found in `bytes`. `known` is null if
   /// LookAhead() was not called.
   Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
+  /// Returns the state after the end of the dump. `state` is the result of the scan, which has held back the last lines
+  /// because they could have been the beginning of an INSERT. Throws BadRecord at offset `at` if the dump ends inside
+  /// rows.
+  ScanState AfterHeld(std::uint64_t at, const ScanState& state) const;
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
   const Byte* ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
   const Byte* PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state, Scratch& scratch,

@@ -336,29 +336,39 @@ RecordFormat::Ends SqlDumpFormat::ScanBlock(RecordSpan bytes, ScanState& state, 
   return ends;
 }
 
-std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
-  if (state.mode != kSql && state.mode != kAfterInsert) {
-    const bool insert = state.mode > kAfterInsert;
-    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(StateOf(state).part->table) +
-                                     (insert ? ", in an INSERT" : ""));
-  }
-  // The scan has held back the last lines, because they could have been the beginning of an INSERT. Bytes of `open`
-  // before these lines were scanned.
+ScanState SqlDumpFormat::AfterHeld(std::uint64_t at, const ScanState& state) const {
   ScanState last = state;
   std::string_view rest = state.held;
   while (!rest.empty()) {
     if (const Insert insert = FindInsert(rest, last); insert.is == InsertHead::kUnfinished) {
       const LeadOfStatement lead = SkipLead(rest, StateOf(last).dialect, true);
       if (lead.ended && gpusort::BeginsInsert(rest.substr(lead.size))) {
-        throw BadRecord(open.size(), "the dump ends inside an INSERT");
+        throw BadRecord(at, "the dump ends inside an INSERT");
       }
     }
     if (last.mode == kAfterInsert) last.mode = kSql;
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     TakeLine(line, 0, last, nullptr);
-    if (last.mode == kRows) throw BadRecord(open.size(), "the dump ends inside the rows of a table");
+    if (last.mode == kRows) throw BadRecord(at, "the dump ends inside the rows of a table");
     rest.remove_prefix(line.size());
   }
+  return last;
+}
+
+void SqlDumpFormat::NoteEnd(const ScanState& state, KeyTally& tally) const {
+  ScanState last = AfterHeld(0, state);
+  const DumpState& dump = StateOf(last);
+  // The clients of all servers send such a statement.
+  if (dump.text.open && !dump.create.empty()) Describe(std::string(dump.create), Change(last), &tally);
+}
+
+std::uint64_t SqlDumpFormat::Finish(RecordSpan open, const ScanState& state) const {
+  if (state.mode != kSql && state.mode != kAfterInsert) {
+    const bool insert = state.mode > kAfterInsert;
+    throw BadRecord(open.size(), "the dump ends inside the rows of table " + EscapeName(StateOf(state).part->table) +
+                                     (insert ? ", in an INSERT" : ""));
+  }
+  const ScanState last = AfterHeld(open.size(), state);
   const DumpState& dump = StateOf(last);
   const bool table = BeginsCreateTable(dump.create);
   if (dump.text.in != SqlText::kNothing || table || (dump.text.open && dump.text.brackets > 0)) {

@@ -142,7 +142,7 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     return table != nullptr && (is_column(table->primary) || std::ranges::any_of(table->unique, is_column));
   };
   if (tally != nullptr && dump.filled != nullptr && DependsOnOrder(statement, dump.dialect, is_key)) {
-    tally->order_statements.Note(statement);
+    tally->order_statements.Note(std::string_view(statement).substr(0, statement.find_last_not_of(kSqlBlanks) + 1));
   }
   std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
   if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {

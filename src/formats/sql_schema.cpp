@@ -458,7 +458,10 @@ bool LikeInBrackets(Tokens tokens) {
 
 bool BeginsRowProgram(std::string_view text) {
   SkipSqlSpaces(text);
-  if (TakeSqlWord(text, "update") || TakeSqlWord(text, "delete") || TakeSqlWord(text, "drop")) return true;
+  if (TakeConditionalSql(text)) SkipSqlSpaces(text);
+  for (const std::string_view word : {"update"sv, "delete"sv, "drop"sv, "merge"sv, "with"sv}) {
+    if (TakeSqlWord(text, word)) return true;
+  }
   if (!TakeSqlWord(text, "create")) return false;
   // MySQL allows DEFINER = 'user'@'host' here.
   constexpr std::size_t kMost = 300;
@@ -520,7 +523,8 @@ bool DependsOnOrder(std::string_view text, SqlDialect dialect,
                     const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key) {
   Tokens tokens(text, dialect);
   const bool creates = tokens.Is("create");
-  if (!creates && !tokens.Is("update") && !tokens.Is("delete")) return false;
+  if (!creates && !tokens.Is("update") && !tokens.Is("delete") && !tokens.Is("merge") && !tokens.Is("with"))
+    return false;
   if (creates) {
     // Only a table gets rows at once. Before TABLE come words such as OR REPLACE GLOBAL TEMPORARY.
     constexpr int kMostWords = 5;

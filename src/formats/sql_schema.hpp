@@ -127,7 +127,7 @@ struct SqlTableChange {
 /// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text.
 /// Also returns std::nullopt if the order of the rows does not matter for the change.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
-/// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, DROP, UPDATE or DELETE.
+/// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, DROP, UPDATE, DELETE, MERGE or WITH.
 bool BeginsRowProgram(std::string_view text);
 /// A trigger (CREATE TRIGGER) or rule (CREATE RULE) of a table that fires when a row is inserted.
 struct SqlTrigger {
@@ -143,8 +143,8 @@ std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect d
 /// SqlTrigger::table has no name, but can have a schema: s in DROP TRIGGER s.name.
 std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dialect);
 /// Returns true if the result of the statement `text` can depend on the order of the rows in a table, as for DELETE
-/// FROM t LIMIT 5. Returns false unless `text` is an UPDATE, a DELETE or a CREATE TABLE with a SELECT. is_key() must
-/// return true if `column` alone is a unique key of `table`.
+/// FROM t LIMIT 5. Returns false unless `text` is an UPDATE, a DELETE, a MERGE, a statement that begins with WITH, or a
+/// CREATE TABLE with a SELECT. is_key() must return true if `column` alone is a unique key of `table`.
 bool DependsOnOrder(std::string_view text, SqlDialect dialect,
                     const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key);
 /// Returns true if `a` and `b` are equal, or differ only in the upper or lower case of ASCII letters.

@@ -117,7 +117,11 @@ class KeyStage {
     };
     const auto end_input = [&] {
       PieceCutter::Cut cut = cutter.End();
-      if (!cut.failure) SetTrailer(input, cutter.trailer());
+      if (!cut.failure) {
+        SetTrailer(input, cutter.trailer());
+        ends_.input = input;
+        if (!inputs_.ends_inside(input)) format_.NoteEnd(cutter.state(), ends_);
+      }
       push(std::move(cut), {});
       if (++input < inputs_.count()) cutter.Begin(input, format_.NextInput(cutter.state()));
     };
@@ -135,7 +139,7 @@ class KeyStage {
     pieces_.Finish();
     const std::lock_guard lock(mutex_);
     pieces_end_ = number;
-    if (turn_ == pieces_end_) keyed_.Finish(blocks_);
+    if (turn_ == pieces_end_) FinishKeyed();
   }
 
   void MakeKeys() {
@@ -264,10 +268,16 @@ class KeyStage {
       newlines_ += made.newlines;
       ++turn_;
       turn_changed_.notify_all();
-      if (turn_ == pieces_end_) keyed_.Finish(blocks_);
+      if (turn_ == pieces_end_) FinishKeyed();
     }
     if (!passes) return;
     keyed.empty() ? keyed_.Push(last, std::move(block)) : hand_on(last);
+  }
+
+  /// Ends the output queue. Call this once, with `mutex_` locked, when all pieces of the input are in the queue.
+  void FinishKeyed() {
+    tally_.Add(ends_);
+    keyed_.Finish(blocks_);
   }
 
   /// Throws Error(kBadInput) with the message `why` about a wrong record at `place`. The records and newlines in
@@ -315,6 +325,7 @@ class KeyStage {
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
+  KeyTally ends_;  ///< what RecordFormat::NoteEnd has counted; the stage that cuts pieces writes it
   // The following members describe the input file that contains piece number `turn_`, the piece that goes to the output
   // queue next.
   std::uint32_t input_ = 0;

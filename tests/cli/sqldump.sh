@@ -620,6 +620,26 @@ expect 1 "$bin/gpusort_check" --format sqlitedump ends.sql >/dev/null
 printf 'CREATE TABLE t (k int NOT NULL, PRIMARY KEY (k));\nINSERT IGNORE t VALUES (9);\nINSERT t VALUES (10);\n' >no_into.sql
 expect 0 "$bin/gpusort_check" --format mysqldump no_into.sql >/dev/null
 
+# Statements that depend on the order of the rows: split over lines, ended by the end of the dump, or after DELIMITER.
+depends() {  # FORMAT WARNING STATEMENTS...
+  local text
+  for text in "${@:3}"; do
+    printf -- "${begin[$1]}INSERT INTO t VALUES (2),(1);\n$text" >some.sql
+    expect 0 "$g" some.sql out.sql
+    says "$2"
+  done
+}
+result='whose result may depend on the order of the rows'
+depends pgdump "$result" "UPDATE t SET a = nextval('s')" "UPDATE t SET a = nextval('s')\n" "UPDATE t\n SET a =\n nextval('s')\n;\nSELECT 1;\n" \
+  "UPDATE t\n SET a =\n nextval('s') -- ;" "SELECT 1; UPDATE t SET a = nextval('s')" "WITH x AS (SELECT 1) UPDATE t SET a = nextval('s');\n" \
+  "MERGE INTO t USING t u ON true WHEN MATCHED THEN UPDATE SET a = nextval('s')"
+depends pgdump 'sorting changes such values' 'ALTER TABLE t ADD COLUMN b serial' 'ALTER TABLE t\n ADD COLUMN b serial\n'
+depends mysqldump "$result" 'UPDATE t SET a = (@i := @i + 1)' '/*!50000 UPDATE t SET a = (@i := @i + 1) */;\n' 'DELETE FROM t\nLIMIT 1\n' \
+  'DELIMITER ;;\nUPDATE t SET a = (@i := @i + 1);;\nDELIMITER ;\n'
+depends mysqldump 'a trigger or a rule comes before the rows' 'DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x AFTER INSERT ON t FOR EACH ROW BEGIN
+INSERT INTO u VALUES (1);\nEND */;;\nDELIMITER ;\nINSERT INTO t VALUES (4),(3);\n'
+depends sqlitedump "$result" 'DELETE FROM t LIMIT 1'
+
 if command -v sqlite3 >/dev/null; then check_sqlite; else echo "sqldump: no SQLite here" >&2; fi
 if [ -n "$maria" ]; then check_mariadb; else echo "sqldump: no MariaDB here: its dumps are not checked" >&2; fi
 if [ -n "$pg" ]; then check_postgres; else echo "sqldump: no PostgreSQL server here" >&2; fi
