@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,8 +18,12 @@ enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone 
 
 /// A member of a log line in JSON. Its strings are escaped by EncodeName().
 struct LogField {
+  using Value = std::variant<std::uint64_t, double, std::string, std::vector<std::string>>;
+  // clang 14 needs a constructor for emplace_back().
+  LogField(const char* its_name, Value its_value) : name(its_name), value(std::move(its_value)) {}
+
   const char* name;
-  std::variant<std::uint64_t, double, std::string, std::vector<std::string>> value;
+  Value value;
 };
 using LogFields = std::vector<LogField>;
 

@@ -123,7 +123,8 @@ void InputHeader::TellLeftOut(const std::string& path, RecordSpan header, const 
   std::uint64_t left_out = 0, repeats = 0;
   std::string_view first;
   for (const std::string_view line : lines) {
-    const std::uint64_t times = std::ranges::equal_range(sorted, line).size();
+    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), line);
+    const auto times = static_cast<std::uint64_t>(end - begin);
     if (times == 1 && std::ranges::binary_search(known, line)) continue;
     if (left_out++ > 0) continue;
     first = line.substr(0, line.size() - 1);

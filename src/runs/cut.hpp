@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -72,13 +71,12 @@ struct Cursor {
   /// size of whole records. For a run in blocks, call this before any block is read.
   void BeginAt(std::uint64_t bytes) {
     taken = loaded = bytes;
-    const auto numbers = std::views::iota(std::size_t{0}, run->blocks.size());
-    const auto ended = [&](std::size_t number) {
+    std::size_t number = 0;
+    for (; number < run->blocks.size(); ++number) {
       const RunBlock block = run->blocks[number];
-      return block.begin + block.bytes <= bytes;
-    };
-    next_to_schedule = next_to_arrive =
-        static_cast<std::size_t>(std::ranges::partition_point(numbers, ended) - numbers.begin());
+      if (block.begin + block.bytes > bytes) break;
+    }
+    next_to_schedule = next_to_arrive = number;
   }
   /// Returns the block that contains byte `at` of the run. This block must be in memory.
   const LoadedBlock& BlockAt(std::uint64_t at) const {
