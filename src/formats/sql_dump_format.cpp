@@ -125,12 +125,14 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
                                       "output"
                                     : ""),
       strip_(table_.strip_volatile) {
-  const auto refuse = [&](bool given, const std::string& what) {
+  const auto refuse = [&](bool given, const std::string& what, const char* instead = "") {
     if (!given) return;
-    throw Error(ErrorCode::kUsage, what + " with --format " + table_.name + ": a dump is put in order as a whole");
+    throw Error(ErrorCode::kUsage,
+                what + " with --format " + table_.name + ": a dump is put in order as a whole" + instead);
   };
   // With ranges, all inputs are parts of one dump.
-  refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs");
+  refuse(spec.source.inputs.size() > 1 && spec.source.ranges.empty(), "several inputs",
+         "; sort each dump alone, or restore all dumps into one database and sort a dump of it");
   refuse(spec.order.unique, "--unique");
   refuse(spec.order.top > 0, "--top");
   for (const ColumnKey& key : table_.keys) names_.push_back(ParseName(key));
