@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "formats/find_bytes.hpp"
 #include "formats/gap_key.hpp"
 #include "formats/sql_dump_format.hpp"
@@ -32,10 +33,8 @@ bool MayBeZero(std::string_view text) {
   for (;; text.remove_prefix(1)) {
     SkipSqlSpaces(text);
     const std::size_t size = std::min(text.find_first_not_of("0123456789"), text.size());
-    if (size == 0 || size > kMostDigits) return true;
-    std::int64_t number = 0;
-    for (const char digit : text.substr(0, size)) number = number * 10 + (digit - '0');
-    if (__builtin_mul_overflow(term, number, &term)) return true;
+    const std::optional<std::uint64_t> number = ParseDigits(text.substr(0, size));
+    if (!number || size > kMostDigits || __builtin_mul_overflow(term, *number, &term)) return true;
     text.remove_prefix(size);
     SkipSqlSpaces(text);
     if (text.starts_with('*')) continue;

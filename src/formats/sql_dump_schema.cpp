@@ -110,10 +110,6 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     if (table != nullptr) target.table = table->table;
     return table;
   };
-  const auto filled = [&](SqlTarget& target) {
-    find(target);
-    return dump.filled != nullptr && dump.filled->contains(target.name());
-  };
   static const std::vector<SqlTrigger> no_triggers;
   const std::vector<SqlTrigger>& triggers = dump.triggers ? *dump.triggers : no_triggers;
   if (std::optional<SqlTrigger> trigger = ParseInsertTrigger(statement, dump.dialect)) {
@@ -147,18 +143,16 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
   std::shared_ptr<const SqlTable> table = ParseCreateTable(statement, dump.dialect, dump.enums ? *dump.enums : none);
   if (const std::optional<SqlTableChange> change = ParseTableChange(statement, dump.dialect)) {
     SqlTarget target = change->table;
-    const SqlTable* const known = FindTable(target, dump);
+    const SqlTable* const known = find(target);
     if (known != nullptr) table = Changed(*known, *change);
     if (!change->switches.empty() && !triggers.empty()) {
       auto switched = std::make_shared<std::vector<SqlTrigger>>(triggers);
-      SqlTarget of = target;
-      find(of);
       for (const SqlTableChange::Switch& one : change->switches) {
         for (SqlTrigger& trigger : *switched) {
           // Without a schema, the table is not sure. The trigger is then turned on, but not off.
-          const bool unsure = one.fires != SqlFires::kNever && (of.schema.empty() || trigger.table.schema.empty());
-          if (trigger.rule != one.rule || trigger.table.table != of.table) continue;
-          if (trigger.table.schema != of.schema && !unsure) continue;
+          const bool unsure = one.fires != SqlFires::kNever && (target.schema.empty() || trigger.table.schema.empty());
+          if (trigger.rule != one.rule || trigger.table.table != target.table) continue;
+          if (trigger.table.schema != target.schema && !unsure) continue;
           if (one.name.empty() || one.name == trigger.name) trigger.fires = one.fires;
         }
       }
@@ -170,7 +164,7 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
       if (attached->partition_of.schema.empty()) attached->partition_of.schema = dump.session.schema;
       dump.tables = std::make_shared<const TableList>(std::move(attached), dump.tables);
     }
-    const bool has_rows = filled(target);
+    const bool has_rows = dump.filled != nullptr && dump.filled->contains(target.name());
     // MySQL counts up values for null and 0 when a column becomes AUTO_INCREMENT.
     const auto numbers = [&](const std::string& name) {
       if (dump.dialect != SqlDialect::kMysql) return false;

@@ -16,18 +16,10 @@ using namespace std::string_view_literals;
 /// Returns true if `text` is a whole number between `least` and `most`.
 bool IsIntegerIn(std::string_view text, std::int64_t least, std::uint64_t most) {
   const bool negative = TakeSqlText(text, "-");
-  if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return false;
-  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
-  constexpr std::size_t kMostDigits = 20;
-  if (text.size() > kMostDigits) return false;
-  std::uint64_t number = 0;
-  for (const char c : text) {
-    const auto digit = static_cast<unsigned>(c - '0');
-    if (number > (~std::uint64_t{0} - digit) / 10) return false;
-    number = number * 10 + digit;
-  }
-  if (!negative) return number <= most;
-  return number == 0 || (least < 0 && number <= std::uint64_t{0} - static_cast<std::uint64_t>(least));
+  const std::optional<std::uint64_t> number = ParseDigits(text);
+  if (!number) return false;
+  if (!negative) return *number <= most;
+  return *number == 0 || (least < 0 && *number <= std::uint64_t{0} - static_cast<std::uint64_t>(least));
 }
 
 /// Returns true if the server stores a text of MySQL without a change, as far as its characters and its size decide.

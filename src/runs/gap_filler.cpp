@@ -67,8 +67,6 @@ void GapFiller::BeginPart(GapList gaps) {
   gaps_.emplace(std::move(gaps));
   const auto text = [&](const std::string& one) { return &texts_[texts_.Number(one)]; };
   separator_ = text(gaps_->separator);
-  odd_ = IsOddPart(gaps_->part);
-  singles_ = gaps_->singles;
   head_ = text(gaps_->head);
   tail_ = text(gaps_->tail);
   CheckMemory();
@@ -106,7 +104,7 @@ void GapFiller::EndPart() {
   gaps_.reset();
   given_ = false;
   separator_ = nullptr;
-  row_ = singles_ = 0;
+  row_ = 0;
   balance_ = statements_ = 0;
 }
 
@@ -126,7 +124,7 @@ void GapFiller::BeginRows() {
 
 void GapFiller::TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare,
                           std::vector<GapEdit>& edits) {
-  const bool in_statement = row_ < singles_, at_gap = next_at_ == row_;
+  const bool in_statement = row_ < gaps_->singles, at_gap = next_at_ == row_;
   const auto size = [](const std::string& text) { return static_cast<std::uint32_t>(text.size()); };
   GapEdit last{end, 0, nullptr};
   // A row that moves to a statement of its own gets the text of a statement ("INSERT INTO ... VALUES" and ";"). A row
@@ -162,7 +160,7 @@ std::vector<GapEdit> GapFiller::Take(const StrippedRecords& records) {
   std::uint64_t first = 0;  // the first row of the run, as an index of row_ends
   for (const Run& run : records.runs) {
     const bool statements = run.is == Run::kStatements;
-    const bool in_part = gaps_ && singles_ > 0 && (!statements || run.odd == odd_);
+    const bool in_part = gaps_ && gaps_->singles > 0 && (!statements || run.odd == IsOddPart(gaps_->part));
     if (run.is == Run::kOther || (statements && !in_part)) EndPart();
     for (std::uint64_t i = 0; run.is == Run::kGaps && i < run.count; ++i) AddGap(records.gaps[gap++]);
     if (run.is != Run::kRows && !statements) continue;

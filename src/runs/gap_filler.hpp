@@ -104,8 +104,6 @@ class GapFiller {
   /// ignored.
   bool given_ = false;
   const std::string* separator_ = nullptr;
-  bool odd_ = false;           ///< the bit kOddPart of the statements in this part; the bit changes from part to part
-  std::uint64_t singles_ = 0;  ///< the number of statements with one row, which begin the part
   const std::string* head_ = nullptr;  ///< the text before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the text after the row of a statement with one row
   std::uint64_t next_at_ = 0;          ///< the index of the row before the next gap, or kNone

@@ -68,7 +68,6 @@ DumpReader::DumpReader(const RecordLayout& runs, const DumpPlace& place) : keyed
 }
 
 void DumpReader::Take(RecordSpan records, DumpGaps* gaps) {
-  sum_ += SumRecords(records, keyed_);
   ForEachRecord(records, keyed_, [&](RecordSpan record) {
     const std::uint64_t part = PartOfDump(record);
     if (part != place_.part) place_ = {part, place_.earlier + place_.gaps + place_.bytes};

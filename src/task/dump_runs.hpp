@@ -45,13 +45,10 @@ class DumpReader {
   /// Reads `records`, the next whole records of the run. Adds the texts between rows to *gaps, unless `gaps` is null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
   const DumpPlace& place() const { return place_; }
-  /// Returns the checksum of all records read so far, without their sort keys.
-  const RecordSum& sum() const { return sum_; }
 
  private:
   RecordLayout keyed_;
   DumpPlace place_;
-  RecordSum sum_;
   std::vector<std::byte> scratch_;
 };
 

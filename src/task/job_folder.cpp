@@ -78,6 +78,11 @@ T Existing(std::optional<T> found, const std::string& folder, const std::string&
   return *std::move(found);
 }
 
+[[noreturn]] void DamagedCut(const std::string& path, const std::string& cut) {
+  throw Error(ErrorCode::kIntegrity,
+              EscapeName(path) + ": it is damaged: remove it and " + EscapeName(cut) + ", and cut again");
+}
+
 }  // namespace
 
 std::string PartFileName(std::uint64_t number, std::uint64_t parts) {
@@ -253,8 +258,7 @@ RunOffsets JobFolder::ReadBegins(const TaskCut& cut, std::uint64_t part) {
   const std::size_t got = files_.OpenInput(path, false)->ReadAt(part * bytes, std::as_writable_bytes(std::span(row)));
   if (got == bytes) std::memcpy(begins.data(), row.data(), cut.runs * sizeof begins[0]);
   if (got < bytes || row != RowOf(Id(), cut, part, begins)) {
-    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it and " +
-                                           EscapeName(CutPath(cut.parts)) + ", and cut again");
+    DamagedCut(path, CutPath(cut.parts));
   }
   return begins;
 }
@@ -267,8 +271,7 @@ std::string JobFolder::ReadGaps(const TaskCut& cut) {
   const std::unique_ptr<File> file = files_.OpenInput(path, false);
   const std::size_t got = file->ReadAt(0, std::as_writable_bytes(std::span(gaps)));
   if (got < gaps.size() || file->Facts().size != got || XXH3_64bits(gaps.data(), gaps.size()) != cut.gaps_hash) {
-    throw Error(ErrorCode::kIntegrity, EscapeName(path) + ": it is damaged: remove it and " +
-                                           EscapeName(CutPath(cut.parts)) + ", and cut again");
+    DamagedCut(path, CutPath(cut.parts));
   }
   return gaps;
 }
