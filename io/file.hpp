@@ -87,6 +87,8 @@ class File {
   /// Returns the alignment in bytes that O_DIRECT requires; 1 if the file is read and written through the page cache.
   std::uint64_t alignment() const { return alignment_; }
   FileFacts Facts() const;
+  /// Returns the file descriptor, which this object owns.
+  int descriptor() const { return fd_.get(); }
   /// Returns the path for messages. For a temporary file without a name: a text that contains its directory.
   const std::string& path() const { return path_; }
 

@@ -143,6 +143,13 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text) { to.spec.order.unique = to.only_repeated = true; },
      .help = "write only the first record of each key that occurs more than once, as uniq -d does",
      .about = "the first record of each key that occurs again"},
+    {.section = kOrder, .name = "keep-order",
+     .set = [](Typed& to, Text) { to.spec.order.keeps_input_order = true; },
+     .help = "with -u, --only-unique or --only-duplicates: write the kept records in the order of the input, as awk "
+             "'!seen[$0]++' does, also if they are larger than memory",
+     .more = "The keys then only say which records are equal. The kept records are sorted a second time, by their "
+             "places.",
+     .about = "with -u: the kept records in the order of the input"},
     {.section = kOrder, .name = "top", .argument = "N",
      .set = [](Typed& to, Text text) { to.spec.order.top = ParseCount(text, 1, kMaxSize); },
      .help = "write only the first N records of the order; with -u, the first N of the records that -u keeps",

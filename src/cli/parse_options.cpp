@@ -377,6 +377,28 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
   if (std::isdigit(table->delimiter) != 0) FailUsage("--count cannot be combined with a digit as --delimiter");
 }
 
+/// Throws an error for options that have no meaning if the output has the order of the input.
+void RefuseForKeepOrder(const Typed& typed) {
+  const JobSpec& spec = typed.spec;
+  if (!spec.order.keeps_input_order) return;
+  if (!spec.order.unique) {
+    FailUsage("--keep-order needs -u, --only-unique or --only-duplicates: all records in the order of the input are " +
+              std::string("the input itself"));
+  }
+  if (spec.order.count) {
+    FailUsage("--count cannot be combined with --keep-order yet: leave one of them out");
+  }
+  if (spec.order.debug) FailUsage("--debug has no meaning with --keep-order: the keys do not order the output");
+  if (spec.target.split > 0) FailUsage("--split has no meaning with --keep-order: parts are ranges of keys");
+  if (spec.target.verify) {
+    FailUsage("--verify-output has no meaning with --keep-order: the order does not follow from the records");
+  }
+  if (IsDump(spec)) {
+    FailUsage("--keep-order has no meaning with --format " + spec.source.table->name +
+              ": a dump is put in order as a whole");
+  }
+}
+
 /// Throws an error if standard input would be read for two purposes.
 void CheckRandomSource(const JobSpec& spec) {
   if (spec.order.random_source != "-") return;
@@ -419,6 +441,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
               ": a dump is put in order as a whole");
   }
   ResolveGroups(typed, spec);
+  RefuseForKeepOrder(typed);
   CheckRandomSource(spec);
   CheckReports(spec);
   CheckVerbosity(typed);

@@ -15,7 +15,7 @@ void ResolveRecords(Typed& typed);
 /// Finds the format of the records: from the options, otherwise from the keys, otherwise from the names of the inputs.
 /// If an option or a key decides that the records are lines, stores its name in Source::lines_because, for messages.
 Format ResolveFormat(Typed& typed);
-/// ResolveLines() and the five functions after it set the layout and the sort keys of the records, each for one
+/// ResolveLines() and the seven functions after it set the layout and the sort keys of the records, each for one
 /// format.
 void ResolveLines(Typed& typed);
 void ResolveTypedLines(Typed& typed);
@@ -23,6 +23,8 @@ void ResolveTable(Typed& typed);
 void ResolveFixed(Typed& typed);
 void ResolveShuffledLines(Typed& typed);
 void ResolveShuffledRecords(Typed& typed);
+void ResolvePlacedLines(Typed& typed);
+void ResolvePlacedRecords(Typed& typed);
 
 /// Returns true if the sort key `text` begins with the number of a field, as the keys of GNU sort do: "2,2n".
 bool IsFieldKey(const std::string& text);

@@ -132,15 +132,21 @@ void ResolveRecords(Typed& typed) {
   spec.source.format = ResolveFormat(typed);
   switch (spec.source.format) {
     case Format::kLines:
-      typed.shuffle ? ResolveShuffledLines(typed) : HasTextKey(typed) ? ResolveTypedLines(typed) : ResolveLines(typed);
+      typed.shuffle       ? ResolveShuffledLines(typed)
+      : HasTextKey(typed) ? ResolveTypedLines(typed)
+      : typed.placed()    ? ResolvePlacedLines(typed)
+                          : ResolveLines(typed);
       break;
     case Format::kTable:
       ResolveTable(typed);
       break;
     case Format::kBinary:
-      typed.shuffle ? ResolveShuffledRecords(typed) : ResolveFixed(typed);
+      typed.shuffle    ? ResolveShuffledRecords(typed)
+      : typed.placed() ? ResolvePlacedRecords(typed)
+                       : ResolveFixed(typed);
       break;
   }
+  if (typed.placed()) spec.source.table->placed = true;
   if (!spec.source.table && !typed.header.empty()) {
     spec.source.header = Named("--header", [&] { return ParseCount(typed.header, 1, kMaxSize); });
   }

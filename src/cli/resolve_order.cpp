@@ -332,9 +332,38 @@ void ResolveShuffledRecords(Typed& typed) {
   // As for sorted records, an input is only checked for another kind if its name alone says that it has numbers.
   source.force_format |= !source.format_assumed;
   source.format = Format::kTable;
-  SetTable(kShuffledRecords, source);
+  SetTable(kPlainRecords, source);
   source.table->record_size = size;
   ResolveTable(typed);
+}
+
+void ResolvePlacedLines(Typed& typed) {
+  ResolveLines(typed);
+  Source& source = typed.spec.source;
+  const bool floats = NeedsHost(typed.spec.order.lines->view);
+  if (typed.spec.order.locale || floats) {
+    FailUsage(std::string(floats ? "-g" : "--locale") + " has no meaning with " + typed.WhyPlaced() +
+              " yet: give keys with a type, such as -k " + (floats ? "1:decimal" : "1:locale"));
+  }
+  source.format = Format::kTable;
+  SetTable(kTypedLines, source);
+  if (!typed.header.empty()) {
+    source.table->header = Named("--header", [&] { return ParseCount(typed.header, 1, 1000000); });
+  }
+}
+
+void ResolvePlacedRecords(Typed& typed) {
+  Source& source = typed.spec.source;
+  Order& order = typed.spec.order;
+  ResolveFixed(typed);
+  source.force_format |= !source.format_assumed;
+  source.format = Format::kTable;
+  SetTable(kPlainRecords, source);
+  const RecordLayout& layout = order.layout;
+  source.table->record_size = layout.stride;
+  source.table->record_keys.fields.assign(layout.fields, layout.fields + layout.field_count);
+  order.lines = std::make_shared<const LineOrdered>(LineOrder{});
+  order.layout = MakeLineLayout('\n', order.lines->view);
 }
 
 void ResolveFixed(Typed& typed) {

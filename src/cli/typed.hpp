@@ -40,6 +40,11 @@ struct Typed {
   bool shuffle = false;
   std::optional<std::uint64_t> seed;
   bool only_single = false, only_repeated = false;
+
+  /// Returns true if the records must carry their places in the input, because the output depends on these places.
+  bool placed() const { return spec.order.keeps_input_order; }
+  /// Returns the name of the option because of which placed() is true.
+  std::string WhyPlaced() const { return "--keep-order"; }
   TypedTable table;
 };
 

@@ -1,5 +1,5 @@
-// Lines that are sorted by keys with a type. Such a key is a field (-k 3:int) or the match of a regular expression (-k
-// ~RE:decimal). Start at FieldsFormat.
+// Lines that get sort keys before them. FieldsFormat: keys with a type, which are a field (-k 3:int) or the match of a
+// regular expression (-k ~RE:decimal). SortKeysFormat: the keys of GNU sort, for lines that carry their place.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,17 +12,14 @@
 namespace gpusort {
 namespace {
 
-/// The format of plain lines that are sorted by keys with a type, such as -k 3:int. A carriage return at the end of a
-/// line belongs to no field.
-class FieldsFormat : public TableFormat {
+/// Finds the header and the lines of an input. Each line is a record. A derived class makes the sort keys.
+class KeyedLinesFormat : public TableFormat {
  public:
-  /// Throws Error(kUsage) if a regular expression is invalid.
-  explicit FieldsFormat(const JobSpec& spec)
+  explicit KeyedLinesFormat(const JobSpec& spec)
       : TableFormat(spec),
         delimiter_(spec.order.layout.delimiter),
         lines_(spec.order.layout, table_.header, spec.source.header_prefixes) {
     prefixed_ = {spec.source.header_prefixes, delimiter_};
-    MakeScratch();  // checks the regular expressions
   }
 
   bool has_header() const override { return lines_.has_header(); }
@@ -33,6 +30,22 @@ class FieldsFormat : public TableFormat {
   }
   std::string Ending(RecordSpan header, RecordSpan tail) const override { return lines_.Ending(header, tail); }
   Ends Scan(RecordSpan bytes, ScanState& state) const override { return lines_.Scan(bytes, state); }
+
+ protected:
+  const unsigned char delimiter_;
+
+ private:
+  const PlainFormat lines_;
+};
+
+/// The format of lines that are sorted by keys with a type, such as -k 3:int. A carriage return at the end of a line
+/// belongs to no field.
+class FieldsFormat : public KeyedLinesFormat {
+ public:
+  /// Throws Error(kUsage) if a regular expression is invalid.
+  explicit FieldsFormat(const JobSpec& spec) : KeyedLinesFormat(spec) {
+    MakeScratch();  // checks the regular expressions
+  }
 
  private:
   struct TextScratch : Scratch {
@@ -50,14 +63,47 @@ class FieldsFormat : public TableFormat {
     for (std::size_t key = 0; key < keys_.size(); ++key) PutText(key, keys.Find(key, line), line, out, tally);
     return record.size();
   }
+};
 
-  const unsigned char delimiter_;
-  const PlainFormat lines_;
+/// The format of lines that are sorted by the keys of GNU sort, or by all their bytes, and that carry their place. The
+/// order must be one in which equal encoded keys mean equal lines: no locale, no floats, no comparison of whole lines
+/// after the keys.
+class SortKeysFormat : public KeyedLinesFormat {
+ public:
+  explicit SortKeysFormat(const JobSpec& spec)
+      : KeyedLinesFormat(spec),
+        order_(spec.order.lines->view),
+        // Newlines inside of lines are escaped, so the bytes of a keyed record do not compare as those of the line.
+        whole_(order_.key_count == 0 && delimiter_ == '\n') {
+    order_.last_resort = true;  // so that each key ends before the next one
+    if (whole_) SortByWholeRecord(order_.last_resort_reverse);
+  }
+
+ private:
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out, KeyTally&) const override {
+    const RecordSpan line = FirstLine(records, delimiter_);
+    const Byte* const bytes = AsBytes(line.data());
+    scratch.one_line = delimiter_ == '\n';
+    if (whole_) return line.size();
+    detail::PutKeys(out, bytes, line.size() - 1, order_);
+    if (order_.key_count == 0) {
+      LineKey all;
+      detail::PutText(out, {bytes, 0, line.size() - 1, &all});
+    }
+    return line.size();
+  }
+
+  LineOrderView order_;
+  const bool whole_;
 };
 
 }  // namespace
 
-std::unique_ptr<TableFormat> MakeFieldsFormat(const JobSpec& spec) { return std::make_unique<FieldsFormat>(spec); }
+std::unique_ptr<TableFormat> MakeFieldsFormat(const JobSpec& spec) {
+  const TableOptions& table = *spec.source.table;
+  if (table.placed && table.keys.empty()) return std::make_unique<SortKeysFormat>(spec);
+  return std::make_unique<FieldsFormat>(spec);
+}
 
 std::string LineHint(const std::string& key, const std::string& record) {
   constexpr std::size_t kMost = 100;

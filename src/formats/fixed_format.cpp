@@ -1,9 +1,11 @@
-// Records of a fixed size that are sorted by a key which is not in the record (--shuffle). Other jobs sort such records
-// without keys before them.
+// Records of a fixed size that get sort keys before them, because their order must be computed (--shuffle), or because
+// they carry their place (--keep-order). Other jobs sort such records without keys before them.
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "formats/formats.hpp"
+#include "kernels/records/key.hpp"
 
 namespace gpusort {
 namespace {
@@ -11,7 +13,8 @@ namespace {
 /// ScanState::count is the number of bytes of the open record that were scanned.
 class FixedFormat : public TableFormat {
  public:
-  explicit FixedFormat(const JobSpec& spec) : TableFormat(spec), size_(table_.record_size) {}
+  explicit FixedFormat(const JobSpec& spec)
+      : TableFormat(spec), size_(table_.record_size), keys_(MakeFixedLayout(size_, table_.record_keys)) {}
 
   bool newlines() const override { return false; }
   unsigned modes() const override { return 0; }
@@ -31,9 +34,19 @@ class FixedFormat : public TableFormat {
   }
 
  private:
-  std::uint64_t PutKeys(RecordSpan, ScanState&, Scratch&, FieldWriter&, KeyTally&) const override { return size_; }
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch&, FieldWriter& out, KeyTally&) const override {
+    constexpr std::uint64_t kWord = 8;
+    const Byte* const record = AsBytes(records.data());
+    for (std::uint64_t at = 0; at < keys_.key_bytes && !out.full(); at += kWord) {
+      const std::uint64_t word = KeyWord(record, keys_, at);
+      const auto bytes = static_cast<unsigned>(std::min(kWord, keys_.key_bytes - at));
+      out.PutPart(word, bytes);
+    }
+    return size_;
+  }
 
   const std::uint64_t size_;
+  const RecordLayout keys_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ const FormatRow* FormatOfFile(std::string_view path) {
 
 const FormatRow& RowOf(const TableOptions& table) {
   if (table.name == kTypedLines.name) return kTypedLines;
-  if (table.name == kShuffledRecords.name) return kShuffledRecords;
+  if (table.name == kPlainRecords.name) return kPlainRecords;
   const FormatRow* const row = FindFormat(table.name);
   if (row == nullptr) throw Error(ErrorCode::kInternal, "there is no format " + table.name);
   return *row;

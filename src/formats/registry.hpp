@@ -128,8 +128,8 @@ inline constexpr FormatRow kFormatRows[] = {
      0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
-/// The format of lines that are sorted by keys with a type, such as -k 2:int. There is no FormatRow for lines that are
-/// sorted by the keys of GNU sort, such as -k 2,2n, or without keys.
+/// The format of lines that are sorted by keys with a type, such as -k 2:int, or that carry their place (--keep-order).
+/// There is no FormatRow for other lines that are sorted by the keys of GNU sort, such as -k 2,2n, or without keys.
 inline constexpr FormatRow kTypedLines = {
     .name = "lines",
     .extensions = "",
@@ -145,21 +145,22 @@ inline constexpr FormatRow kTypedLines = {
     .hint = LineHint,
     .warns_missing = true};
 
-/// The format of binary records that are shuffled. Sorted binary records have no FormatRow.
-inline constexpr FormatRow kShuffledRecords = {.name = "binary",
-                                               .extensions = "",
-                                               .reads = kReadsNumbers,
-                                               .names = ColumnNames::kNumbers,
-                                               .takes = kTakesSplit,
-                                               .delimiter = 0,
-                                               .quote = -1,
-                                               .escape = -1,
-                                               .header = 0,
-                                               .null = "",
-                                               .make = MakeFixedFormat};
+/// The format of binary records whose order must be computed (--shuffle), or that carry their place (--keep-order).
+/// Other binary records have no FormatRow.
+inline constexpr FormatRow kPlainRecords = {.name = "binary",
+                                            .extensions = "",
+                                            .reads = kReadsNumbers,
+                                            .names = ColumnNames::kNumbers,
+                                            .takes = kTakesSplit,
+                                            .delimiter = 0,
+                                            .quote = -1,
+                                            .escape = -1,
+                                            .header = 0,
+                                            .null = "",
+                                            .make = MakeFixedFormat};
 
 /// Returns the format with the name `name`, or null if there is no such format. Searches only kFormatRows, so it never
-/// returns kTypedLines or kShuffledRecords.
+/// returns kTypedLines or kPlainRecords.
 const FormatRow* FindFormat(std::string_view name);
 /// Returns the format that belongs to the extension of the file name `path`. Upper and lower case do not matter.
 /// Returns null if no format has the extension.

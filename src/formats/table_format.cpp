@@ -192,6 +192,13 @@ TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whol
   view_.nul_free = true;  // FieldWriter escapes NULs
 }
 
+void TableFormat::SortByWholeRecord(bool descending) {
+  key_.begin_field = kPlacedKeys;
+  key_.end_field = LineKey::kToEnd;
+  key_.reverse = descending;
+  view_.nul_free = false;
+}
+
 void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
   throw Error(ErrorCode::kUsage, "--key: " + InQuotes(key.text) + ": " + why);
 }
@@ -222,7 +229,7 @@ void TableFormat::CheckKey(const ColumnKey& key) const {
 
 RecordLayout TableFormat::layout() const {
   RecordLayout layout = MakeLineLayout('\n', view_);
-  layout.keys = kTableKeys;
+  layout.keys = table_.placed ? kPlacedKeys : kTableKeys;
   return layout;
 }
 
@@ -249,6 +256,7 @@ class TableFormat::Encoder : public KeyEncoder {
       return size;
     }
     writer.End();
+    if (format_.table_.placed) InputPlace{tally.input, tally.offset}.Append(out);
     out[begin] |= static_cast<std::byte>(scratch_->mark);
     if (!format_.prefixes_.empty()) {
       prefix_ = std::as_bytes(std::span(format_.prefixes_.at(tally.input)));

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/input_place.hpp"
 #include "formats/key_encoder.hpp"
 #include "formats/keyed_record.hpp"
 #include "formats/record_format.hpp"
@@ -43,7 +44,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override {
-    return bytes + (table_.shuffle ? kMostPlace : kMostKeys) + longest_prefix_;
+    return bytes + (table_.shuffle ? kMostPlace : kMostKeys) + (table_.placed ? InputPlace::kMostBytes : 0) +
+           longest_prefix_;
   }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
@@ -106,6 +108,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes the sort key of one column, as a text. Used if the user gave no --key: the job then sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
+  /// Makes the record itself the sort key of a format whose records are lines without newlines inside, and whose
+  /// PutKeys() writes nothing. Call this in the constructor, and only if records carry their place.
+  void SortByWholeRecord(bool descending);
   bool IsNull(std::string_view unquoted) const;
   /// Finds the columns of the keys in the header, whose column names are `names`. If a column is missing, throws
   /// Error(kUsage) with a list of the names.

@@ -274,6 +274,9 @@ std::uint64_t Attempt::MergeRuns(Output& output) {
   const std::uint64_t top = job_.spec.order.top;
   const bool left_out = top > 0 && !job_.spec.order.by_count && total.records > top &&
                         !(job_.spec.order.unique && proof_->sum().records < top);
+  if (sorting_.expected && top == 0 && !(total == *sorting_.expected)) {
+    throw WrongResult("records were lost or changed between the two sorts; nothing was published");
+  }
   if (left_out) {
     proof_->CheckCount(top);
   } else {

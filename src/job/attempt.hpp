@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Sorting {
   std::vector<Run> runs{};
   KeyTally tally{};                  ///< counts of unusual values in key columns; with -m, set by Attempt::MergeRuns()
   std::vector<std::byte> trailer{};  ///< the bytes after the last record of the output
+  /// The checksum that the records of the input must have. No value: it is not known.
+  std::optional<RecordSum> expected{};
   SortStats stats{};
   std::mutex notes_mutex{};
 

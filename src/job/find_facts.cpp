@@ -83,7 +83,8 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
   asked.unique = spec.order.unique;
   asked.top = spec.order.front();
   asked.in_place = !IsStreamTarget(spec.target.output) && spec.target.codec == Codec::kNone && !spec.order.debug &&
-                   spec.target.split == 0 && !MakesKeys(facts.input, limit) && !ordered.format().has_gaps();
+                   spec.target.split == 0 && !MakesKeys(facts.input, limit) && !ordered.plain.keyed() &&
+                   !ordered.format().has_gaps();
   asked.header = MayHaveHeader(spec);
   asked.traces = !spec.reports.trace.empty();
   asked.page = !spec.reports.page.empty();

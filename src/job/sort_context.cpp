@@ -101,7 +101,7 @@ bool SortContext::UsesGpu() const {
 void SortContext::ShareMemory() {
   facts.machine.threads = FittingThreads(cores.cores);
   facts.machine.free_ram = open.machine.available - std::min(open.machine.available, open.memory.limit());
-  if (layout.keyed()) {
+  if (MakesKeys(facts.input, open.memory.limit())) {
     MeasureKeys(facts.input, *open.ordered.keyed, open.inputs, open.memory);
   } else if (!layout.fixed() && !facts.merges()) {
     MeasureLines(facts.input, open.inputs, open.memory);
@@ -158,6 +158,9 @@ std::string SortContext::PlanText(bool sizes) const {
     text += TableRow("merge", "keys are made while the inputs are read");
   }
   if (spec.source.header > 0) text += TableRow("header", fmt::format("{} lines stay on top", spec.source.header));
+  if (spec.order.keeps_input_order) {
+    text += TableRow("second sort", "the kept records are sorted again, into the order of the input");
+  }
   if (spec.order.top > 0) text += TableRow("top", fmt::format("{} records", spec.order.top));
   if (spec.target.split > 0) text += TableRow("parts", fmt::format("{}, by ranges of keys", spec.target.split));
   if (spec.target.codec != Codec::kNone) {
@@ -168,6 +171,12 @@ std::string SortContext::PlanText(bool sizes) const {
   if (!cores.limited_by.empty()) text += TableRow("thread bound", ThreadBound());
   text += TableRow("backend", job.backend != nullptr ? job.backend->limits().name : "lost");
   return text + (sizes ? Describe(job.plan) : DescribeNeeds(job.plan));
+}
+
+void SortContext::SetFirst(FirstSort first) {
+  sorting.expected = first.kept;
+  sorting.stats.notes = std::move(first.stats.notes);
+  first_ = std::move(first.stats);
 }
 
 void SortContext::FillStats() {
@@ -188,6 +197,7 @@ void SortContext::FillStats() {
   stats.plan = {plan.gpu ? plan.gpus : 0, plan.fan_in,        plan.slot_bytes, plan.block_bytes,
                 plan.window_bytes,        plan.device_memory, plan.temp_bytes};
   stats.phases = clock.phases();
+  if (first_) stats.AddFirst(*first_);
 }
 
 }  // namespace gpusort

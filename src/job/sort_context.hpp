@@ -16,6 +16,12 @@
 
 namespace gpusort {
 
+/// The result of the first of the two sorts of a job (job/keep_order.hpp), for the second one.
+struct FirstSort {
+  RecordSum kept{};  ///< the checksum of the records that the first sort has kept
+  SortStats stats{};
+};
+
 /// The objects of one sort, from the open inputs to the temp files. Members are constructed in the order of their
 /// declarations.
 struct SortContext {
@@ -36,6 +42,8 @@ struct SortContext {
   /// Returns an empty text if the job's format has only one form. Reads the beginnings of the inputs again, but not
   /// those of pipes.
   std::string FormatsText() const;
+  /// Tells the second of the two sorts of a job what the first one did. Call this before SortJob().
+  void SetFirst(FirstSort first);
   /// Updates the statistics that can be read at any moment of the job, also after a failure: for example the peak of
   /// the memory and the times of the phases.
   void FillStats();
@@ -61,6 +69,8 @@ struct SortContext {
   bool UsesGpu() const;
   void ShareMemory();
   std::string ThreadBound() const;
+
+  std::optional<SortStats> first_;  ///< for the second of the two sorts of a job: the statistics of the first one
 };
 
 }  // namespace gpusort

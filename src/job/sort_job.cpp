@@ -12,6 +12,7 @@
 #include "formats/table_format.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
+#include "job/keep_order.hpp"
 #include "job/measure.hpp"
 #include "job/recovery.hpp"
 #include "kernels/error.hpp"
@@ -180,7 +181,8 @@ void BeginOutput(SortContext& context) {
   context.output.AllIsKnown();
   const Target& target = context.open.spec.target;
   context.output.ReleaseForParts();
-  if (!target.headless) context.output.SetHeader(HeaderOfOutput(context));
+  if (target.placed) return;
+  if (!target.headless) context.output.SetHeader(target.header.empty() ? HeaderOfOutput(context) : target.header);
   context.output.SetTrailer(target.trailer.empty() ? context.sorting.trailer : target.trailer);
 }
 
@@ -219,7 +221,7 @@ void Publish(SortContext& context, std::uint64_t bytes) {
       syncs.emplace(context.clock, Resource::kDiskWrite, 0, SliceLabel{"sync output"});
     output.Publish(sync);
   }
-  SetOutOfMemoryText("out of memory; the output is in place");
+  if (!spec.target.placed) SetOutOfMemoryText("out of memory; the output is in place");
   context.progress.Finish();
   for (const std::string& text : output.Lost()) sorting.Note(text);
   context.survival.Finish(sorting);
@@ -291,11 +293,12 @@ SortResult SortJob(SortContext& context) {
           std::move(first),
           std::move(last),
           sorting.trailer,
-          context.output.header(),
+          context.open.spec.target.placed ? HeaderOfOutput(context) : context.output.header(),
           sorting.tally};
 }
 
 SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
+  if (spec.order.keeps_input_order) return SortKeepingOrder(spec, cancel, gpus, record);
   FileSystem files;
   if (const std::optional<KeptOutput> done = FinishPublished(spec, files)) return {done->records, done->bytes};
   return SortJob(spec, cancel, files, Output::Open(files, spec, cancel), {}, gpus, record);

@@ -156,7 +156,20 @@ bool HasRecordsOf(const Run& run, const Job& job, std::uint64_t longest) {
   return sum == run.sum;
 }
 
+std::string NotEnded(const Error& error) {
+  return std::string("the output is in place, but --resume-dir was not ended: ") + error.what();
+}
+
 }  // namespace
+
+void FinishFirstSort(const JobSpec& spec, FileSystem& files) {
+  if (spec.survival.dir.empty()) return;
+  try {
+    Journal(files, spec.survival.dir).Finish(spec.survival.keep);
+  } catch (const Error& error) {
+    LogWarn(NotEnded(error));
+  }
+}
 
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files) {
   if (spec.survival.dir.empty() || !files.Identify(spec.survival.dir + "/" + kManifestName)) return std::nullopt;
@@ -357,7 +370,7 @@ void JobSurvival::GiveUpOutput(const Sorting& sorting, Output& output) {
 }
 
 void JobSurvival::SetPublishing(Output& output, bool sync, std::uint64_t records) {
-  if (!journal_) return;
+  if (!journal_ || open_.spec.target.placed) return;
   output.Complete(sync);
   const FileFacts facts = output.file()->Facts();
   journal_->SetPublishing({facts.ino, facts.size, static_cast<std::uint64_t>(facts.mtime_ns), records});
@@ -367,10 +380,11 @@ void JobSurvival::Finish(Sorting& sorting) {
   if (!journal_) return;
   const std::vector<KeptAttempt>& attempts = journal_->manifest().attempts;
   sorting.stats.attempts.assign(attempts.begin(), attempts.end());
+  if (open_.spec.target.placed) return;
   try {
     journal_->Finish(open_.spec.survival.keep);
   } catch (const Error& error) {
-    sorting.Note(std::string("the output is in place, but --resume-dir was not ended: ") + error.what());
+    sorting.Note(NotEnded(error));
   }
 }
 

@@ -21,6 +21,9 @@ struct Sorting;
 /// Returns std::nullopt if there is no such job in --resume-dir. Call this before the output is opened.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
+/// Ends a job of two sorts (job/keep_order.hpp) after its output has got its final name. An error here is only logged.
+void FinishFirstSort(const JobSpec& spec, FileSystem& files);
+
 /// Stores the finished work of a job for a later process (--resume-dir), and finds the finished work of an earlier
 /// process. The functions do nothing if --resume-dir is missing, and also if --explain is given. Only the main thread
 /// of the job may call them. Each function returns after its data is on the disk.
@@ -65,7 +68,7 @@ class JobSurvival {
   /// output.
   void SetPublishing(Output& output, bool sync, std::uint64_t records);
   /// Ends the job after its output has got its final name. An error here is only logged, because the output is
-  /// complete.
+  /// complete. Does nothing for the first of two sorts: its runs stay until FinishFirstSort().
   void Finish(Sorting& sorting);
 
   /// Logs how much finished work the folder of --resume-dir contains, and how the job can continue. If a signal has

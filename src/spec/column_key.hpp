@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/records/record.hpp"
+
 namespace gpusort {
 
 /// The types of values in a column. The type decides how the texts in the column are read and compared.
@@ -122,8 +124,13 @@ struct TableOptions : TableWishes {
   bool reverse = false;  ///< true: the order is descending if there are no keys
   /// With --shuffle: the seed of the random order.
   std::optional<std::uint64_t> shuffle{};
-  std::uint64_t record_size = 0;  ///< only for the format "binary": the size of a record in bytes
-  int separator = -1;             ///< the byte between the fields of a line; -1: runs of blanks
+  /// True: each keyed record has a field with its place in the input after its sort key (formats/input_place.hpp).
+  bool placed = false;
+  // Only for the format "binary": the size of a record in bytes, and its sort keys. Without keys, the order is that of
+  // all bytes.
+  std::uint64_t record_size = 0;
+  KeySpec record_keys{};
+  int separator = -1;  ///< the byte between the fields of a line; -1: runs of blanks
 
   /// Returns true if records are left out because of their times (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }

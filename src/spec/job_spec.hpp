@@ -87,10 +87,14 @@ struct Target {
   Codec codec = Codec::kNone;
   bool index = false;              ///< true: an index of the BGZF blocks is written beside the output (IndexName)
   bool headless = false;           ///< true: the output does not get the header of the inputs
+  std::vector<std::byte> header;   ///< the bytes before the first record; empty: the header of the inputs
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
   /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).
   bool keyed = false;
+  /// True: the output gets the records alone, each as one line with its place before it instead of its sort key
+  /// (formats/input_place.hpp). A second sort puts them into the order of the input.
+  bool placed = false;
   /// The texts between the rows of an SQL dump, as GapFront::Save() returns them. Set only if the job writes one part
   /// of a larger output; otherwise empty.
   std::string gaps;
@@ -110,6 +114,8 @@ struct Order {
   KeptGroups groups = KeptGroups::kAll;  ///< with `unique`: which groups of equal records are kept
   bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
   bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
+  /// True: the kept records are written in the order of the input. The keys only decide which records are kept.
+  bool keeps_input_order = false;
   std::uint64_t top = 0;  ///< the maximum number of records in the output; 0: no maximum
   bool merge = false;     ///< true: the inputs are sorted already
 

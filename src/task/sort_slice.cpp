@@ -379,6 +379,9 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
+  if (spec.order.keeps_input_order) {
+    RefuseTask("--keep-order has no meaning here: the order depends on the places of the records in all of the input");
+  }
   if (spec.source.table && spec.source.table->shuffle) {
     RefuseTask("--shuffle has no meaning here: the order depends on the places of the records in all of the input");
   }

@@ -65,7 +65,8 @@ void JobRecord::Begin(StageClock& clock, std::uint64_t trace_memory, unsigned th
   if (spec_.reports.trace.empty() && spec_.reports.page.empty()) return;
   clock_ = &clock;
   if (!spec_.reports.trace.empty()) {
-    trace_.emplace(spec_.reports.trace, trace_memory / 8 * 7, begin_, threads);
+    // The second sort of a job goes on with the trace of the first one.
+    if (!trace_) trace_.emplace(spec_.reports.trace, trace_memory / 8 * 7, begin_, threads);
     clock.TraceInto(&*trace_);
   }
   recorder_.emplace(clock, trace_ ? &*trace_ : nullptr, begin_, std::move(memory), std::move(temp));
@@ -74,13 +75,25 @@ void JobRecord::Begin(StageClock& clock, std::uint64_t trace_memory, unsigned th
 void JobRecord::Leave(const std::string& plan, const SortStats& stats) {
   if (recorder_) {
     recorder_->Stop();  // first, because copying the rest may throw
-    facts_.samples = recorder_->samples();
+    AddSamples(recorder_->samples());
     recorder_.reset();
     facts_.phases_begin = StageClock::SteadyNow() - begin_;
     for (const PhaseTimes& phase : stats.phases) facts_.phases_begin -= phase.wall;
   }
   facts_.stats = stats;
   facts_.plan = plan;
+}
+
+/// Adds the samples of a sort. Their sums go on from the last sample of the sort before, if the job has two sorts.
+void JobRecord::AddSamples(const std::vector<RecordedSample>& samples) {
+  const RecordedSample before = facts_.samples.empty() ? RecordedSample() : facts_.samples.back();
+  for (RecordedSample sample : samples) {
+    for (std::size_t i = 0; i < sample.busy.size(); ++i) {
+      sample.busy[i] += before.busy[i];
+      sample.bytes[i] += before.bytes[i];
+    }
+    facts_.samples.push_back(sample);
+  }
 }
 
 void JobRecord::End(const JobEnding& ending) {

@@ -19,8 +19,8 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
 
-  /// Starts a thread that measures for --trace and --report what the job uses, until Leave(). Throws Error(kUsage) if
-  /// the trace file cannot be opened.
+  /// Starts a thread that measures for --trace and --report what the job uses, until Leave(). In a job of two
+  /// sorts, each sort calls Begin() and Leave(). Throws Error(kUsage) if the trace file cannot be opened.
   /// - `clock` measures the use of resources, and must exist until Leave().
   /// - memory() and temp() must return the bytes of memory and of temp files in use. The thread calls these functions.
   /// - `trace_memory` is the limit on the memory for --trace and --report, in bytes.
@@ -41,6 +41,7 @@ class JobRecord {
   /// Jobs that take fewer seconds than this print no summary, unless an option asks for progress at all times.
   static constexpr double kLongJobSeconds = 1;
 
+  void AddSamples(const std::vector<RecordedSample>& samples);
   void EndTrace(const JobEnding& ending);
   void AddAbout();
   void EndReport(const JobEnding& ending);

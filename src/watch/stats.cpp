@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/report_file.hpp"
@@ -78,6 +79,16 @@ std::string StatsText(const SortStats& stats) {
   }
   // Notes escape the names in them. Bytes of other text that are not UTF-8 are replaced, so that dump cannot throw.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void SortStats::AddFirst(const SortStats& first) {
+  records_in = first.records_in;
+  records_outside = first.records_outside;
+  host_peak = std::max(host_peak, first.host_peak);
+  device_peak = std::max(device_peak, first.device_peak);
+  temp_peak = std::max(temp_peak, first.temp_peak) + first.bytes;
+  temp_written += first.temp_written + first.bytes;
+  phases.insert(phases.begin(), first.phases.begin(), first.phases.end());
 }
 
 void WriteStatsFile(const std::string& path, const SortStats& stats) {

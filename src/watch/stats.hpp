@@ -43,6 +43,9 @@ struct SortStats {
   std::vector<PhaseTimes> phases;
   std::vector<std::string> notes;      ///< log messages about failures that the job got over, and about skipped steps
   std::vector<AttemptStats> attempts;  ///< all processes of a job with --resume-dir; the last one is this process
+
+  /// Adds the statistics of the first of the two sorts of a job to those of the second, which must be new.
+  void AddFirst(const SortStats& first);
 };
 
 /// Returns the content of the file of --stats, in JSON. Also works for a job that has failed.

@@ -88,6 +88,15 @@ printf 'count\n1\n' >counted.csv
 row 'a count for rows that have one' "$g" --count -k count:int counted.csv out
 row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
 row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out
+row 'the order of the input without -u' "$g" --keep-order fruit.txt out
+row 'counts in the order of the input' "$g" --count --keep-order fruit.txt out
+row 'floats in the order of the input' "$g" -u --keep-order -g fruit.txt out
+row 'the order of a locale and that of the input' "$g" -u --keep-order --locale fruit.txt out
+row 'the marks of keys in the order of the input' "$g" -u --keep-order --debug fruit.txt out
+row 'parts in the order of the input' "$g" -u --keep-order --split 2 fruit.txt out
+row 'the order of the input that is read back' "$g" -u --keep-order --verify-output fruit.txt out
+row 'a dump in the order of the input' "$g" -u --keep-order --format pgdump fruit.txt out
+row 'the order of the input in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks -u --keep-order fruit.txt
 row 'a seed alone' "$g" --seed 1 fruit.txt out
 row 'a random order without a seed that shall continue' "$g" --shuffle --resume-dir kept fruit.txt out
 row 'a random order in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --shuffle fruit.txt

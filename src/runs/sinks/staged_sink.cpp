@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/input_place.hpp"
 #include "formats/keyed_record.hpp"
 #include "io/output_file.hpp"
 #include "kernels/records/records.hpp"
@@ -350,7 +351,9 @@ class StagedSink : public WindowSink {
 
   void StripKeys(Chunk& chunk) const {
     if (job_.spec.target.keyed) return;
-    if (gaps_) {
+    if (job_.spec.target.placed) {
+      chunk.records = KeysToPlaces(chunk.records);
+    } else if (gaps_) {
       chunk.records = StripGaps(chunk.records, keyed_, chunk.stripped);
     } else if (job_.layout.keyed()) {
       chunk.records = DropKeys(chunk.records, job_.layout);
