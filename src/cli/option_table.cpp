@@ -143,9 +143,21 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text) { to.spec.order.unique = to.only_repeated = true; },
      .help = "write only the first record of each key that occurs more than once, as uniq -d does",
      .about = "the first record of each key that occurs again"},
+    {.section = kOrder, .name = "minus", .argument = "FILE", .traits = kRepeats,
+     .set = [](Typed& to, Text file) { to.minus.push_back(file); },
+     .help = "write only the records whose keys are not in FILE, as comm -23 does",
+     .more = "See Sets of records in the manual page.", .about = "without the records whose keys are in FILE"},
+    {.section = kOrder, .name = "intersect", .argument = "FILE", .traits = kRepeats,
+     .set = [](Typed& to, Text file) { to.intersect.push_back(file); },
+     .help = "write only the records whose keys are in FILE, too; with several files: in each of them",
+     .about = "only the records whose keys are in FILE, too"},
+    {.section = kOrder, .name = "union", .argument = "FILE", .traits = kRepeats,
+     .set = [](Typed& to, Text file) { to.unions.push_back(file); to.spec.order.unique = true; },
+     .help = "FILE is one more input, after the others; implies -u, so each key occurs once",
+     .about = "one more input, each key once"},
     {.section = kOrder, .name = "keep-order",
      .set = [](Typed& to, Text) { to.spec.order.keeps_input_order = true; },
-     .help = "with -u, --only-unique or --only-duplicates: write the kept records in the order of the input, as awk "
+     .help = "with -u, --only-unique, --only-duplicates or sets of records: write the kept records in the order of the input, as awk "
              "'!seen[$0]++' does, also if they are larger than memory",
      .more = "The keys then only say which records are equal. The kept records are sorted a second time, by their "
              "places.",

@@ -152,6 +152,12 @@ void PlaceBareNames(const Typed& typed, JobSpec& spec) {
   spec.target.asks = !typed.force && !spec.target.no_clobber;
 }
 
+void RefuseSecondStdin(const JobSpec& spec) {
+  if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
+    FailUsage("standard input (-) can be read only once");
+  }
+}
+
 void PlaceNames(const Typed& typed, JobSpec& spec) {
   const std::vector<std::string>& names = typed.names;
   if (std::find(names.begin(), names.end(), "") != names.end()) FailUsage("a file name is empty");
@@ -171,9 +177,23 @@ void PlaceNames(const Typed& typed, JobSpec& spec) {
   } else {
     PlaceBareNames(typed, spec);
   }
-  if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
-    FailUsage("standard input (-) can be read only once");
-  }
+  RefuseSecondStdin(spec);
+}
+
+/// Adds the files of --minus and --intersect before the inputs, and those of --union after them.
+void PlaceSets(const Typed& typed, JobSpec& spec) {
+  std::vector<std::string> front = typed.minus;
+  front.insert(front.end(), typed.intersect.begin(), typed.intersect.end());
+  if (front.empty() && typed.unions.empty()) return;
+  const std::string name = !typed.minus.empty() ? "--minus" : !typed.intersect.empty() ? "--intersect" : "--union";
+  if (!spec.source.names_file.empty()) FailUsage(name + " cannot be combined with --files0-from yet: name the inputs");
+  std::vector<std::string>& inputs = spec.source.inputs;
+  inputs.insert(inputs.begin(), front.begin(), front.end());
+  inputs.insert(inputs.end(), typed.unions.begin(), typed.unions.end());
+  spec.order.minus = static_cast<std::uint32_t>(typed.minus.size());
+  spec.order.intersect = static_cast<std::uint32_t>(typed.intersect.size());
+  spec.order.has_union = !typed.unions.empty();
+  RefuseSecondStdin(spec);
 }
 
 void ResolveTarget(const Typed& typed, JobSpec& spec) {
@@ -377,24 +397,47 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
   if (std::isdigit(table->delimiter) != 0) FailUsage("--count cannot be combined with a digit as --delimiter");
 }
 
+/// Throws an error for options that have no meaning with sets of records (--minus, --intersect).
+void RefuseForSets(const Typed& typed) {
+  const JobSpec& spec = typed.spec;
+  if (spec.order.set_inputs() == 0) return;
+  const std::string name = typed.WhyPlaced();
+  if (spec.order.needs_groups()) {
+    const bool single = spec.order.groups == KeptGroups::kSingle;
+    FailUsage(name + " cannot be combined with " +
+              (spec.order.count ? "--count"
+               : single         ? "--only-unique"
+                                : "--only-duplicates") +
+              " yet: give that to a second gpusort -m, which reads the output");
+  }
+  if (spec.target.split > 0) FailUsage("--split cannot be combined with " + name + " yet: give one file as the output");
+}
+
 /// Throws an error for options that have no meaning if the output has the order of the input.
 void RefuseForKeepOrder(const Typed& typed) {
   const JobSpec& spec = typed.spec;
   if (!spec.order.keeps_input_order) return;
-  if (!spec.order.unique) {
-    FailUsage("--keep-order needs -u, --only-unique or --only-duplicates: all records in the order of the input are " +
-              std::string("the input itself"));
+  if (!spec.order.unique && spec.order.set_inputs() == 0) {
+    FailUsage("--keep-order needs -u, --only-unique, --only-duplicates, --minus or --intersect: all records in the " +
+              std::string("order of the input are the input itself"));
   }
   if (spec.order.count) {
     FailUsage("--count cannot be combined with --keep-order yet: leave one of them out");
   }
-  if (spec.order.debug) FailUsage("--debug has no meaning with --keep-order: the keys do not order the output");
   if (spec.target.split > 0) FailUsage("--split has no meaning with --keep-order: parts are ranges of keys");
   if (spec.target.verify) {
     FailUsage("--verify-output has no meaning with --keep-order: the order does not follow from the records");
   }
+}
+
+/// Throws an error for options that cannot be combined with places of records in the input.
+void RefuseForPlaces(const Typed& typed) {
+  const JobSpec& spec = typed.spec;
+  if (!typed.placed()) return;
+  const std::string name = typed.WhyPlaced();
+  if (spec.order.debug) FailUsage("--debug cannot be combined with " + name + ": leave one of them out");
   if (IsDump(spec)) {
-    FailUsage("--keep-order has no meaning with --format " + spec.source.table->name +
+    FailUsage(name + " has no meaning with --format " + spec.source.table->name +
               ": a dump is put in order as a whole");
   }
 }
@@ -423,6 +466,7 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   if (spec.action == Action::kStatus) return spec;
   Set(known, typed, false);
   PlaceNames(typed, spec);
+  PlaceSets(typed, spec);
   ResolveTarget(typed, spec);
   ResolveCodecs(typed, spec);
   RefuseForShuffle(typed);
@@ -441,7 +485,9 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
               ": a dump is put in order as a whole");
   }
   ResolveGroups(typed, spec);
+  RefuseForSets(typed);
   RefuseForKeepOrder(typed);
+  RefuseForPlaces(typed);
   CheckRandomSource(spec);
   CheckReports(spec);
   CheckVerbosity(typed);

@@ -338,12 +338,14 @@ void ResolveShuffledRecords(Typed& typed) {
 }
 
 void ResolvePlacedLines(Typed& typed) {
+  // Only the keys decide which records of a set are equal, so they alone order the records.
+  typed.spec.order.stable = true;
   ResolveLines(typed);
   Source& source = typed.spec.source;
   const bool floats = NeedsHost(typed.spec.order.lines->view);
   if (typed.spec.order.locale || floats) {
     FailUsage(std::string(floats ? "-g" : "--locale") + " has no meaning with " + typed.WhyPlaced() +
-              " yet: give keys with a type, such as -k " + (floats ? "1:decimal" : "1:locale"));
+              " yet: give keys with a type, such as -k " + (floats ? "1:float" : "1:locale"));
   }
   source.format = Format::kTable;
   SetTable(kTypedLines, source);

@@ -40,11 +40,14 @@ struct Typed {
   bool shuffle = false;
   std::optional<std::uint64_t> seed;
   bool only_single = false, only_repeated = false;
+  std::vector<std::string> minus, intersect, unions;  ///< the files of --minus, --intersect and --union
 
   /// Returns true if the records must carry their places in the input, because the output depends on these places.
-  bool placed() const { return spec.order.keeps_input_order; }
+  bool placed() const { return spec.order.keeps_input_order || !minus.empty() || !intersect.empty(); }
   /// Returns the name of the option because of which placed() is true.
-  std::string WhyPlaced() const { return "--keep-order"; }
+  std::string WhyPlaced() const {
+    return !minus.empty() ? "--minus" : !intersect.empty() ? "--intersect" : "--keep-order";
+  }
   TypedTable table;
 };
 

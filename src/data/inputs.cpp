@@ -177,6 +177,7 @@ InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const Rec
       overwritten,
       spec.dialect.strict,
       spec.source.ranges,
+      spec.order.set_inputs(),
       KindCheck(spec)};
 }
 
@@ -223,7 +224,8 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     if (input.file->direct()) direct_bytes += input.end - input.begin;
     if (number >= open_limit) input.file->Close();
   }
-  for (Input& input : inputs_) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[(i + options.set_inputs) % inputs_.size()];
     if (!input.once()) FindRecords(input);
   }
   for (const Input& input : inputs_) {

@@ -80,6 +80,9 @@ struct InputOptions {
   bool strict = true;                      ///< true: an input that changes while it is read is an error
   /// For each input, the range of bytes to read. Empty: all inputs are read completely.
   std::vector<ByteRange> ranges{};
+  /// The number of inputs at the front of the list that only decide which records of the other inputs are kept. The
+  /// output gets the header of another input, if possible.
+  std::uint32_t set_inputs = 0;
   KindCheck kinds{};  ///< refuses inputs that seem to have another format
 };
 /// Returns the options for the inputs of the job `spec`, and reserves the memory for headers in `memory`. `overwritten`

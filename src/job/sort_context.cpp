@@ -158,6 +158,8 @@ std::string SortContext::PlanText(bool sizes) const {
     text += TableRow("merge", "keys are made while the inputs are read");
   }
   if (spec.source.header > 0) text += TableRow("header", fmt::format("{} lines stay on top", spec.source.header));
+  if (spec.order.minus > 0) text += TableRow("minus", Counted(spec.order.minus, "input"));
+  if (spec.order.intersect > 0) text += TableRow("intersect", Counted(spec.order.intersect, "input"));
   if (spec.order.keeps_input_order) {
     text += TableRow("second sort", "the kept records are sorted again, into the order of the input");
   }

@@ -287,7 +287,8 @@ void JobSurvival::TakeUpOutput(Sorting& sorting, Output& output) {
   const JobSpec& spec = job.spec;
   OutputFile* const file = output.file();
   if (!journal_ || file == nullptr || !file->in_place().empty() || output.parts() != nullptr ||
-      spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.needs_groups() || spec.order.debug ||
+      spec.target.codec != Codec::kNone || spec.order.top > 0 || spec.order.needs_groups() ||
+      spec.order.set_inputs() > 0 || spec.order.debug ||
       (spec.source.table && (!RowOf(*spec.source.table).again || spec.source.table->shuffle))) {
     return;
   }

@@ -44,7 +44,8 @@ class JobSurvival {
   /// Continues the output that an earlier process has begun, and turns on checkpoints, which record how much of the
   /// output is written. Does this only if all of the following are true:
   /// - The output is one new, uncompressed file.
-  /// - --top, --debug, --shuffle and the options for groups of equal records, such as --count, are not given.
+  /// - --top, --debug, --shuffle and the options for groups of equal records, such as --count and --minus, are not
+  /// given.
   /// - The sort keys can be computed from the output alone.
   ///
   /// Otherwise does nothing, and the output is written from its beginning.

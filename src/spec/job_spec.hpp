@@ -114,6 +114,11 @@ struct Order {
   KeptGroups groups = KeptGroups::kAll;  ///< with `unique`: which groups of equal records are kept
   bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
   bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
+  /// The first `minus` inputs are the files of --minus, and the next `intersect` inputs those of --intersect. The
+  /// output has none of their records. Of the other records, it has those whose keys are in no file of --minus and in
+  /// each file of --intersect.
+  std::uint32_t minus = 0, intersect = 0;
+  bool has_union = false;  ///< true: the last inputs are the files of --union
   /// True: the kept records are written in the order of the input. The keys only decide which records are kept.
   bool keeps_input_order = false;
   std::uint64_t top = 0;  ///< the maximum number of records in the output; 0: no maximum
@@ -127,9 +132,11 @@ struct Order {
 
   /// Returns true if the last record of a group of equal records must be known before its first record is written.
   bool needs_groups() const { return count || groups != KeptGroups::kAll; }
+  /// Returns the number of inputs that only decide which records of the other inputs are kept.
+  std::uint32_t set_inputs() const { return minus + intersect; }
   /// Returns how many records at the front of a run can be part of the output (with `unique`: how many different keys).
   /// Returns 0 if all can be.
-  std::uint64_t front() const { return by_count || groups != KeptGroups::kAll ? 0 : top; }
+  std::uint64_t front() const { return by_count || groups != KeptGroups::kAll || set_inputs() > 0 ? 0 : top; }
 };
 
 /// The memory, the temp space, the threads and the GPUs that a job may use.

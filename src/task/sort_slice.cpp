@@ -379,6 +379,10 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
+  if (spec.order.set_inputs() > 0) {
+    RefuseTask("--minus and --intersect cannot be given here yet: give them to gpusort -m of the sorted outputs");
+  }
+  if (spec.order.has_union) RefuseTask("--union has no meaning here: give -u, and the file as an input");
   if (spec.order.keeps_input_order) {
     RefuseTask("--keep-order has no meaning here: the order depends on the places of the records in all of the input");
   }

@@ -88,6 +88,21 @@ printf 'count\n1\n' >counted.csv
 row 'a count for rows that have one' "$g" --count -k count:int counted.csv out
 row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
 row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out
+printf 'apple\nplum\n' >other.txt
+printf 'key,name\n1,a\n' >other.csv
+row 'counts of a set' "$g" --minus other.txt --count fruit.txt out
+row 'single records of a set' "$g" --intersect other.txt --only-unique fruit.txt out
+row 'parts of a set' "$g" --minus other.txt --split 2 fruit.txt out
+row 'the marks of keys in a set' "$g" --minus other.txt --debug fruit.txt out
+row 'floats in a set' "$g" --minus other.txt -g fruit.txt out
+row 'a set and a list of names' "$g" --union other.txt --files0-from other.txt -o out
+row 'standard input for a set and for an input' "$g" --minus - - out
+row 'a set with another header' "$g" -k id --minus other.csv shop.csv out
+row 'a set of another format' "$g" --minus other.txt shop.csv out
+row 'a set of a dump' "$g" --minus other.txt --format pgdump fruit.txt out
+row 'a set in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --minus other.txt fruit.txt
+row 'a union in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --union other.txt fruit.txt
+row 'a word for a set that has another name' "$g" --except other.txt fruit.txt out
 row 'the order of the input without -u' "$g" --keep-order fruit.txt out
 row 'counts in the order of the input' "$g" --count --keep-order fruit.txt out
 row 'floats in the order of the input' "$g" -u --keep-order -g fruit.txt out

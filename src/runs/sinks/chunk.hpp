@@ -17,6 +17,7 @@
 #include "kernels/error.hpp"
 #include "runs/gap_filler.hpp"
 #include "runs/sinks.hpp"
+#include "runs/sinks/set_group.hpp"
 
 namespace gpusort {
 
@@ -31,10 +32,15 @@ struct Chunk {
 
   // The following members describe groups of equal records. A group may begin before the chunk or continue after it.
   // `led`, `open` and `open_count` are used only if Order::needs_groups() is true.
-  std::uint64_t led = 0;            ///< how many records at the beginning belong to a group that began before the chunk
-  std::vector<std::byte> open;      ///< the first record of the last group, which may continue after the chunk
-  std::uint64_t open_count = 0;     ///< the number of records of this group in the chunk
-  std::vector<std::byte> own;       ///< the memory of `records` if they are not in the window
+  std::uint64_t led = 0;         ///< how many records at the beginning belong to a group that began before the chunk
+  std::vector<std::byte> open;   ///< the first record of the last group, which may continue after the chunk
+  std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
+  std::vector<std::byte> own;    ///< the memory of `records` if they are not in the window
+
+  // The following members are used with --minus and --intersect.
+  std::span<std::byte> leading;        ///< the records at the front that belong to the last group before the chunk
+  std::optional<SetGroup> last_group;  ///< the last group of the chunk; no value: all records are in `leading`
+
   const CountForm* form = nullptr;  ///< with --count: how counts are written
   /// With --count: two numbers for each of `records`, encoded by PutVarint(): the number of equal records, and the size
   /// of the record without its sort key. Numbers for records that --top has removed may follow.

@@ -1,46 +1,16 @@
 #include "runs/sinks/groups.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "formats/keyed_record.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
+#include "runs/sinks/compaction.hpp"
 
 namespace gpusort {
 namespace {
-
-/// Moves the records that are kept to the front of a span. Neighbours that are kept are moved together.
-class Compaction {
- public:
-  explicit Compaction(std::span<std::byte> records)
-      : begin_(records.data()), to_(begin_), from_(begin_), end_(begin_) {}
-  /// Keeps a record, which comes after those that were kept before. The bytes of later records are not overwritten.
-  void Keep(RecordSpan record) {
-    std::byte* const at = begin_ + (record.data() - begin_);
-    if (at != end_) {
-      Move();
-      from_ = at;
-    }
-    end_ = at + record.size();
-  }
-  /// Returns the records that were kept. Call this once, at the end.
-  std::span<std::byte> Kept() {
-    Move();
-    return {begin_, to_};
-  }
-
- private:
-  void Move() {
-    if (to_ != from_) std::memmove(to_, from_, static_cast<std::size_t>(end_ - from_));
-    to_ += end_ - from_;
-  }
-
-  std::byte* const begin_;
-  std::byte *to_, *from_, *end_;  ///< the end of the moved records, and the records that are still to be moved
-};
 
 /// Returns the size of a record in the output: without its sort key, and without the escapes of a keyed record.
 std::uint64_t SizeInOutput(RecordSpan record, const RecordLayout& layout) {

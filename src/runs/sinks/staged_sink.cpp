@@ -18,6 +18,7 @@
 #include "runs/sinks.hpp"
 #include "runs/sinks/chunk.hpp"
 #include "runs/sinks/groups.hpp"
+#include "runs/sinks/sets.hpp"
 
 namespace gpusort {
 namespace {
@@ -206,7 +207,11 @@ class StagedSink : public WindowSink {
     proved_ = front.bytes;
     const Order& order = job.spec.order;
     if (order.count) form_.emplace(job.spec);
-    if (order.unique) groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
+    if (order.set_inputs() > 0) {
+      sets_.emplace(job.layout, order, proof);
+    } else if (order.unique) {
+      groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
+    }
     // A part of a dump with statements of few rows needs some memory for the places of the statements.
     if (job.inputs.format().has_gaps() && !job.spec.target.keyed) {
       gaps_.emplace(std::max(kLeastGaps, job.memory.limit() / 16), job.spec.target.gaps);
@@ -268,10 +273,12 @@ class StagedSink : public WindowSink {
     chunks->unready = chunks->list.size();
     for (Chunk& chunk : chunks->list) {
       if (groups_) groups_->LookInOrder(chunk);
+      if (sets_) sets_->LookInOrder(chunk);
     }
     for (Chunk& chunk : chunks->list) {
       workers_.Submit([this, chunks, &chunk] {
         if (groups_) groups_->Change(chunk);
+        if (sets_) sets_->Change(chunk);
         chunk.seen = proof_.Look(chunk.records);
         if (!top_) StripKeys(chunk);
         const std::lock_guard lock(chunks->mutex);
@@ -281,7 +288,7 @@ class StagedSink : public WindowSink {
     const std::uint64_t bytes = window.bytes;
     cut_.Push(chunks);
     // If all records are written, the space of the output is reserved before.
-    if (groups_) writer_->Expect(bytes);
+    if (groups_ || sets_) writer_->Expect(bytes);
   }
 
   void Put(const std::shared_ptr<Chunks>& chunks) {
@@ -289,7 +296,7 @@ class StagedSink : public WindowSink {
       std::unique_lock lock(chunks->mutex);
       pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
-    if (job_.spec.order.needs_groups()) JoinGroups(chunks->list);
+    if (sets_ || job_.spec.order.needs_groups()) JoinGroups(chunks->list);
     for (Chunk& chunk : chunks->list) {
       if (top_) TakeTop(chunk);
       if (gaps_) chunk.edits = gaps_->Take(std::exchange(chunk.stripped, {}));
@@ -300,18 +307,20 @@ class StagedSink : public WindowSink {
     job_.progress.Advance(chunks->window.bytes);
   }
 
-  /// Inserts the groups of equal records that were open and end in one of these chunks.
+  /// Inserts the groups of equal records that were open and end in one of these chunks, or the records of groups that
+  /// go on in one of them.
   void JoinGroups(std::vector<Chunk>& chunks) {
     std::vector<Chunk> joined;
     joined.reserve(2 * chunks.size());
     for (Chunk& chunk : chunks) {
-      if (std::optional<Chunk> ended = groups_->Join(chunk)) joined.push_back(Ended(std::move(*ended)));
+      std::optional<Chunk> before = sets_ ? sets_->Join(chunk) : groups_->Join(chunk);
+      if (before) joined.push_back(Ended(std::move(*before)));
       joined.push_back(std::move(chunk));
     }
     chunks = std::move(joined);
   }
 
-  /// Returns a group of equal records that has ended, in the state of a chunk that a worker has changed.
+  /// Returns a chunk that JoinGroups() inserts, in the state of a chunk that a worker has changed.
   Chunk Ended(Chunk group) const {
     if (!top_) StripKeys(group);
     return group;
@@ -374,7 +383,8 @@ class StagedSink : public WindowSink {
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
   std::optional<CountForm> form_;         ///< with --count
-  std::optional<Groups> groups_;          ///< with -u
+  std::optional<Groups> groups_;          ///< with -u, unless there are sets
+  std::optional<Sets> sets_;              ///< with --minus or --intersect
   std::optional<FrontCounter> top_;       ///< with --top
   std::optional<LargestGroups> largest_;  ///< with --top and --by count
   std::optional<GapFiller> gaps_;         ///< for formats with gaps

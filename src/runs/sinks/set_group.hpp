@@ -1,0 +1,41 @@
+// Decides which records of a group of equal records the output keeps, by the inputs from which the records of the group
+// come (--minus, --intersect). Start at SetGroup.
+#pragma once
+
+#include <cstdint>
+
+#include "spec/job_spec.hpp"
+
+namespace gpusort {
+
+/// What is known of one group of equal records after its first records. The files of --minus and --intersect are the
+/// first inputs of the job, and a sort keeps equal records in the order of the inputs. The records of these files
+/// therefore come first in their group, and the others can be kept or left out one by one.
+class SetGroup {
+ public:
+  /// Takes the next record of the group, which comes from the input with the index `input`. Returns true if the output
+  /// gets the record.
+  bool Takes(std::uint64_t input, const Order& order) {
+    if (input < order.minus) {
+      left_out_ = true;
+      return false;
+    }
+    if (input < order.set_inputs()) {
+      // The records of one file come one after the other.
+      if (input + 1 != last_) ++found_;
+      last_ = input + 1;
+      return false;
+    }
+    if (left_out_ || found_ < order.intersect || (order.unique && written_)) return false;
+    written_ = true;
+    return true;
+  }
+
+ private:
+  bool left_out_ = false;    ///< true: a file of --minus has a record of the group
+  std::uint64_t last_ = 0;   ///< the index of the last input of --intersect with a record of the group, plus 1; or 0
+  std::uint64_t found_ = 0;  ///< the number of files of --intersect that have a record of the group
+  bool written_ = false;     ///< true: the output has a record of the group
+};
+
+}  // namespace gpusort
