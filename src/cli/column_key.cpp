@@ -53,8 +53,8 @@ std::size_t NameSize(std::string_view text) {
   return open ? std::min(text.find(':'), text.size()) : text.size();
 }
 
-/// The types that text in brackets follows: a format, or words.
-constexpr std::string_view kBracketTypes[] = {"timestamp", "date", "enum", "set"};
+/// The types that text in brackets follows: a format, words, or the file of an order.
+constexpr std::string_view kBracketTypes[] = {"timestamp", "date", "enum", "set", "order"};
 
 /// Returns the name of the type if `text` begins with the type and a bracket. Otherwise returns an empty text.
 std::string_view BracketType(std::string_view text) {
@@ -135,6 +135,9 @@ class KeyWords {
       if (!bracketed.empty()) inside = word.substr(bracketed.size() + 1, word.size() - bracketed.size() - 2);
       if (HasLabels(rule_.type)) {
         rule_.labels = ParseLabels(key_, rule_.type, inside);
+      } else if (rule_.type == ValueType::kOrder) {
+        if (inside.empty()) Fail(key_, "an order needs a file with its values, one a line: order(FILE)");
+        rule_.order_file = inside;
       } else if (!bracketed.empty()) {
         rule_.time_format = inside;
         if (inside.empty()) Fail(key_, "an empty time format");
@@ -180,8 +183,9 @@ void TakeWords(std::string_view key, std::string_view rest, KeyWords& words) {
 }
 
 /// Returns the text after the last colon of `text`. If `text` ends with a type and its text in brackets, returns these.
-/// A FORMAT must contain a %, and the words of an enum a comma, so that no group of a regular expression is taken for
-/// them. Returns `text` itself if there is no such part.
+/// A FORMAT must contain a %, the words of an enum or a set a comma, and the name of a file no character that is
+/// special in regular expressions (except the dot), so that no group of a regular expression is taken for them. Returns
+/// `text` itself if there is no such part.
 std::string_view LastPart(std::string_view text) {
   if (!text.ends_with(')')) {
     const std::size_t colon = text.rfind(':');
@@ -189,8 +193,12 @@ std::string_view LastPart(std::string_view text) {
   }
   for (const std::string_view name : kBracketTypes) {
     const std::size_t colon = text.rfind(":" + std::string(name) + "(");
-    if (colon == text.npos || text.find(name == "enum" ? ',' : '%', colon) == text.npos) continue;
-    return text.substr(colon + 1);
+    if (colon == text.npos) continue;
+    const std::string_view inside = text.substr(colon + name.size() + 2);
+    const char mark = name == "enum" || name == "set" ? ',' : '%';
+    const bool is_type =
+        name == "order" ? inside.find_first_of("\\^$|?*+[]{}(") == inside.npos : inside.find(mark) != inside.npos;
+    if (is_type) return text.substr(colon + 1);
   }
   return text;
 }

@@ -6,12 +6,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/names_of_inputs.hpp"
 #include "cli/option_values.hpp"
+#include "formats/text_reader.hpp"
 #include "io/file.hpp"
 #include "io/path.hpp"
 
@@ -56,6 +61,32 @@ void AddNames(const std::string& text, Source& source) {
   if (source.inputs.empty()) FailUsage(InQuotes(source.names_file) + " names no input");
 }
 
+/// Returns the values in a file of the type order(FILE): the text of each line up to the first tab or blank. Leaves out
+/// empty lines.
+std::vector<std::string> ValuesOf(const std::string& file, std::string_view text) {
+  constexpr std::size_t kMost = 1000000;
+  std::vector<std::string> values;
+  std::map<std::string_view, std::size_t> lines;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto front = "line ";
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view value = line.substr(0, line.find_first_of("\t \r"));
+    if (value.empty() && line.find_first_not_of("\t \r") == line.npos) continue;
+    if (value.empty()) FailUsage(InQuotes(file) + ": " + front + std::to_string(number) + " begins with a blank");
+    if (const auto [known, added] = lines.try_emplace(value, number); !added) {
+      FailUsage(InQuotes(file) + ": " + front + std::to_string(number) + " has the value " +
+                InQuotes(std::string(value)) + " again, which is in line " + std::to_string(known->second) +
+                "; a value is the text before the first tab or blank");
+    }
+    if (lines.size() > kMost) FailUsage(InQuotes(file) + ": it has more than " + std::to_string(kMost) + " values");
+    values.emplace_back(value);
+  }
+  if (values.empty()) FailUsage(InQuotes(file) + " has no values");
+  return values;
+}
+
 /// Throws an error if the extension of an input contradicts a decision that was made before the names were known.
 void CheckName(const std::string& input, const Source& source) {
   if (source.format_guessed) {
@@ -85,6 +116,14 @@ void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
       if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), "-") > 1) {
         FailUsage("standard input (-) can be read only once");
       }
+    });
+  }
+  for (std::size_t i = 0; spec.source.table && i < spec.source.table->keys.size(); ++i) {
+    ColumnKey& key = spec.source.table->keys[i];
+    if (key.rule.order_file.empty()) continue;
+    Named("-k " + InQuotes(key.text), [&] {
+      if (key.rule.order_file == "-") FailUsage("an order needs a file");
+      key.rule.labels = ValuesOf(key.rule.order_file, ReadFront(key.rule.order_file, std::string::npos, cancel));
     });
   }
   if (!spec.order.random) return;

@@ -45,6 +45,8 @@ void KeyTally::Add(const KeyTally& later) {
     column.bad.Add(more.bad, record);
     if (column.days.count == 0) column.day = more.day;
     column.days.Add(more.days, record);
+    if (column.unlisted.count == 0) column.unlisted_value = more.unlisted_value;
+    column.unlisted.Add(more.unlisted, record);
     column.nulls += more.nulls;
     column.missing += more.missing;
     column.any |= more.any;

@@ -53,9 +53,11 @@ struct KeyTally {
     /// Examples of values, for messages: some of the `bad` values. If the user gave no type for the key, also some of
     /// the values from which a type is guessed.
     std::vector<std::string> samples;
-    std::string day;            ///< the first value that `days` counts
-    std::uint64_t values = 0;   ///< the number of values from which the type is guessed
-    unsigned looks_like = ~0u;  ///< one bit for each ValueType, which is set if the type can read all these values
+    Seen unlisted;               ///< values of the type order(FILE) that are not in the file
+    std::string unlisted_value;  ///< the first value that `unlisted` counts
+    std::string day;             ///< the first value that `days` counts
+    std::uint64_t values = 0;    ///< the number of values from which the type is guessed
+    unsigned looks_like = ~0u;   ///< one bit for each ValueType, which is set if the type can read all these values
   };
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< how many times a record lacked the column of a key

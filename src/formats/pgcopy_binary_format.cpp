@@ -320,6 +320,7 @@ class PgCopyBinaryFormat : public TableFormat {
       case ValueType::kSeverity:
       case ValueType::kEnum:
       case ValueType::kSet:
+      case ValueType::kOrder:
         return TableFormat::PutValue(number, field, out, tally);
     }
     return false;

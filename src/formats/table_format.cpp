@@ -98,6 +98,12 @@ std::string ThreeOf(const std::vector<std::string>& samples) {
   return list;
 }
 
+/// Returns the text for messages about a value that the rule of its key does not allow: " is no int".
+std::string IsNot(const ValueRule& rule) {
+  if (rule.type == ValueType::kOrder) return " is not in " + InQuotes(rule.order_file);
+  return " is no " + std::string(ValueTypeName(rule.type));
+}
+
 std::string IsItDelimiter(unsigned char delimiter) {
   return fmt::format("is it --delimiter '{}'?",
                      delimiter == '\t' ? "\\t" : std::string(1, static_cast<char>(delimiter)));
@@ -302,8 +308,8 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
     return;
   }
   if (table_.strict) {
-    throw BadRecord(field.at, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) + " is no " +
-                                  std::string(ValueTypeName((by != nullptr ? by->rule() : column.rule).type)));
+    throw BadRecord(field.at, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) +
+                                  IsNot((by != nullptr ? by->rule() : column.rule)));
   }
   seen.bad.Note(tally);
   KeepSample(field.text, seen.bad.count, seen.samples);
@@ -326,6 +332,12 @@ bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out
     KeyTally::Column& seen = tally.columns[key];
     if (seen.days.count == 0) seen.day = field.text;
     seen.days.Note(tally);
+  }
+  if (rule.type == ValueType::kOrder && !keys_[key].Lists(field.text)) {
+    if (table_.strict) return false;
+    KeyTally::Column& seen = tally.columns[key];
+    if (seen.unlisted.count == 0) seen.unlisted_value = field.text.substr(0, kMostQuoted + 1);
+    seen.unlisted.Note(tally);
   }
   return keys_[key].Put(field.text, out, &tally.lacks_zone);
 }
@@ -454,6 +466,14 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
       const bool several = column.missing > 1;
       lines.push_back(fmt::format("{} {} and {} ordered as null{}", Counted(column.missing, "record"),
                                   Lacks(table, key, several), several ? "are" : "is", kStrict));
+    }
+    if (column.unlisted.count > 0) {
+      const bool one = column.unlisted.count == 1;
+      lines.push_back(fmt::format("{}: {} {} not in {} and {} after those that are, the first in {}: {}{}", name,
+                                  Counted(column.unlisted.count, "value"), one ? "is" : "are",
+                                  InQuotes(key.rule.order_file), one ? "comes" : "come",
+                                  RecordName(spec, column.unlisted), InQuotes(column.unlisted_value, kMostQuoted),
+                                  kStrict));
     }
     if (column.days.count > 0) {
       const std::size_t size = column.day.size();

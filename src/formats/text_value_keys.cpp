@@ -90,6 +90,18 @@ bool IsUuid(std::string_view text) {
   return ReadUuid(text, uuid);
 }
 
+void PutListed(std::optional<std::uint64_t> position, std::string_view text, KeyBytes& out) {
+  constexpr unsigned kListed = kText - 1;
+  out.Put(position ? kListed : kText);
+  if (position) {
+    PutFixed<4>(*position, out);
+  } else {
+    for (const char c : text) PutContent(static_cast<unsigned char>(c), out);
+    EndContent(out);
+  }
+  out.End();
+}
+
 bool PutUuid(std::string_view text, KeyBytes& out) {
   std::array<unsigned char, 16> uuid;
   if (!ReadUuid(text, uuid)) return false;

@@ -42,6 +42,7 @@ constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
                                    {"severity", ValueType::kSeverity},
                                    {"enum", ValueType::kEnum},
                                    {"set", ValueType::kSet},
+                                   {"order", ValueType::kOrder},
                                    {"json", ValueType::kText},
                                    {"int2", ValueType::kInt},
                                    {"int4", ValueType::kInt},
@@ -58,7 +59,7 @@ constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
                                    {"macaddr8", ValueType::kMacAddress},
                                    {"bytea", ValueType::kBytesHex},
                                    {"varbit", ValueType::kBits}};
-constexpr std::size_t kTypes = 21;
+constexpr std::size_t kTypes = 22;
 
 constexpr std::int64_t kSecondsOfDay = 86400;
 
@@ -183,6 +184,10 @@ std::optional<std::uint64_t> ValueKey::NumberOfLabels(std::string_view text) con
   return number;
 }
 
+bool ValueKey::Lists(std::string_view text) const {
+  return NumberOfLabels(TextReader::Trimmed(text).rest()).has_value();
+}
+
 bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
   constexpr ValueType kTexts[] = {ValueType::kText, ValueType::kNoCase, ValueType::kNatural, ValueType::kLocale};
   if (std::ranges::find(kTexts, rule_.type) != std::end(kTexts)) {
@@ -201,6 +206,10 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     if (!number) number = NumberOfLabels(TextReader::Trimmed(text).rest());
     if (!number) return false;
     rule_.type == ValueType::kSet ? keys::PutFixed<9>(*number, key) : keys::PutFixed<3>(*number, key);
+  } else if (rule_.type == ValueType::kOrder) {
+    const std::string_view word = TextReader::Trimmed(text).rest();
+    keys::PutListed(NumberOfLabels(word), word, key);
+    return true;
   } else if (rule_.type == ValueType::kDate && !time_format_.empty()) {
     const std::optional<Instant> instant = ParseInstantBy(time_format_, text);
     if (!instant) return false;

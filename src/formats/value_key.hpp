@@ -68,7 +68,10 @@ class ValueKey {
   /// * bit: digits 0 and 1, optionally as b'0101'. A value comes before longer values that begin with it.
   /// * severity: the levels of logs, see PutSeverity. enum: one of the words of the rule, in their order.
   /// * set: words of the rule with commas between them, see ValueType::kSet.
+  /// * order: the words of the rule in their order, and then all other texts by unsigned bytes (see Lists).
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
+  /// Returns true if `text`, without white space around it, is one of the words of the rule.
+  bool Lists(std::string_view text) const;
   void PutNull(FieldWriter& out) const;
 
   // The following functions write the same keys as Put(), for values that are not text. All values of a column must be
@@ -97,14 +100,14 @@ class ValueKey {
   const ValueRule& rule() const { return rule_; }
 
  private:
-  /// Only for columns of the types kEnum and kSet: returns the number by which `text` is ordered. Returns std::nullopt
-  /// if it is no value of the type.
+  /// Only for columns of the types kEnum, kSet and kOrder: returns the number by which `text` is ordered. Returns
+  /// std::nullopt if it is no value of the type.
   std::optional<std::uint64_t> NumberOfLabels(std::string_view text) const;
 
   const ValueRule rule_;
   std::string time_format_;  ///< the time format, in the form that ParseInstantBy takes
-  /// For the types kEnum and kSet: the words of the type in alphabetical order, each with its position in the list of
-  /// the type. Values sort by these positions.
+  /// For the types kEnum, kSet and kOrder: the words of the type in alphabetical order, each with its position in the
+  /// list of the type. Values sort by these positions.
   std::vector<std::pair<std::string, std::size_t>> labels_;
   bool collates_;  ///< true: the locale does not order texts by their bytes, so strxfrm is needed
 };

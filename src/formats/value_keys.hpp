@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -50,6 +51,8 @@ bool PutBits(std::string_view text, KeyBytes& out);
 /// accepts the names of levels in syslog, PostgreSQL, MariaDB, Java, Python, Go and Android: for example, fatal counts
 /// as crit. Upper and lower case do not matter. The word may be in brackets, and a colon may follow it.
 bool PutSeverity(std::string_view text, KeyBytes& out);
+/// Appends the sort key of a value of the type order(FILE): its position in the list, or the text if it has none.
+void PutListed(std::optional<std::uint64_t> position, std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a text in the order of sort -V, which compares versions. The key has two parts: the text

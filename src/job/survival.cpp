@@ -64,6 +64,13 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
   if (spec.source.table && (RowOf(*spec.source.table).takes & kTakesTime) != 0) {
     fingerprint.emplace_back("the time zone", Zone(spec.source.table->zone).name());
   }
+  for (std::size_t i = 0; spec.source.table && i < spec.source.table->keys.size(); ++i) {
+    const ValueRule& rule = spec.source.table->keys[i].rule;
+    if (rule.order_file.empty()) continue;
+    std::string values;
+    for (const std::string& value : rule.labels) values += value + '\n';
+    fingerprint.emplace_back("the values of " + Exact(rule.order_file), Hex(XXH3_64bits(values.data(), values.size())));
+  }
   if (spec.order.random) {
     const auto& salt = spec.order.lines->order.salt;
     fingerprint.emplace_back("the random source", Hex(XXH3_64bits(salt, sizeof salt)));

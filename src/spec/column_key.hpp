@@ -35,6 +35,7 @@ enum class ValueType : std::uint8_t {
   kSeverity,  ///< levels of logs, from trace to emerg
   kEnum,      ///< the words of a list, in the order of the list
   kSet,       ///< words of a list with commas between them, as MySQL orders a set: by the sum of 2^(place in the list)
+  kOrder,     ///< the values of a file in the order of the file, and then all others by unsigned bytes
 };
 /// Returns true if values of the type are words of ValueRule::labels.
 inline bool HasLabels(ValueType type) { return type == ValueType::kEnum || type == ValueType::kSet; }
@@ -51,7 +52,10 @@ struct ValueRule {
   /// The FORMAT of the types timestamp(FORMAT) and date(FORMAT), in the letters of strptime, such as %d/%m/%Y. Empty:
   /// all known formats.
   std::string time_format;
-  std::vector<std::string> labels;  ///< the words of the types enum(WORDS) and set(WORDS), the least first
+  /// The words of the types enum(WORDS) and set(WORDS) or the values in the file of the type order(FILE), the least
+  /// first.
+  std::vector<std::string> labels;
+  std::string order_file;  ///< the file of the type order(FILE); ReadNamedFiles() reads it
   char decimal_point = '.';
   int thousands = -1;  ///< the byte between groups of digits, as in 1,000; -1: there is none
 

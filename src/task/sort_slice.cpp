@@ -404,6 +404,9 @@ void CheckTaskOptions(const JobSpec& spec) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
     }
     for (const ColumnKey& key : table.keys) {
+      if (!key.rule.order_file.empty()) {
+        RefuseTask("the type order(FILE) cannot be given here yet: give enum(WORDS) with the values of the file");
+      }
       if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
       RefuseTask("--key: " + InQuotes(key.text) + ": tasks take the keys time, N:TYPE and ~RE of logs");
     }

@@ -103,6 +103,16 @@ row 'a set of a dump' "$g" --minus other.txt --format pgdump fruit.txt out
 row 'a set in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --minus other.txt fruit.txt
 row 'a union in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --union other.txt fruit.txt
 row 'a word for a set that has another name' "$g" --except other.txt fruit.txt out
+printf '1\n' >listed
+printf '1\n1 x\n' >repeated
+: >nothing
+row 'values that are not in the file of an order' "$g" -k 'id:order(listed)' shop.csv out
+row 'values that are not in the file of an order, --strict' "$g" --strict -k 'id:order(listed)' shop.csv out
+row 'an order without a file' "$g" -k id:order shop.csv out
+row 'an order whose file is missing' "$g" -k 'id:order(gone)' shop.csv out
+row 'an order whose file is empty' "$g" -k 'id:order(nothing)' shop.csv out
+row 'an order that has a value twice' "$g" -k 'id:order(repeated)' shop.csv out
+row 'the order of a file in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks -k 'id:order(listed)' shop.csv
 row 'the order of the input without -u' "$g" --keep-order fruit.txt out
 row 'counts in the order of the input' "$g" --count --keep-order fruit.txt out
 row 'floats in the order of the input' "$g" -u --keep-order -g fruit.txt out

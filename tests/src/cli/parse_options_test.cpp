@@ -938,6 +938,23 @@ TEST(ParseOptions, ReadsTheOrderOfLines) {
   EXPECT_EQ(Parse({"--batch-size", "7", "a.u8", "b"}).limits.batch_bytes, 7u);
 }
 
+TEST(ReadNamedFiles, TakesTheValuesOfAnOrder) {
+  const testing::TempFolder folder;
+  const auto values = [&](const std::string& text) {
+    testing::WriteFile(folder / "f", testing::Bytes(text.begin(), text.end()));
+    JobSpec spec = Parse({"-k", "id:int", "-k", "v:order(" + (folder / "f") + "):desc", "a.csv", "out"});
+    ReadNamedFiles(spec, {});
+    return spec.source.table->keys.at(1).rule.labels;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(values("b\na\n"), (Words{"b", "a"}));
+  EXPECT_EQ(values("\xEF\xBB\xBF"
+                   "chr1\t5\r\n\n \nchr2 x\r\nchr10"),
+            (Words{"chr1", "chr2", "chr10"}));
+  for (const std::string bad : {"", "\n", "a\na\n", "a x\na y\n", " a\n", "\ta\n"})
+    EXPECT_THROW(values(bad), Error) << bad;
+}
+
 TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   const testing::TempFolder folder;
   const auto write = [&](const std::string& text) {

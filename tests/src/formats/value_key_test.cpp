@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <clocale>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -287,6 +289,33 @@ TEST(ValueKey, WhatIsNoNumberIsNoValue) {
 std::int64_t TotalOrder(double value) {
   const auto bits = std::bit_cast<std::int64_t>(value);
   return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
+}
+
+RC_GTEST_PROP(ValueKey, ListedValuesComeFirstAndOthersByBytes, (const std::set<std::string>& words)) {
+  ValueRule rule = Rule(ValueType::kOrder);
+  rule.labels = {"b", "a", "chr10", std::string("\0", 1), "\xFF"};
+  for (const std::string& word : words) {
+    // White space around a value does not count.
+    if (std::ranges::none_of(word, [](unsigned char c) { return std::isspace(c) != 0; }) && !word.empty() &&
+        std::ranges::find(rule.labels, word) == rule.labels.end()) {
+      rule.labels.push_back(word);
+    }
+  }
+  const auto any = [&] {
+    std::string text;
+    for (const int c : *rc::gen::container<std::vector<int>>(rc::gen::element(0, 1, 2, 4, 9, 97, 98, 255))) {
+      if (c != 9) text += static_cast<char>(c);
+    }
+    return *rc::gen::arbitrary<bool>() ? text : *rc::gen::elementOf(rule.labels);
+  };
+  const auto place = [&](const std::string& text) {
+    return std::pair(std::ranges::find(rule.labels, text) - rule.labels.begin(), text);
+  };
+  const std::string a = any(), b = any();
+  RC_ASSERT(Sign(Key(rule, a), Key(rule, b)) == Sign(place(a), place(b)));
+  RC_ASSERT(ValueKey(rule).Lists(a) == (place(a).first < static_cast<std::ptrdiff_t>(rule.labels.size())));
+  rule.descending = true;
+  RC_ASSERT(Sign(Key(rule, a), Key(rule, b)) == Sign(place(b), place(a)));
 }
 
 RC_GTEST_PROP(ValueKey, FloatsOrderByTotalOrder, ()) {
@@ -1171,6 +1200,8 @@ Texts Samples(ValueType type) {
       return {"trace", "warn", "emerg"};
     case ValueType::kEnum:
       return {"low", "mid high", "high"};
+    case ValueType::kOrder:
+      return {"low", "mid high", "high", "other"};
     case ValueType::kSet:
       return {"", "low", "mid high", "low,mid high", "low,mid high,high"};
     case ValueType::kFloat:
