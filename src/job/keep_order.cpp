@@ -1,14 +1,18 @@
 #include "job/keep_order.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/text.hpp"
 #include "io/file.hpp"
 #include "io/spill.hpp"
 #include "job/open_job.hpp"
 #include "job/sort_context.hpp"
 #include "job/sort_job.hpp"
 #include "job/survival.hpp"
+#include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
 
 namespace gpusort {
@@ -76,7 +80,14 @@ SortResult SortKeepingOrder(const JobSpec& spec, CancelFlag& cancel, const GpuSo
   second.limits.temp_dirs = folders;
   SortContext context(second, cancel, files, std::move(output), {}, gpus, record);
   context.SetFirst(std::move(done));
-  SortResult result = SortJob(context);
+  SortResult result;
+  try {
+    result = SortJob(context);
+  } catch (const Error& error) {
+    if (spec.survival.dir.empty() || error.code() != ErrorCode::kCancelled || !cancel.requested()) throw;
+    throw Error(ErrorCode::kStopped, "stopped by a signal; kept in " + EscapeName(spec.survival.dir) +
+                                         ": the sorted runs of the first sort. The same command continues from there");
+  }
   FinishFirstSort(spec, files);
   result.read = by_keys.read;
   result.runs += by_keys.runs;

@@ -226,7 +226,7 @@ void Publish(SortContext& context, std::uint64_t bytes) {
   for (const std::string& text : output.Lost()) sorting.Note(text);
   context.survival.Finish(sorting);
   sorting.stats.records_out = sum.records;
-  if (sum.records == 0 && IsAllHeader(spec, context.open.inputs)) sorting.Note(kAllHeader);
+  if (sorting.stats.records_in == 0 && IsAllHeader(spec, context.open.inputs)) sorting.Note(kAllHeader);
   sorting.stats.bytes = bytes;
   context.FillStats();
   if (!spec.reports.stats.empty()) WriteStatsFile(spec.reports.stats, sorting.stats);

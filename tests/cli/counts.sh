@@ -54,6 +54,11 @@ for empty in "" "\n"; do
   same got.out want.out
 done
 
+printf 'id\n1\n2\n' >once.csv
+expect 0 "$g" --only-duplicates once.csv got.csv
+echo id | cmp - got.csv || fail "duplicates of rows that are there once"
+[ ! -s err ] || fail "a message: $(cat err)"
+
 # Records that contain the byte that ends a line, to a stream and to a file: each count stands before its record.
 awk 'BEGIN {for (i = 0; i < 900; ++i) printf "%d,\"a%s%d\"\n", i * 7 % 300, (i % 3 ? "\n" : "-"), i}' >broken.csv
 sed '1i id,text' broken.csv >rows.csv

@@ -148,7 +148,7 @@ rm -rf kept
 expect 2 "$g" --keep-order lines.txt got.out
 says 'needs -u'
 for options in "--count:cannot be combined with --keep-order" "--split 2:--split has no meaning" \
-  "--debug:--debug has no meaning" "--verify-output:--verify-output has no meaning" "-c:no meaning with --check" \
+  "--debug:--debug cannot be combined" "--verify-output:--verify-output has no meaning" "-c:no meaning with --check" \
   "-g:-g has no meaning with --keep-order" "--locale:--locale has no meaning with --keep-order" \
   "--shuffle:no meaning with --shuffle"; do
   expect 2 "$g" -u --keep-order ${options%%:*} lines.txt got.out

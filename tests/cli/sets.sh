@@ -167,6 +167,9 @@ END
   done
 fi
 printf 'name,x\n1,2\n' >other.csv
+expect 0 "$g" -k id:int --minus a.csv a.csv got.csv
+head -n 1 a.csv | cmp - got.csv || fail "rows without themselves"
+if grep -q 'is header' err; then fail "a message: $(cat err)"; fi
 expect 3 "$g" -k id:int --minus other.csv a.csv got.csv
 says 'the headers of a.csv and other.csv differ'
 seq 1 1000 | awk '{print "{\"id\": " $1 ", \"n\": 1}"}' >a.jsonl
