@@ -1,7 +1,7 @@
 # Runs the pairs of commands of the page gpusort-instead, and compares their results.
 . "$2/tests/cli/common.sh.inc"
 export LC_ALL=C
-for program in sort uniq comm join shuf; do
+for program in sort uniq comm grep awk join shuf; do
   command -v $program >/dev/null || { echo "NOT TESTED: there is no $program"; exit 77; }
 done
 mkdir bin
@@ -36,5 +36,5 @@ while read -r old && read -r new; do
     *) cmp want got || fail "$old differs from $new" ;;
   esac
 done <commands
-[ "$pairs" = 13 ] || fail "$pairs pairs of commands"
+[ "$pairs" = 17 ] || fail "$pairs pairs of commands"
 echo "instead: ok"
