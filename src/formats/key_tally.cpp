@@ -83,7 +83,7 @@ void KeyTally::Add(const KeyTally& later) {
   other_width.Add(later.other_width, record);
   glued.Add(later.glued, record);
   if (example.empty()) example = later.example;
-  delimiter = later.delimiter;
+  if (later.delimiter != 0) delimiter = later.delimiter;
   record += later.record;
 }
 
