@@ -573,6 +573,14 @@ class Learner {
     if (const TimeCandidate* const anywhere = log_->shapes.size() > 1 ? FrontOfWord() : nullptr) {
       log_->shapes.push_back(anywhere->shape);
     }
+    // In a line that begins with a time, other times are part of the text.
+    const auto in_any_word = [](const TimeShape& shape) {
+      return shape.place == TimeShape::kAnywhere && shape.lead.empty();
+    };
+    if (std::ranges::any_of(log_->shapes, in_any_word)) {
+      std::ranges::stable_partition(
+          log_->shapes, [](const TimeShape& shape) { return shape.place == TimeShape::kWord && shape.count == 0; });
+    }
     JoinWords();
     // The extended log format of the W3C, as IIS writes it, is in UTC. The firewall of Windows writes local times.
     const bool local = std::ranges::any_of(
