@@ -751,7 +751,8 @@ TEST(LogTimes, PrefersTimesAtTheFrontOfLinesToTimesInTheirTexts) {
   const std::string line = "Nov 23 22:10:01 a: saved at 2026-11-19 10:00:00 (1)";
   for (int i = 10; i < 20; ++i) {
     const std::string second = std::to_string(i);
-    text += "2026-11-23T22:10:" + second + " pkg\n" + (i % 2 == 0 ? "Nov 23 22:10:" + second + " a: b" : line) + "\n";
+    text += "speed: 2026-11-23 22:10:" + second + " pkg\n" + (i % 2 == 0 ? "Nov 23 22:10:" + second + " a: b" : line) +
+            "\n";
   }
   const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
   LogTimeReader reader;
