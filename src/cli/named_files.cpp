@@ -67,18 +67,18 @@ std::vector<std::string> ValuesOf(const std::string& file, std::string_view text
   constexpr std::size_t kMost = 1000000;
   std::vector<std::string> values;
   std::map<std::string_view, std::size_t> lines;
+  if (text.find('\0') != text.npos) FailUsage(InQuotes(file) + " is no text; expand it first if it is compressed");
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const auto front = "line ";
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const std::string_view value = line.substr(0, line.find_first_of("\t \r"));
     if (value.empty() && line.find_first_not_of("\t \r") == line.npos) continue;
-    if (value.empty()) FailUsage(InQuotes(file) + ": " + front + std::to_string(number) + " begins with a blank");
+    const std::string place = InQuotes(file) + ": line " + std::to_string(number);
+    if (value.empty()) FailUsage(place + " begins with a tab or blank; a value is the text before the first of them");
     if (const auto [known, added] = lines.try_emplace(value, number); !added) {
-      FailUsage(InQuotes(file) + ": " + front + std::to_string(number) + " has the value " +
-                InQuotes(std::string(value)) + " again, which is in line " + std::to_string(known->second) +
-                "; a value is the text before the first tab or blank");
+      FailUsage(place + " has the value " + InQuotes(std::string(value)) + " again, which is in line " +
+                std::to_string(known->second) + "; a value is the text before the first tab or blank");
     }
     if (lines.size() > kMost) FailUsage(InQuotes(file) + ": it has more than " + std::to_string(kMost) + " values");
     values.emplace_back(value);
@@ -122,7 +122,7 @@ void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
     ColumnKey& key = spec.source.table->keys[i];
     if (key.rule.order_file.empty()) continue;
     Named("-k " + InQuotes(key.text), [&] {
-      if (key.rule.order_file == "-") FailUsage("an order needs a file");
+      if (key.rule.order_file == "-") FailUsage("give a file, not standard input (-)");
       key.rule.labels = ValuesOf(key.rule.order_file, ReadFront(key.rule.order_file, std::string::npos, cancel));
     });
   }

@@ -145,7 +145,7 @@ constexpr OptionRow kRows[] = {
      .about = "the first record of each key that occurs again"},
     {.section = kOrder, .name = "minus", .argument = "FILE", .traits = kRepeats,
      .set = [](Typed& to, Text file) { to.minus.push_back(file); },
-     .help = "write only the records whose keys are not in FILE, as comm -23 does",
+     .help = "write only the records whose keys are not in FILE",
      .more = "See Sets of records in the manual page.", .about = "without the records whose keys are in FILE"},
     {.section = kOrder, .name = "intersect", .argument = "FILE", .traits = kRepeats,
      .set = [](Typed& to, Text file) { to.intersect.push_back(file); },

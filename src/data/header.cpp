@@ -80,22 +80,29 @@ void InputHeader::FailTooLong(const Source& source, std::span<const std::byte> f
   throw Error(ErrorCode::kBadInput, EscapeName(source.path) + why);
 }
 
-/// Stores the first header, and compares later ones with it. Only a byte order mark may differ.
+/// Stores the first header, and compares later ones with it. Only a byte order mark may differ. The header of an input
+/// whose records the output gets replaces the header of a file of --minus or --intersect.
 void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
   const RecordSpan known = format_.HeaderText(bytes_), text = format_.HeaderText(header);
-  if (!header.empty() && (!known_ || (known.empty() && !text.empty()))) {
-    TellLeftOut(from_, bytes_, source.path, header);
-    known_ = true;
-    from_ = source.path;
-    bytes_ = std::move(header);
-  } else if (!text.empty() && !std::ranges::equal(text, known)) {
+  if (!text.empty() && !known.empty() && !std::ranges::equal(text, known)) {
     const auto first = bytes_.end() - (known.end() - std::ranges::mismatch(known, text).in1);
     const auto line = 1 + std::count(bytes_.begin(), first, std::byte{'\n'});
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(from_) + " and " + EscapeName(source.path) +
                                           " differ at byte " + std::to_string(first - bytes_.begin()) + ", line " +
                                           std::to_string(line) +
                                           ": only inputs with the same header can be sorted together");
-  } else {
+  }
+  const bool replaces = of_set_ && !source.of_set && (!header.empty() || known.empty());
+  // Lines as of --header-prefix say nothing about the records of another input.
+  const bool foreign = source.of_set && others_ && text.empty();
+  others_ = others_ || !source.of_set;
+  if (replaces || (!header.empty() && !foreign && (!known_ || (known.empty() && !text.empty())))) {
+    if (!of_set_) TellLeftOut(from_, bytes_, source.path, header);
+    known_ = !header.empty();
+    of_set_ = source.of_set;
+    from_ = source.path;
+    bytes_ = std::move(header);
+  } else if (!source.of_set) {
     TellLeftOut(source.path, header, from_, bytes_);
   }
 }

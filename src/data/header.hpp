@@ -41,6 +41,7 @@ class InputHeader {
     const std::string& expanded_path;  ///< the path without an extension such as .gz
     /// True: the input is a stream, which can be read only once. The size limit for its header is then lower.
     bool once;
+    bool of_set;  ///< true: the input is a file of --minus or --intersect, whose header the output does not get
     /// Reads the next bytes into the span. Returns the number of bytes, or 0 at the end of the input.
     std::function<std::uint64_t(std::span<std::byte>)> read;
   };
@@ -68,6 +69,8 @@ class InputHeader {
   std::vector<std::byte> bytes_;
   std::string from_;  ///< the path of the input from which bytes_ was read, for messages
   bool known_ = false;
+  bool of_set_ = false;  ///< true: bytes_ is the header of an input with Source::of_set
+  bool others_ = false;  ///< true: Take() has read an input without Source::of_set
 };
 
 }  // namespace gpusort

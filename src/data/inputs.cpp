@@ -110,8 +110,8 @@ class Inputs::Stream {
   }
 
   void TakeHeader() {
-    InputHeader::Taken taken = inputs_.header_.Take(
-        {input_.path, input_.expanded_path, true, [this](std::span<std::byte> out) { return Next(out); }});
+    InputHeader::Taken taken = inputs_.header_.Take({input_.path, input_.expanded_path, true, input_.of_set,
+                                                     [this](std::span<std::byte> out) { return Next(out); }});
     input_.header = input_.begin = taken.bytes;
     taken.rest.insert(taken.rest.end(), ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_taken_), ahead_.end());
     ahead_ = std::move(taken.rest);
@@ -217,6 +217,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     const std::size_t number = inputs_.size();
     Input& input = inputs_.emplace_back();
     input.path = path;
+    input.of_set = number < options.set_inputs;
     input.codec = options.codec.value_or(CodecOfPath(path));
     input.expanded_path = input.codec != Codec::kNone ? std::string(WithoutCodecExtension(path)) : path;
     Open(files, input, cancel, fronts);
@@ -224,8 +225,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     if (input.file->direct()) direct_bytes += input.end - input.begin;
     if (number >= open_limit) input.file->Close();
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    Input& input = inputs_[(i + options.set_inputs) % inputs_.size()];
+  for (Input& input : inputs_) {
     if (!input.once()) FindRecords(input);
   }
   for (const Input& input : inputs_) {
@@ -296,7 +296,7 @@ void Inputs::FindRecords(Input& input) {
       at += got;
       return got;
     };
-    input.header = header_.Take({input.path, input.expanded_path, false, read}).bytes;
+    input.header = header_.Take({input.path, input.expanded_path, false, input.of_set, read}).bytes;
     input.begin = std::max(input.begin, input.header);
   }
   if (input.end > input.begin && input.end == size) {

@@ -183,6 +183,7 @@ class Inputs {
  private:
   struct Input {
     std::string path, expanded_path;
+    bool of_set = false;  ///< true: a file of --minus or --intersect
     Codec codec = Codec::kNone;
     std::unique_ptr<InputFile> file;  ///< the file that is read; null: `pipe` is read instead
     std::unique_ptr<PipeReader> pipe;

@@ -1,6 +1,6 @@
 // The place of a record in the inputs, as a field of a keyed record (formats/keyed_record.hpp). A job needs the places
-// if the output depends on more than the keys: on the order of the input (--keep-order). The field comes after the
-// sort key and is not compared with it. Start at InputPlace.
+// if the output depends on more than the keys: on the order of the input (--keep-order), or on the inputs that have a
+// key (--minus, --intersect). The field comes after the sort key and is not compared with it. Start at InputPlace.
 #pragma once
 
 #include <cstddef>

@@ -161,7 +161,9 @@ std::string SortContext::PlanText(bool sizes) const {
   if (spec.order.minus > 0) text += TableRow("minus", Counted(spec.order.minus, "input"));
   if (spec.order.intersect > 0) text += TableRow("intersect", Counted(spec.order.intersect, "input"));
   if (spec.order.keeps_input_order) {
-    text += TableRow("second sort", "the kept records are sorted again, into the order of the input");
+    text += TableRow("second sort",
+                     "the kept records are sorted again, into the order of the input; they need temp space, at most as "
+                     "much as the input");
   }
   if (spec.order.top > 0) text += TableRow("top", fmt::format("{} records", spec.order.top));
   if (spec.target.split > 0) text += TableRow("parts", fmt::format("{}, by ranges of keys", spec.target.split));

@@ -322,7 +322,9 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   context.store.CheckDirectories(context.job.plan);
   const Estimate estimate = MeasureJob(context);
   const bool known = !estimate.conclusion.empty();
-  return TableRow("in short", Conclude(context.job.plan) + (known ? ", " + estimate.conclusion : "")) +
+  std::string conclusion = Conclude(context.job.plan) + (known ? ", " + estimate.conclusion : "");
+  if (spec.order.keeps_input_order) conclusion += "; then the kept records are sorted again, in temp space";
+  return TableRow("in short", conclusion) +
          (known ? "" : TableRow("expected", "nothing can be said: " + estimate.why_not)) +
          (spec.explains_all ? estimate.rows : "") + context.PlanText(spec.explains_all) + context.FormatsText();
 }

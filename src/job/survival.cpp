@@ -69,7 +69,8 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
     if (rule.order_file.empty()) continue;
     std::string values;
     for (const std::string& value : rule.labels) values += value + '\n';
-    fingerprint.emplace_back("the values of " + Exact(rule.order_file), Hex(XXH3_64bits(values.data(), values.size())));
+    fingerprint.emplace_back("the hash of the values in " + Exact(rule.order_file),
+                             Hex(XXH3_64bits(values.data(), values.size())));
   }
   if (spec.order.random) {
     const auto& salt = spec.order.lines->order.salt;

@@ -147,6 +147,13 @@ rm -rf kept
 
 expect 2 "$g" --keep-order lines.txt got.out
 says 'needs -u'
+cp lines.txt both.txt
+expect 2 "$g" -u --keep-order --resume-dir kept both.txt both.txt
+says 'cannot be an input, too'
+cmp lines.txt both.txt || fail "the refused job changed its input"
+[ ! -e kept ] || fail "the refused job made a folder"
+rm both.txt
+"$g" --explain -u --keep-order lines.txt got.out | grep -q 'they need temp space' || fail "--explain knows of no temp space"
 for options in "--count:cannot be combined with --keep-order" "--split 2:--split has no meaning" \
   "--debug:--debug cannot be combined" "--verify-output:--verify-output has no meaning" "-c:no meaning with --check" \
   "-g:-g has no meaning with --keep-order" "--locale:--locale has no meaning with --keep-order" \

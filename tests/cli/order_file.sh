@@ -88,7 +88,7 @@ if [ -e kept/gpusort.manifest ]; then
   cp listed listed.old
   tac listed.old >listed
   expect 2 "$g" -k 'v:order(listed)' -k n:int --resume-dir kept --memory 5M --batch-bytes 9000 --fan-in 2 rows.tsv got.tsv
-  says 'the values of listed'
+  says 'the values in listed'
   cp listed.old listed
 fi
 expect 0 "$g" -k 'v:order(listed)' -k n:int --resume-dir kept --memory 5M --batch-bytes 9000 --fan-in 2 rows.tsv got.tsv
@@ -97,7 +97,8 @@ same got.tsv up.tsv
 : >none
 printf 'a b\na c\n' >twice
 printf ' a\n' >blank
-for file in none twice blank missing ''; do
+printf 'a\0' >binary
+for file in none twice blank missing binary ''; do
   expect 2 "$g" -k "v:order($file)" rows.tsv got.tsv
 done
 expect 2 "$g" -k v:order rows.tsv got.tsv

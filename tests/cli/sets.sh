@@ -171,7 +171,7 @@ expect 0 "$g" -k id:int --minus a.csv a.csv got.csv
 head -n 1 a.csv | cmp - got.csv || fail "rows without themselves"
 if grep -q 'is header' err; then fail "a message: $(cat err)"; fi
 expect 3 "$g" -k id:int --minus other.csv a.csv got.csv
-says 'the headers of a.csv and other.csv differ'
+says 'the headers of other.csv and a.csv differ'
 seq 1 1000 | awk '{print "{\"id\": " $1 ", \"n\": 1}"}' >a.jsonl
 seq 1 2 900 | awk '{print "{\"n\": 2, \"id\": " $1 ".0}"}' >b.jsonl
 expect 0 "$g" -k id:decimal --minus b.jsonl a.jsonl got.out
@@ -189,6 +189,23 @@ printf '##b\n2\n' >b.vcf
 printf '##a\n1\n2\n3\n' >a.vcf
 expect 0 "$g" --header-prefix '#' --minus b.vcf a.vcf got.out
 printf '##a\n1\n3\n' | cmp - got.out || fail "the lines of the header are those of the file of a set"
+# The header is that of the inputs even if they are read after the files of sets.
+expect 0 "$g" --header-prefix '#' --minus b.vcf - got.out <a.vcf
+printf '##a\n1\n3\n' | cmp - got.out || fail "a stream lost its header to that of the file of a set"
+printf '1\n2\n' >plain
+expect 0 "$g" --header-prefix '#' --minus b.vcf - got.out <plain
+echo 1 | cmp - got.out || fail "a stream without a header got that of the file of a set"
+expect 0 "$g" --header-prefix '#' --minus - plain got.out <b.vcf
+echo 1 | cmp - got.out || fail "a file without a header got that of the stream of a set"
+
+# --top gets fewer records than it allows.
+seq 9 >nine
+for options in "" -m -u "--keep-order"; do
+  expect 0 "$g" --intersect nine --top 10 $options -o got.out nine
+  cmp nine got.out || fail "--intersect with --top and $options"
+  expect 0 "$g" --minus nine --top 2 $options -o got.out nine
+  [ ! -s got.out ] || fail "--minus with --top and $options"
+done
 
 # After a kill the same command continues.
 oracle "b.many" "c.many" "" "" >want.out
