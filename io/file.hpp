@@ -1,7 +1,5 @@
 // Files that are read and written at any position: inputs and temporary files. Outputs are in output_file.hpp. A read
-// or write moves all bytes or throws: calls that fail with EINTR or move fewer bytes are repeated. A read never reports
-// an error as the end of the file. A write beyond the file-size limit fails with EFBIG, because main() ignores SIGXFSZ.
-// Start at FileSystem.
+// or write moves all bytes or throws. Start at FileSystem.
 #pragma once
 
 #include <atomic>
@@ -20,8 +18,8 @@ struct stat;
 
 namespace gpusort {
 
-/// Facts about a file, as stat reports them. If the facts at two times are equal, nothing was written to the file in
-/// between.
+/// The attributes of a file, as stat reports them. If the attributes at two times are equal, nothing was written to the
+/// file in between.
 struct FileFacts {
   std::uint64_t size = 0;
   std::uint64_t dev = 0;
@@ -37,7 +35,7 @@ struct FileFacts {
   static FileFacts From(const struct stat& st);
   bool same_file(const FileFacts& other) const { return dev == other.dev && ino == other.ino; }
   /// Returns true if the ctime differs from `then`, but mode, owner and number of links are equal. A program may then
-  /// have written the file and set the mtime back, or changed extended attributes. `then` must be earlier facts about
+  /// have written the file and set the mtime back, or changed extended attributes. `then` must be earlier attributes of
   /// this file with the same size and mtime.
   bool hides_change(const FileFacts& then) const {
     return ctime_ns != then.ctime_ns && mode == then.mode && uid == then.uid && gid == then.gid && links == then.links;
@@ -89,7 +87,7 @@ class File {
   FileFacts Facts() const;
   /// Returns the file descriptor, which this object owns.
   int descriptor() const { return fd_.get(); }
-  /// Returns the path for messages. For a temporary file without a name: a text that contains its directory.
+  /// Returns the path for messages. For a temporary file without a name: a string that contains its directory.
   const std::string& path() const { return path_; }
 
  private:
@@ -125,9 +123,8 @@ class OutputFile;
 enum class OldFile {
   kReplace,
   kReplaceOrRewrite,  ///< rewrites the file in place if it cannot be replaced
-  /// As kReplaceOrRewrite, but also rewrites the file in place if users could see that it was replaced: for example, if
-  /// it has several hard links, extended attributes or another owner. Also follows links of other users in shared
-  /// folders.
+  /// Like kReplaceOrRewrite. Also rewrites the file in place if it has, for example, hard links or another owner.
+  /// Follows symbolic links of other users, even in shared folders such as /tmp.
   kRewriteIfSeen,
   kKeep,  ///< CreateOutput or Publish throws if the file exists
 };
@@ -153,19 +150,18 @@ class FileSystem {
   std::unique_ptr<File> OpenNamed(const std::string& path, bool direct, bool create);
   /// Returns once all new, changed and removed names in the directory are on the disk. Throws Error(kIo).
   void SyncDirectory(const std::string& directory);
-  /// Starts a new version of the file `path`, which replaces the old file when it is complete. Follows a symbolic link
-  /// to its target if the kernel allows it, and creates a missing target at once as an empty file. Throws Error(kUsage)
-  /// in these cases:
-  /// - `path` is not a regular file.
-  /// - The file exists and is not writable.
-  /// - The directory of the file is missing or not writable.
+  /// Starts a new version of the file `path`. Follows a symbolic link, and creates a missing target of the link as an
+  /// empty file. Throws Error(kUsage) if:
+  /// - `path` exists and is not a writable regular file.
+  /// - The directory of the file is missing.
+  /// - The directory is not writable and the file is not rewritten in place.
   /// - With kKeep: the file exists.
-  /// - With kReplace: it is impossible to give a new file the owner, group and ACL of the old file.
+  /// - With kReplace: a new file cannot get the owner, group and ACL of the old file.
   std::unique_ptr<OutputFile> CreateOutput(const std::string& path, bool direct, OldFile old = OldFile::kReplace);
   /// Returns how many bytes this user can still write in `directory`, or kUnknownSpace.
   std::uint64_t FreeSpace(const std::string& directory);
-  /// Returns the facts (size, times, owner and so on) of the file at `path`, also through links, or std::nullopt if
-  /// there is no file.
+  /// Returns the attributes (size, times, owner and so on) of the file at `path`, also through links, or std::nullopt
+  /// if there is no file.
   std::optional<FileFacts> Identify(const std::string& path);
   /// Returns true if files in `directory` are kept in memory (tmpfs, ramfs).
   bool IsTmpfs(const std::string& directory);
@@ -177,7 +173,7 @@ class FileSystem {
   std::shared_ptr<SystemCalls> calls_;
 };
 
-/// Returns the facts (size, times, owner and so on) of an open file. Throws Error(kIo).
+/// Returns the attributes (size, times, owner and so on) of an open file. Throws Error(kIo).
 FileFacts FactsOf(int fd);
 
 }  // namespace gpusort

@@ -19,9 +19,10 @@ struct FileRights {
   std::vector<std::string> unread;                ///< names of unreadable attributes, each with the reason
   friend bool operator==(const FileRights&, const FileRights&) = default;
 
-  /// Returns the rights of the file `name` in an open directory, or std::nullopt if there is no such regular file.
-  /// `by_path` must be another path to the same file, because the calls that read an ACL or attributes take no
-  /// directory. `path` is the file's name in messages. Throws SystemError.
+  /// Returns the rights of the regular file `name` in the open directory `directory`. Returns std::nullopt if there is
+  /// no such file. Throws SystemError.
+  /// - by_path: a path to the file, for reading its ACL and attributes
+  /// - path: the name of the file in messages
   static std::optional<FileRights> Of(int directory, const std::string& name, const std::string& by_path,
                                       const std::string& path);
   /// Gives `file` the owner, group, ACL and mode that this object stores. Returns false if the owner, the group or the

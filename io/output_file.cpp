@@ -366,6 +366,7 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
     }
   }
   sigset_t before;
+  // From the rename on, no signal may end the finished job.
   const sigset_t all = AllSignals();
   const int blocked = pthread_sigmask(SIG_BLOCK, &all, &before);
   if (blocked != 0) throw Error(ErrorCode::kInternal, "pthread_sigmask: " + detail::ErrnoText(blocked));

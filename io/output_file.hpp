@@ -16,13 +16,12 @@
 
 namespace gpusort {
 
-/// A new version of a file. Until Publish replaces the old file, the new file has mode 0600 and no visible name.
-/// Without Publish, the destructor removes the new file and leaves the old file untouched. Hard links of the old file
-/// keep the old content. The new file gets the ACL and the extended attributes user.* and security.* of the old file.
-///
-/// Some files are written in place: the first write empties the old file, and its content is incomplete until Publish
-/// returns. This happens if a new file would lose the owner, group or ACL of the old file, or if the old file cannot be
-/// replaced. Mount points, files in a folder that is not writable, and files of other users cannot be replaced.
+/// A new version of a file, which replaces the old file in Publish. Without Publish, the destructor removes this
+/// version.
+/// - The new file has mode 0600 until Complete, and no visible name until Publish.
+/// - The new file gets the owner, mode and ACL of the old file, and the extended attributes user.* and security.*.
+/// - Hard links of the old file keep the old content.
+/// - Some files are written in place (see in_place()). Their old content is lost at the first write.
 class OutputFile {
  public:
   ~OutputFile();
@@ -50,8 +49,7 @@ class OutputFile {
   /// Reserves disk space as File::Allocate does. If the output is written into an existing file (see in_place()), only
   /// checks that the free space is enough. Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
-  /// Announces that another thread will call AllocateInSteps(size), so that writes wait for disk space that is not
-  /// reserved yet (see File). Does nothing if the output is written into an existing file.
+  /// Call this before another thread calls AllocateInSteps(size). Does nothing if the output is written in place.
   void ExpectAllocation(std::uint64_t size) {
     if (in_place_.empty()) file_->ExpectAllocation(size);
   }
@@ -59,33 +57,31 @@ class OutputFile {
   bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Continues the file `name` in the output's folder, which an earlier process began to write. Creates the file if it
-  /// is missing. If the file has at least `bytes` bytes, cuts it to `bytes` bytes and returns true. These bytes then
-  /// stay in the file even if the output is destroyed without Publish. Otherwise empties the file and returns false.
-  ///
-  /// Throws Error(kUsage) if `name` is not a regular file of this user, or if another job writes it. Call TakeUp before
-  /// all other functions, and only if the output is not written in place (see in_place()).
+  /// Continues to write the file `name` of an earlier process, in the output's folder. Call this before all other
+  /// functions.
+  /// - Returns true if the file has at least `bytes` bytes. Cuts the file to this size. The destructor keeps these
+  ///   bytes.
+  /// - Otherwise returns false, and the file is empty. A missing file is created.
+  /// - Throws Error(kUsage) if `name` is not a regular file of this user, or if another job writes it.
+  /// - Do not call this if the output is written in place (see in_place()).
   bool TakeUp(const std::string& name, std::uint64_t bytes);
-  /// Returns once the first `bytes` bytes are on the disk. If TakeUp has opened the file, and the output is later
-  /// destroyed without Publish, these bytes stay in the file for a later process. Without TakeUp, the destructor
-  /// removes the file.
+  /// Returns once the file is on the disk. If TakeUp was called before, the destructor will keep the first `bytes`
+  /// bytes.
   void Keep(std::uint64_t bytes);
-  /// Empties the file and frees its disk space. Without Publish, the destructor then removes the file, even after Keep.
+  /// Empties the file, frees its disk space, and cancels the effect of Keep.
   void Release() {
     file_->Truncate(0);
     kept_ = 0;
   }
-  /// Cuts the file to `total_bytes`, gives it the rights of the file that it replaces (or those of a new file), and
-  /// syncs it if `sync` is true. Publish calls Complete if the caller has not. A job with several outputs calls
-  /// Complete for all of them before the first Publish, because Complete may fail or take long.
+  /// Finishes the new file: cuts it to `total_bytes`, and sets its final owner, mode and ACL. Syncs it if `sync` is
+  /// true. With several outputs, call Complete for all of them before the first Publish.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Calls Complete if the caller has not, renames the file to path(), and syncs the directory if `sync` is true. Call
-  /// this once. After an error the old file is unchanged, except in two cases: the output was written in place (see
-  /// in_place()), or only the sync of the directory failed. With OldFile::kKeep, throws Error(kIo) if a file of this
-  /// name exists now.
-  ///
-  /// Once the new file has replaced the old file, all signals stay blocked in the calling thread, so that no signal
-  /// ends a finished job.
+  /// Replaces the file path() by the new file. Calls Complete if the caller has not. Call this once.
+  /// - sync: if true, returns once the new name is on the disk
+  /// - With OldFile::kKeep, throws Error(kIo) if the file exists now.
+  /// - If the new name cannot be synced, throws Error(kIo), but the file is replaced.
+  /// - After any other error, the old file is unchanged, unless it was written in place.
+  /// - After success, all signals stay blocked in the calling thread.
   void Publish(std::uint64_t total_bytes, bool sync);
   /// Returns the rights and attributes of the replaced file that the new file could not get, each with the reason:
   /// "user.origin: EPERM (...)".

@@ -8,13 +8,9 @@
 
 namespace gpusort {
 
-/// Returns true if another user may have created the file or link at `path` to mislead this user. All of these must be
-/// true:
-/// - All users may write to the folder of `path`.
-/// - The file or link belongs neither to this user nor to the owner of the folder.
-/// - `path` is a link, or the folder is sticky, as /tmp is.
-///
-/// Does not follow links. Returns false if `path` cannot be read.
+/// Returns true if another user may have put `path` into a shared folder to mislead this user: a link, or any file in a
+/// sticky folder such as /tmp. Files of the folder's owner do not count. Does not follow links. Returns false if `path`
+/// cannot be read.
 bool PlantedByOther(const std::string& path);
 /// Returns the number of the file descriptor that `path` stands for: 1 for /dev/stdout, 3 for /dev/fd/3, also through
 /// links. Returns std::nullopt for any other path.

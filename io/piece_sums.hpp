@@ -32,8 +32,7 @@ class PieceSums {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
-  /// The bytes of the piece with the largest offset, among the pieces of at most 4 KiB. Cover() needs these bytes if
-  /// direct I/O has padded the end of the file with zeros.
+  /// The small write (at most 4 KiB) at the highest offset: its bytes and its offset.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;
 };

@@ -244,6 +244,7 @@ std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std
     got = file->ReadAt(extent.offset, out);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kIo) throw;
+    // Reads once more, because some device errors are temporary.
     got = file->ReadAt(extent.offset, out);
   }
   if (got < out.size()) {

@@ -1,9 +1,5 @@
-// Temporary files for sorted records that do not fit in memory (the spill). Records are written in blocks. There is one
-// file in each temporary directory, created at the first write. The files have no name unless another process must be
-// able to continue the job. Every block has a header with its run (list of sorted records), number, length, offset, job
-// and checksum, which Read verifies. If a block was lost, damaged, written to a wrong place or written by another job,
-// Read throws Error(kIntegrity). Freed space goes back to the file system at once. FORMAT.md describes the bytes. Start
-// at SpillStore.
+// Temporary files for sorted records that do not fit in memory (the spill): one file in each temporary directory.
+// Records are written in blocks, each with a header and a checksum. FORMAT.md describes the bytes. Start at SpillStore.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +43,11 @@ struct NamedSpill {
 /// All temporary files of a job. Any number of threads may call Write, Read and Free at once.
 class SpillStore {
  public:
-  /// `block_bytes` is the largest size of a block with its header, a multiple of kSpillAlignment. The directories are
-  /// used in turn. `before_use` is called once, before the first file is created. If it throws, the first Write throws
-  /// the same error. With `named`, the files have names, and files of an earlier process are used again. Their blocks
-  /// count as free unless the caller calls Claim for them.
+  /// Creates no file before the first Write.
+  /// - directories: used in turn
+  /// - block_bytes: the largest size of a block with its header, a multiple of kSpillAlignment
+  /// - before_use: called before the first file is created. Write throws its exceptions.
+  /// - named: if set, the files have names, and files of an earlier process are used again (see Claim).
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
   SpillStore(const SpillStore&) = delete;
@@ -58,16 +55,16 @@ class SpillStore {
 
   std::uint64_t payload_capacity() const { return block_bytes_ - kSpillHeaderBytes; }
 
-  /// Writes block `number` of the sorted run number `run` to a temporary file. The payload (the records, compressed
-  /// with `codec` by the caller) has at most payload_capacity() bytes and begins at block[kSpillHeaderBytes]. Write
-  /// adds the header and the padding to a multiple of kSpillAlignment, so `block` must be aligned and have room for
-  /// both. If a directory is full, uses the next one. Throws Error(kNoSpace) if all directories are full.
+  /// Writes block `number` of the sorted run number `run` to a temporary file. Throws Error(kNoSpace) if all
+  /// directories are full.
+  /// - block: aligned to kSpillAlignment, with room for header, payload, and padding to a multiple of kSpillAlignment
+  /// - payload_bytes: the size of the payload (the records) at block[kSpillHeaderBytes], at most payload_capacity()
+  /// - codec: the codec with which the caller has compressed the payload
   SpillExtent Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> block, std::uint64_t payload_bytes,
                     Codec codec = Codec::kNone);
 
-  /// Reads a block into `block`, which must be aligned and have room for header, payload (the records) and padding.
-  /// Returns the size of the payload, which begins at block[kSpillHeaderBytes]. Throws Error(kIntegrity) if the bytes
-  /// differ from those written. If the device reports an error twice, throws Error(kIo).
+  /// Reads a block. Returns the size of its payload (the records), which begins at block[kSpillHeaderBytes]. Throws
+  /// Error(kIntegrity) if the block is damaged, and Error(kIo) if it cannot be read. `block` must be as for Write.
   std::uint64_t Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number, std::span<std::byte> block);
 
   /// Gives the disk space of a block back to the file system. If the file system cannot free parts of files, later

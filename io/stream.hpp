@@ -104,7 +104,7 @@ class PipeWriter {
   /// Returns the number of bytes written so far.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
-  /// Returns the facts (size, times, owner and so on) about the file if the stream is a regular file, such as a
+  /// Returns the attributes (size, times, owner and so on) of the file if the stream is a regular file, such as a
   /// redirected standard output. Otherwise returns std::nullopt.
   std::optional<FileFacts> file() const;
 

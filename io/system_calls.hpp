@@ -84,7 +84,7 @@ std::string ErrnoText(int error);
 bool IsNoSpace(int error);
 /// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
-/// Returns advice for the end of an error message, such as "; the folder was removed meanwhile", or an empty string.
+/// Returns an explanation of `error` for messages, such as "; the folder was removed meanwhile", or an empty string.
 /// `error` is an errno for which IsNoSpace returns false.
 std::string DiskHint(int error);
 /// Returns a number of free bytes as text, "12345 bytes", or "unknown" for kUnknownSpace.
@@ -132,7 +132,8 @@ std::string HiddenName();
 /// Returns true if an open with O_TMPFILE failed because the file system or the kernel does not support the flag.
 bool IsTmpfileUnsupported(int error);
 /// Creates a file of mode 0600 in an open directory, with a random name that begins with a dot. Returns its descriptor
-/// and its name. `what` and `path` name the directory in messages.
+/// and its name.
+/// - what, path: end the error message "create a file in <what><path>"
 std::pair<Fd, std::string> CreateHidden(SystemCalls& calls, int directory, const std::string& what,
                                         const std::string& path);
 

@@ -1,9 +1,6 @@
-// The interface through which a job sorts and merges records in memory. A backend works on CPU threads or on a GPU. All
-// backends return the same bytes. A Backend allocates one block of memory, the arena, and divides it into buffers of
-// equal size, the slots. A Lane is one worker of a backend, with memory of its own. It has two blocking functions, Sort
-// and Merge, which only one thread at a time may call. Sorted records (SortedRecords) stay in the slot where the lane
-// left them until the caller destroys the object. A slot is therefore either the working memory of a lane or holds a
-// sorted run. Start at Lane.
+// The interface through which a job sorts and merges records in memory. A Backend works on CPU threads or on GPUs, and
+// divides its memory into buffers of equal size, the slots. A Lane is one worker of a Backend. All backends return the
+// same bytes. Start at Lane.
 #pragma once
 
 #include <algorithm>
@@ -87,9 +84,8 @@ struct BackendLimits {
 /// equal share of the slots and of the lanes.
 struct ArenaShape {
   RecordLayout layout;
-  /// The size of a slot (a buffer) in bytes. A slot holds the records that are sorted together, or the output of one
-  /// merge, and must hold fewer than 2^32 records. For lines, slot_bytes must be below 2^32, and at most
-  /// SlotRecords(layout, slot_bytes) lines are sorted together unless batch_lines is set.
+  /// The size of a slot (a buffer for records) in bytes. For lines, it must be below 2^32. A slot must hold fewer than
+  /// 2^32 records.
   std::uint64_t slot_bytes = 0;
   /// The number of slots (buffers of slot_bytes bytes). Each lane (worker) that sorts needs up to two slots. Each list
   /// of sorted records that stays in the backend's memory needs one slot. A CPU lane that only merges needs no slot.
@@ -162,8 +158,8 @@ class OwnedRecords : public SortedRecords {
 };
 using HostRecords = OwnedRecords<HostBuffer>;
 
-/// An input of Lane::Merge: consecutive whole records of one sorted run. `run` is the index of this run. In the list of
-/// pieces for Lane::Merge, the indices must ascend, and the pieces of one run must be in the order of the run.
+/// An input of Lane::Merge: consecutive whole records of the sorted run number `run`. The caller must pass the pieces
+/// in the order of the runs, and in order within each run.
 struct RunPiece {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
@@ -204,8 +200,7 @@ class Lane {
   virtual int device() const { return kOnHost; }
 };
 
-/// The maximum size, in bytes, of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU: 128
-/// KiB for short reads from the GPU, 32 KiB for searches in sorted records, and 256 bytes for each lane (worker).
+/// The largest size in bytes of the pinned (page-locked) host memory that the CUDA backend allocates for one GPU.
 inline constexpr std::uint64_t kMostPinnedByGpu = std::uint64_t{168} << 10;
 
 /// A request to copy out.size() bytes from `data`, in GPU memory or host memory, to host memory at `out`.
@@ -215,22 +210,19 @@ struct SlotRead {
   int device = kOnHost;  ///< the GPU whose memory holds `data`, or kOnHost
 };
 
-/// An input of Backend::BytesBefore: whole sorted records in the memory of `device`. BytesBefore searches for the place
-/// of a given record, called the cut, and counts the bytes of the records before that place.
+/// An input of Backend::BytesBefore: a list of whole sorted records, in the memory of `device`.
 struct SearchRange {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
-  bool inclusive = false;  ///< true: records whose key equals the key of the cut also count
+  bool inclusive = false;  ///< true: records whose key equals the key of cut_record also count
   int device = kOnHost;    ///< the GPU whose memory holds the records, or kOnHost
 };
 
-/// Cuts sorted runs of lines in two, so that the first parts of all runs can be merged without the second parts.
-/// Neither the first parts together nor the second parts together are empty. Run r is data[bounds[r], bounds[r + 1]). A
-/// line in the middle of the longest run, the cut, divides all runs. Returns for each run how many of its bytes come
-/// before the cut. Equal lines of several runs have the order of the runs.
-///
-/// read(begin, span) must copy the bytes from data + begin on into the span. `before` must do the work of
-/// Backend::BytesBefore on ranges of `data`.
+/// Divides each sorted run of lines into two parts. Returns the sizes of the first parts, in bytes. The first parts of
+/// all runs can be merged without the second parts. At least one first part and one second part are not empty.
+/// - bounds: run r is data[bounds[r], bounds[r + 1])
+/// - read: read(begin, span) must copy the bytes from data + begin on into the span
+/// - before: must do the work of Backend::BytesBefore on ranges of `data`
 template <typename Read, typename Before>
 std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const std::uint64_t> bounds,
                                           const RecordLayout& layout, const Read& read, const Before& before) {
@@ -241,8 +233,8 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
   }
   const std::uint64_t size = bounds[longest + 1] - bounds[longest];
   const std::uint64_t middle = size / 2;
-  // Reads ever more bytes around the middle of the longest run, until they contain the whole line that has the middle
-  // byte.
+  // Reads ever more bytes around the middle of the longest sorted run, until they contain the whole line that has the
+  // middle byte.
   std::vector<std::byte> around;
   std::uint64_t begin = 0, line = 0;
   for (std::uint64_t reach = 1 << 12; line == 0; reach *= 4) {
@@ -257,6 +249,7 @@ std::vector<std::uint64_t> CutLinesInHalf(const std::byte* data, std::span<const
     around.resize(line);
     begin += from;
   }
+  // Cuts each sorted run before the line in `around`. In runs before the longest run, equal lines come before the cut.
   std::vector<SearchRange> ranges;
   for (std::size_t r = 0; r < runs; ++r) ranges.push_back({data + bounds[r], bounds[r + 1] - bounds[r], r < longest});
   std::vector<std::uint64_t> cuts = before(ranges, RecordSpan(around));

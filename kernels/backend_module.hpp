@@ -1,7 +1,6 @@
-// The interface between the program and the CUDA backend, which is a shared library of its own, the module
-// gpusort_cuda.so. The program loads the module when it wants a GPU. Without the module the program works on the CPU.
-// The module exports one name: gpusort_cuda_module. The module is loaded once, stays loaded, and owns all state of the
-// CUDA backend. Start at CudaModule; backend_module.cpp is the program's side.
+// The interface between the program and its CUDA backend, the shared library gpusort_cuda.so (the CUDA module). The
+// program loads the module when it first uses a GPU, and keeps it loaded. Without the module, the program works on the
+// CPU. Start at CudaModule.
 #pragma once
 
 #include <chrono>

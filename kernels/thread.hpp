@@ -1,5 +1,5 @@
-// Starts threads that receive no signals, and protects steps that a signal must not interrupt. All threads are started
-// by StartThread and RunBeside, except those of the public headers (<gpusort/...>).
+// Starts threads that receive no signals, and protects steps that a signal must not interrupt. Use StartThread or
+// RunBeside for every new thread. Only the public headers (<gpusort/...>) start threads without them.
 #pragma once
 
 #include <sched.h>

@@ -7,7 +7,7 @@ namespace gpusort {
 /// Returns true if the last part of the path `program` (argv[0]) is `sort`.
 bool IsNamedSort(const char* program);
 
-/// Runs the program as GNU sort and returns the exit code. Call this first in main().
+/// Does the work of main() if IsNamedSort() is true. Returns the exit code.
 int SortMain(int argc, char** argv);
 
 }  // namespace gpusort

@@ -1,11 +1,6 @@
-// Compresses and expands gz, bgzf, bz2, xz, zst and lz4: whole files, and single blocks of temporary files. A
-// compressed file is one or more members (zst and lz4 call them frames). Each member can be expanded without the
-// others. A Decoder reports the end of the data only after it has verified the end of every member. If data is damaged
-// or truncated, exceeds a limit, or has other bytes after its end, a Decoder throws Error(kBadInput) with path and
-// offset. An Encoder cuts its input into members of a fixed size and compresses them on all threads. The number of
-// threads does not change the output. Decoders and Encoders hold only a few members in memory. Each codec is a separate
-// shared library, loaded when needed (see codec_module.hpp). If the library cannot be loaded, constructors and
-// functions that return memory sizes throw Error(kIo). Start at Decoder and Encoder, or at BlockCodec for blocks.
+// Compresses and expands gz, bgzf, bz2, xz, zst and lz4. Decoder and Encoder are for whole files, and BlockCodec is for
+// blocks of temporary files. Each codec is a separate shared library. If it cannot be loaded, the first use of the
+// codec throws Error(kIo). Start at Decoder and Encoder.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +17,11 @@ namespace gpusort {
 
 class BlockCoder;
 
-/// A compression method. Decoder and Encoder accept all methods except kProgram and kNumbers, which are only for blocks
-/// of temporary files. The program of the option --compress-program compresses the blocks of kProgram. BlockCodec
-/// stores the differences of sorted numbers for kNumbers. kBgzf, which is only for files, is gzip in blocks of at most
-/// 64 KiB, as bgzip writes it. Temporary files store these numbers, so a new method goes to the end.
+/// A compression method. kProgram and kNumbers are only for blocks of temporary files. Temporary files store these
+/// numbers, so a new method goes to the end.
+/// - kProgram: the program of the option --compress-program
+/// - kNumbers: stores the differences of sorted numbers
+/// - kBgzf: gzip in blocks of at most 64 KiB, as bgzip writes it; only for files
 enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf };
 /// All compression methods of files.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
@@ -57,10 +53,11 @@ struct DecoderLimits {
   unsigned threads = 1;  ///< number of threads that expand BGZF; the system may allow fewer
 };
 
-/// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an error. Errors are:
-/// - Error(kBadInput) if the data is damaged, or needs a window or dictionary of more than 256 MiB (zst: 128 MiB).
-/// - Error(kUsage) if DecoderLimits::memory_bytes is too small for the window or dictionary. The message names a value
-///   of --memory that is enough.
+/// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:
+/// - Error(kBadInput) if the data is damaged, truncated or followed by other bytes.
+/// - Error(kBadInput) if the output exceeds DecoderLimits::expanded_bytes.
+/// - Error(kBadInput) if the data needs a window or dictionary of more than 256 MiB (zst: 128 MiB).
+/// - Error(kUsage) if DecoderLimits::memory_bytes is too small. The message tells how much --memory is enough.
 class Decoder {
  public:
   /// A function that reads compressed bytes into a span that is not empty. It returns the number of bytes read, 0 only
@@ -90,7 +87,7 @@ struct EncoderOptions {
 };
 
 /// Compresses data into a file of members (parts that can be expanded without the others). Any program for the codec
-/// reads all members as one file. Not thread-safe.
+/// reads all members as one file. The number of threads does not change the output. Not thread-safe.
 class Encoder {
  public:
   /// A function that receives the compressed bytes in order. Write and Finish call it. It may throw.
@@ -139,10 +136,9 @@ class BlockCodec {
   std::unique_ptr<BlockCoder> coder_;
 };
 
-/// Returns the codec with which temporary files are probably written and read back in the shortest time: kNone,
-/// kNumbers, kLz4 or kZst. `sample` is a part of the data to write, and is compressed to estimate the size of the
-/// files. `threads` is the number of threads of the job. Returns kNone if `sample` is shorter than 4 KiB, or if no
-/// codec saves 10 % of the time.
+/// Returns the codec that probably makes writing and reading of temporary files fastest: kNone, kNumbers, kLz4 or kZst.
+/// - sample: a part of the data to write. If it is shorter than 4 KiB, the result is kNone.
+/// - threads: the number of threads of the job
 Codec ChooseTempCodec(std::span<const std::byte> sample, double disk_write_bytes_per_second, unsigned threads);
 
 }  // namespace gpusort

@@ -1,7 +1,5 @@
 // The interface between the program and the shared library of one codec (a module: gpusort_gz.so and others). The
-// program loads a module when it first needs the codec. Each compression library has its own module, so that a
-// missing library affects its codecs only. The program itself handles files, offsets, padding, limits and threads.
-// Start at CodecModule.
+// program loads a module when it first needs the codec. Start at CodecModule.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +20,7 @@ inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 inline constexpr std::uint64_t kMaxStepBytes = 1 << 30;
 
 /// Thrown by the code of a codec if it cannot expand the data. Decoder catches it, and throws an Error with path,
-/// offset and the text `why`.
+/// offset and the string `why`.
 struct Refusal {
   std::string why;
   /// If the data needs more memory than the limit allows: the memory needed, in bytes. Otherwise 0. The message of
@@ -39,9 +37,8 @@ class MemberDecoder {
   /// CodecModule::head_bytes bytes of the member. The input of the next Decode must begin with these bytes again.
   /// Throws Refusal if the data is damaged or needs too much memory.
   virtual void Begin(std::span<const std::byte> head) = 0;
-  /// Expands bytes of `in` into `out`. Advances `in` past the bytes that were read, and `out` past the bytes that were
-  /// written, even if it throws Refusal. Returns true once the end of the member (the part of the file that Begin
-  /// started) is verified.
+  /// Expands `in` into `out`, and moves both spans past the used bytes, even if it throws. Returns true once the part
+  /// of the file that Begin started is complete and its checksums are right. Throws Refusal if the data is damaged.
   virtual bool Decode(std::span<const std::byte>& in, std::span<std::byte>& out) = 0;
 };
 
@@ -50,8 +47,7 @@ class MemberDecoder {
 class MemberEncoder {
  public:
   virtual ~MemberEncoder() = default;
-  /// Compresses `in` and replaces the content of `out` with the result, which can be expanded without other members of
-  /// the file.
+  /// Compresses `in` to one member, which replaces the content of `out`.
   virtual void Encode(std::span<const std::byte> in, std::vector<char>& out) = 0;
 };
 
@@ -110,8 +106,7 @@ struct CodecModule {
   std::string_view end{};
 };
 
-/// Makes a `Made` and returns it as an `Interface`. The three make_... members of CodecModule point to instances of
-/// this template.
+/// Returns a new object of the class `Made`, which must be derived from `Interface`.
 template <class Interface, class Made, class... Arguments>
 std::unique_ptr<Interface> Make(Arguments... arguments) {
   return std::make_unique<Made>(arguments...);

@@ -1,7 +1,5 @@
-// Three searches for a co-rank. The co-rank of k is the number of items of list `a` among the first k items of the
-// stable merge of a[0, m) and b[0, n). All three searches return the same number after O(log min(m, n)) steps.
-// TextbookCoRank is the search of the textbook. BranchFreeCoRank has no branch that depends on the keys. WideCoRank
-// compares on many threads of a warp at the same time. `Index` is the unsigned type of positions.
+// Three searches for a co-rank. If the co-rank of k is 5, then 5 of the first k merged items come from list `a`, and
+// the others from list `b`. `Index` is the unsigned type of positions.
 //
 // Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; Siebert and Traff 2013;
 // J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
@@ -15,8 +13,7 @@ namespace gpusort::classic {
 /// textbook by Hwu, Kirk and El Hajj. Makes at most two comparisons in each step.
 template <typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index TextbookCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
-  // Looks for the i with a[i - 1] <= b[j] and b[j - 1] < a[i], where j = k - i. If one of these conditions fails, moves
-  // i half of the way to the bound i_low, or j half of the way to the bound j_low.
+  // Looks for the i with a[i - 1] <= b[j] and b[j - 1] < a[i], where j = k - i.
   Index i = k < m ? k : m;
   Index j = k - i;
   Index i_low = k > n ? k - n : 0;
@@ -47,8 +44,8 @@ GPUSORT_HD inline Index BranchFreeCoRank(Index k, IteratorA a, Index m, Iterator
   while (count > 0) {
     const Index half = (count + 1) / 2;
     const Index i = low + half - 1;
-    // If a[i] is among the first k merged items, so are all items of `a` before it, and the search goes on after a[i].
-    // Otherwise the search goes on in the first half, which may be one item longer than necessary.
+    // If a[i] is among the first k merged items, the search goes on after a[i], otherwise before a[i].
+    // `count` shrinks by `half` in both cases, which avoids a branch.
     low += less(b[k - 1 - i], a[i]) ? 0 : half;
     count -= half;
   }
@@ -63,17 +60,17 @@ GPUSORT_HD inline Index WideCandidate(Index count, unsigned lane) {
   return count * (lane + 1) / (kWide + 1);
 }
 
-/// Returns the co-rank of k: the number of items of `a` among the first k merged items. In each step, kWide threads of
-/// a warp compare one item each. count_lanes(probe) must call probe(lane) for every `lane` in [0, kWide), and return
-/// how many of these calls returned true. Index must be able to store (kWide + 1) * max(k, m, n).
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. kWide threads of a warp search
+/// together.
+/// - count_lanes: must call probe(lane) for every `lane` in [0, kWide), and return how many calls returned true
+/// - Index: must be able to store (kWide + 1) * max(k, m, n)
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT, typename CountLanes>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less,
                                    CountLanes count_lanes) {
   Index low = k > n ? k - n : 0;
   Index count = (k < m ? k : m) - low;
   while (count > 0) {
-    // Threads with a higher index `lane` compare later items. If t of the compared items are among the first k merged
-    // items, these are therefore the items of the first t threads.
+    // Counts the compared items that are among the first k merged items.
     const unsigned taken = count_lanes([&](unsigned lane) {
       const Index i = low + WideCandidate<kWide>(count, lane);
       return !less(b[k - 1 - i], a[i]);
@@ -86,7 +83,7 @@ GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, I
   return low;
 }
 
-/// Runs WideCoRank on one thread, which does the comparisons of all kWide threads in a loop.
+/// Returns the co-rank of k: the number of items of `a` among the first k merged items. Runs on one thread.
 template <unsigned kWide, typename Index, typename IteratorA, typename IteratorB, typename LessT>
 GPUSORT_HD inline Index WideCoRank(Index k, IteratorA a, Index m, IteratorB b, Index n, LessT less) {
   return WideCoRank<kWide>(k, a, m, b, n, less, [](auto probe) {

@@ -1,8 +1,6 @@
 // The textbook merge kernels, for study and as a reference for the production merge (merge.cuh). Each function queues
-// the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream`, and returns without waiting. No function
-// allocates memory. Items must be trivially copyable and aligned to at most 16 bytes. BasicMerge works in global
-// memory, and the other functions in shared memory. The work of one thread block is in merge_phases.hpp. Start at the
-// functions at the end of this file.
+// the stable merge of a[0, m) and b[0, n) to out[0, m + n) on `stream`, and returns. Items must be trivially copyable
+// and aligned to at most 16 bytes. Start at the functions at the end of this file.
 //
 // Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
 // Many-Core Architectures, Illinois 2016; Green, McColl and Bader, GPU Merge Path, ICS 2012.
@@ -106,6 +104,7 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
     if (error != cudaSuccess) return error;
   }
   std::uint64_t blocks = kConfig.blocks;
+  // The default is as many thread blocks as the GPU can run at the same time.
   if (blocks == 0) {
     const cudaError_t error = ResidentBlocks(kernel, kConfig.threads, kBytes, blocks);
     if (error != cudaSuccess) return error;
@@ -119,8 +118,8 @@ cudaError_t BufferedMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out
 
 }  // namespace detail
 
-/// Merges in global memory. Each thread writes parts of items_per_thread output items. If kConfig.blocks is 0, there is
-/// one thread for each part. Otherwise, at most kConfig.blocks thread blocks share all parts.
+/// Merges in global memory. Each thread writes kConfig.items_per_thread neighbouring items at a time. The number of
+/// thread blocks is at most kConfig.blocks, or unlimited if this is 0.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {
@@ -133,10 +132,8 @@ cudaError_t BasicMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, L
   return cudaGetLastError();
 }
 
-/// Merges through shared memory, one tile of output after the other. A tile is kConfig.tile() items. For each tile of
-/// output, loads one tile of each list. The items that were not used are loaded again for the next tile. If
-/// kConfig.blocks is 0, there are as many thread blocks as the GPU can run at the same time. Needs shared memory for 2
-/// tiles, or for 3 tiles if kConfig.stage_output is true.
+/// Merges tile by tile in shared memory. A tile is kConfig.tile() items of output. Needs shared memory for 2 tiles, or
+/// for 3 tiles if kConfig.stage_output is true.
 template <MergeConfig kConfig, typename A, typename B, typename Output, typename LessT>
 cudaError_t TiledMerge(A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less,
                        cudaStream_t stream = nullptr) {

@@ -1,18 +1,14 @@
-// The work of one thread block of the textbook merge kernels (merge_kernels.cuh), for host and device. The work is
-// divided into phases, which all threads of the block run, with barriers between the phases. BasicMergeBlock merges
-// directly from list to list. BufferedMergeBlock merges tile by tile (a tile is the items that the block writes in one
-// round), and keeps parts of the lists in shared memory. ListWindow has three ways to keep these parts. Start at
-// BufferedMergeBlock. Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12
-// (basic, tiled, circular); J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016 (double buffer, shared
-// co-ranks, no branches).
+// The work of one thread block of the textbook merge kernels (merge_kernels.cuh), for host and device. BasicMergeBlock
+// merges from list to list, BufferedMergeBlock through shared memory. Start at BufferedMergeBlock.
 //
-// BasicMergeBlock and BufferedMergeBlock run on a Team, which is a thread block of a GPU or a loop on a CPU. A Team has
+// Sources: Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, 4th ed., ch. 12; J. Lv, Parallel Merge for
+// Many-Core Architectures, Illinois 2016.
 //
-//   Each(f)                    runs a phase: calls f(thread) for every thread of the block
-//   Barrier()                  makes every thread wait until all threads have arrived
-//   CountLanes<kWide>(t, p)    calls p(lane) for lane = 0 to kWide - 1, once in each of the kWide threads in the group
-//                              of thread t, and returns how many calls returned true
-//   PerThread<T>               a type: x[thread] is a T of the thread, which lasts from phase to phase
+// The parameter `Team` is a class for the threads of a block: a GPU block, or a loop on a CPU. Its members:
+// - Each(f) calls f(thread) for every thread.
+// - Barrier() waits for all threads.
+// - CountLanes<kWide>(thread, p) returns how many of the calls p(0), p(1), ... p(kWide - 1) return true.
+// - PerThread<T> is the type of a variable x with one T for each thread: x[thread].
 #pragma once
 
 #include <cstddef>
@@ -48,7 +44,7 @@ struct MergeConfig {
 /// How a thread block keeps parts of each list in shared memory. A tile is the number of items that a block writes in
 /// one round.
 enum class Buffering {
-  kSingle,    ///< one tile of each list, loaded again for every tile of output; half of the loaded items are used
+  kSingle,    ///< one tile of each list, loaded again for every tile of output
   kCircular,  ///< one tile of each list; new items replace used items, and the others stay in place
   kDouble,    ///< two tiles of each list; a whole tile is loaded when less than one tile is left
 };
@@ -89,10 +85,9 @@ struct ListWindow {
   std::uint32_t start = 0;
   std::uint32_t held = 0;
 
-  /// Returns how many items the next Load reads, at most the number of items left in the list:
-  /// - kSingle and kCircular: as many items as fill the buffer
-  /// - kDouble: two tiles if the buffer is empty, one tile if it has less than one tile, otherwise nothing
+  /// Returns how many items the next Load reads into the buffer.
   GPUSORT_HD std::uint32_t Wanted() const {
+    // Fills the buffer. With kDouble, loads only whole tiles, except at the end of the list.
     std::uint32_t wanted = kTile - held;
     if (kBuffering == Buffering::kDouble) wanted = held == 0 ? 2 * kTile : held < kTile ? kTile : 0;
     return static_cast<std::uint32_t>(Least<std::uint64_t>(wanted, end - next));
@@ -199,9 +194,8 @@ GPUSORT_HD inline Index FindCoRank(Index k, A a, Index m, B b, Index n, LessT le
   }
 }
 
-/// Returns the part of the output positions [tile_begin, tile_end) that this thread writes. All threads of a block must
-/// call this between the same two barriers. If kConfig.share_co_ranks is true, sets ThreadShare::first only in thread
-/// 0, and stores ThreadShare::last in co_ranks[thread + 1] for the next thread.
+/// Returns the part of the output positions [tile_begin, tile_end) that this thread must merge. All threads of a block
+/// must call this, and then wait at a barrier if kConfig.share_co_ranks is true.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename LessT>
 GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_begin, Index tile_end, A a, Index m, B b,
                                               Index n, LessT less, Index* co_ranks) {
@@ -210,6 +204,7 @@ GPUSORT_HD inline ThreadShare<Index> CutShare(std::uint32_t thread, Index tile_b
   share.begin = Least<Index>(tile_begin + thread * kItems, tile_end);
   share.end = Least<Index>(tile_begin + (thread + 1) * kItems, tile_end);
   share.last = FindCoRank<kConfig>(share.end, a, m, b, n, less);
+  // With share_co_ranks, thread t > 0 gets its `first` from co_ranks[t] in MergeShare.
   if (!kConfig.share_co_ranks || thread == 0) share.first = FindCoRank<kConfig>(share.begin, a, m, b, n, less);
   if (kConfig.share_co_ranks) co_ranks[thread + 1] = share.last;
   return share;
@@ -233,8 +228,8 @@ GPUSORT_HD inline void BranchFreeMerge(IteratorA a, Index m, IteratorB b, Index 
   while (j < n) out[k++] = b[j++];
 }
 
-/// Writes this thread's part of the merge of `a` and `b` to out[share.begin, share.end). `share` and `co_ranks` must be
-/// results of CutShare. All threads of a block must call this between the same two barriers.
+/// Merges this thread's part of `a` and `b` to out[share.begin, share.end). `share` and `co_ranks` must be results of
+/// CutShare.
 template <MergeConfig kConfig, typename Index, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>& share, A a, B b, Output out,
                                   LessT less, const Index* co_ranks) {
@@ -250,10 +245,8 @@ GPUSORT_HD inline void MergeShare(std::uint32_t thread, const ThreadShare<Index>
   }
 }
 
-/// Runs one thread block of the basic merge, which merges `a` and `b` to `out` without shared memory for items. Block
-/// number `block` of `blocks` writes the output tiles block, block + blocks, block + 2 * blocks, ... A tile is
-/// kConfig.tile() items. If kConfig.share_co_ranks is true, `co_ranks` must be an array of kConfig.threads + 1 numbers
-/// in memory that the threads share. Otherwise `co_ranks` is not used.
+/// Runs thread block number `block` of `blocks` for the basic merge of a[0, m) and b[0, n) to `out`.
+/// - co_ranks: shared memory for kConfig.threads + 1 numbers, used only if kConfig.share_co_ranks is true
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename Output, typename LessT>
 GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std::uint64_t block, std::uint64_t blocks,
                                        A a, std::uint64_t m, B b, std::uint64_t n, Output out, LessT less) {
@@ -273,7 +266,7 @@ GPUSORT_HD inline void BasicMergeBlock(Team& team, std::uint64_t* co_ranks, std:
 }
 
 /// Sets co_ranks[0] and co_ranks[1] to the number of items of list `a` that come before the output positions `begin`
-/// and `end`. All threads of a block must call this between the same two barriers.
+/// and `end`. All threads of a block must call this, and wait at a barrier before they read co_ranks.
 template <MergeConfig kConfig, typename Team, typename A, typename B, typename LessT>
 GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t begin, std::uint64_t end, A a,
                                 std::uint64_t m, B b, std::uint64_t n, LessT less, std::uint64_t* co_ranks) {
@@ -295,8 +288,8 @@ GPUSORT_HD inline void CutBlock(Team& team, std::uint32_t thread, std::uint64_t 
   }
 }
 
-/// Runs one thread block of a merge through shared memory: writes out[begin, end) of the merge of a[0, m) and b[0, n),
-/// tile by tile. A tile is kConfig.tile() items.
+/// Merges a[0, m) and b[0, n), but writes only the part out[begin, end) of the result. Runs in one thread block. Keeps
+/// the items in shared memory.
 template <MergeConfig kConfig, Buffering kBuffering, typename Team, typename A, typename B, typename Output,
           typename LessT>
 GPUSORT_HD inline void BufferedMergeBlock(

@@ -1,6 +1,5 @@
-// The textbook parallel merge on CPU cores. Each thread finds the items of both lists that belong to its range of the
-// output, and merges them. The merge uses one thread if more threads would take longer. MergeKeys in merge_host.hpp has
-// the same design and a faster inner merge.
+// The textbook parallel merge on CPU cores. Each thread merges one range of the output. Short lists are merged on one
+// thread. MergeKeys in merge_host.hpp has a faster inner merge.
 //
 // Sources: J. Lv, Parallel Merge for Many-Core Architectures, Illinois 2016; Siebert and Traff 2013.
 #pragma once
@@ -24,12 +23,11 @@ inline unsigned ThreadsThatPay(std::uint64_t items, unsigned threads) {
       std::clamp<std::uint64_t>(items / kItemsThatPayAThread, 1, std::max<std::uint64_t>(threads, 1)));
 }
 
-/// Calls SerialMerge. Not inlined, so that the parallel merge and the merge on one thread run the same machine code.
-/// The speed of this short loop changes by a third with its address in memory, so the times of two copies could not be
-/// compared.
+/// Calls SerialMerge. Never inlined, to keep benchmarks comparable.
 template <typename IteratorA, typename IteratorB, typename Output, typename LessT>
 [[gnu::noinline]] void MergeOnThisThread(IteratorA a, std::uint64_t m, IteratorB b, std::uint64_t n, Output out,
                                          LessT less) {
+  // The speed of this short loop changes by a third with its address in memory.
   SerialMerge<std::uint64_t>(a, m, b, n, out, less);
 }
 

@@ -1,8 +1,7 @@
-// Yang's row merge and column merge on a GPU. MergeRowPairs merges many small pairs of sorted rows, with one thread for
-// each pair. The rows are stored one after the other or transposed, which shows the effect of coalesced memory access.
-// RowMergeSort sorts a whole list by such merges; a single thread does its last merge. All functions are stable, queue
-// their work on `stream`, and neither allocate nor wait. The work of a thread and the storage of rows are in
-// row_column_merge.hpp. Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
+// Yang's row merge and column merge on a GPU. They merge many small pairs of sorted rows, one pair on each thread. All
+// functions are stable, queue their work on `stream`, and neither allocate nor wait. Start at RowMergeSort.
+//
+// Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -65,9 +64,9 @@ cudaError_t SortRows(const RowMatrix<kStorage>& matrix, Input in, Output out, Le
   return cudaGetLastError();
 }
 
-/// Sorts in[0, items) to out[0, items). Calls SortRows, then MergeRowPairs until one row is left. `out` and `spare`
-/// must be lists in GPU memory with room for RowMergeSortSlots<kStorage>(items, row_items) items. `in` must be a third
-/// list, which stays unchanged.
+/// Sorts in[0, items) to out[0, items). Does not change `in`. The three lists `in`, `out` and `spare` must not overlap.
+/// - row_items: how many neighbouring items one thread sorts before the first merge
+/// - out, spare: GPU memory for RowMergeSortSlots<kStorage>(items, row_items) items each
 template <RowStorage kStorage, typename Input, typename Item, typename LessT>
 cudaError_t RowMergeSort(Input in, std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, LessT less,
                          cudaStream_t stream = nullptr) {

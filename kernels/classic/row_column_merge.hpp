@@ -1,7 +1,5 @@
-// Merges many small pairs of sorted rows, one pair for each thread, and sorts lists by such merges. For host and
-// device. All functions are stable. Rows are stored one after the other (kRowMajor) or transposed (kColumnMajor). In a
-// transposed matrix, neighbouring threads access neighbouring addresses. Start at RowMergeSortOnHost. The kernels are
-// in row_column_merge.cuh.
+// Merges many small pairs of sorted rows, one pair for each thread, and sorts lists in this way. For host and device.
+// All functions are stable. Start at RowMergeSortOnHost. The kernels are in row_column_merge.cuh.
 //
 // Source: K. Yang, Two Phase Multiway Merge Sort and new GPU merging algorithm on GPU.
 #pragma once
@@ -47,11 +45,12 @@ GPUSORT_HD inline void StridedMerge(IteratorA a, std::uint64_t m, std::uint64_t 
   for (; j < n; ++j) out[k++ * out_stride] = b[j * b_stride];
 }
 
+/// How the rows of a matrix are stored: one after the other (kRowMajor) or transposed (kColumnMajor). In a transposed
+/// matrix, neighbouring threads access neighbouring addresses.
 enum class RowStorage { kRowMajor, kColumnMajor };
 
 /// The shape of a list of `items` items that is divided into rows of `row_items` (> 0) items. The last row may be
-/// shorter. In a transposed matrix, a short last row leaves unused places, so the list needs room for slots() >= items
-/// items.
+/// shorter.
 template <RowStorage kStorage>
 struct RowMatrix {
   std::uint64_t items = 0;
@@ -69,6 +68,7 @@ struct RowMatrix {
   }
   /// Returns the distance from one item of a row to the next item of the row, counted in items of the list.
   GPUSORT_HD std::uint64_t stride() const { return kStorage == RowStorage::kRowMajor ? 1 : rows(); }
+  /// Returns how many items the list must have room for. A transposed matrix may have unused places.
   GPUSORT_HD std::uint64_t slots() const {
     return kStorage == RowStorage::kRowMajor ? items : rows() * (items < row_items ? items : row_items);
   }
@@ -108,8 +108,7 @@ GPUSORT_HD inline void SortRow(const RowMatrix<kStorage>& matrix, std::uint64_t 
   }
 }
 
-/// Returns how many items the lists `out` and `spare` of a RowMergeSort must have room for. The result may be greater
-/// than `items`, because a transposed matrix has unused places. It is less than 2 * items.
+/// Returns how many items `out` and `spare` of RowMergeSort need room for: at least `items`, and less than 2 * items.
 template <RowStorage kStorage>
 constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row_items) {
   std::uint64_t most = 0;
@@ -119,14 +118,14 @@ constexpr std::uint64_t RowMergeSortSlots(std::uint64_t items, std::uint64_t row
   }
 }
 
-/// Runs a merge sort whose result is in out[0, items). First calls sort(matrix, to) once, which must sort the items of
-/// each row and write the rows to `to`. Then calls merge(matrix, from, to), which must merge pairs of rows, until one
-/// row has all items. `out` and `spare` must have room for RowMergeSortSlots() items.
+/// Calls `sort` once, and then `merge` until all items are in one row. The result is in out[0, items).
+/// - sort: sort(matrix, to) must sort the rows of `matrix`, and write them to `to`
+/// - merge: merge(matrix, from, to) must merge rows 0 and 1, 2 and 3, ... of `from` to the rows of `to`
+/// - out, spare: lists with room for RowMergeSortSlots<kStorage>(items, row_items) items each
 template <RowStorage kStorage, typename Item, typename Sort, typename Merge>
 void RunRowMergeSort(std::uint64_t items, std::uint64_t row_items, Item* out, Item* spare, Sort sort, Merge merge) {
   RowMatrix<kStorage> matrix{items, row_items};
-  // Each merge swaps the two lists. Swaps them here once for each merge, so that the last merge writes to the `out` of
-  // the caller.
+  // Swaps the lists once for each merge that follows. The last merge then writes to `out`.
   for (RowMatrix<kStorage> m = matrix; m.rows() > 1; m = m.Merged()) {
     Item* const other = out;
     out = spare;

@@ -31,9 +31,8 @@ struct WideKey {
 /// can write a line's key to either.
 class WideWriter {
  public:
-  /// Collects bytes [skip, skip + WideKey::kBytes) of a line's encoded key (bytes that sort as the line does). The
-  /// caller needs only the first `wanted` of these bytes. Once a byte after them was appended, full() returns true, and
-  /// the caller may stop.
+  /// Writes bytes [skip, skip + WideKey::kBytes) of an encoded key to `key`. Once more than skip + wanted bytes were
+  /// appended, full() returns true, and the caller may stop.
   WideWriter(WideKey& key, std::uint64_t skip, std::uint64_t wanted)
       : to_(reinterpret_cast<Byte*>(&key)), skip_(skip), end_(skip + wanted) {}
 
@@ -116,16 +115,16 @@ class LineKeys {
     if (in_line()) return ChunkOf(InLine(line), skip);
     return EncodeChunk(AsBytes(line.data()), line.size(), order_, skip);
   }
-  /// Returns what Chunk returns for the line with the encoded key `key`. `key` must be a result of InLine().
+  /// Returns twelve bytes of an encoded key, from byte `skip` on. `key` must be a result of InLine().
   LineChunk ChunkOf(RecordSpan key, std::uint64_t skip) const {
     const Byte* const bytes = AsBytes(key.data());
     return {LoadWord(bytes, skip, key.size()) ^ flip_,
             static_cast<std::uint32_t>((LoadWord(bytes, skip + 8, key.size()) ^ flip_) >> 32),
             key.size() <= skip + kEntryKeyBytes};
   }
-  /// Writes bytes [skip, skip + WideKey::kBytes) of the line's encoded key (bytes that sort as the line does) to `key`.
-  /// Returns true if the encoded key ends within the first `wanted` of these bytes. `line` must not include its
-  /// delimiter.
+  /// Encodes the sort key of `line`, and writes the bytes [skip, skip + WideKey::kBytes) of the result to `key`.
+  /// - Returns true if the encoded key has at most skip + wanted bytes.
+  /// - `line` must not include its delimiter.
   bool Widen(RecordSpan line, std::uint64_t skip, std::uint32_t row, WideKey& key,
              std::uint64_t wanted = WideKey::kBytes) const {
     if (order_.keyed) {
@@ -151,13 +150,12 @@ class LineKeys {
     const KeyRange range = FindKey(AsBytes(line.data()), line.size(), order_.keys[0], order_.separator);
     return line.subspan(range.begin, range.size());
   }
-  /// Returns true if the encoded key of a line is a part of the line: if plain() is true, or if gpusort has put the key
-  /// into the line.
+  /// Returns true if each line contains its encoded key. InLine() then returns the key.
   bool in_line() const { return plain_ || order_.keyed; }
   /// Returns the part of `line` that contains the encoded key. The bytes of the encoded key are these bytes XOR flip().
   /// Call this only if in_line() returns true.
   RecordSpan InLine(RecordSpan line) const { return plain_ ? Key(line) : Field(line); }
-  /// Returns 0xFF if the keys are plain and in descending order, otherwise 0.
+  /// Returns 0xFF if each byte of an encoded key is the complement of a byte of the line, otherwise 0.
   Byte flip() const { return static_cast<Byte>(flip_); }
   const LineOrderView& order() const { return order_; }
   int Compare(RecordSpan a, RecordSpan b) const {
@@ -183,8 +181,7 @@ class LineKeys {
     return order.key_count == 0 || (order.key_count == 1 && order.keys[0].plain() && !order.last_resort);
   }
 
-  /// Returns the first field of a keyed line that the order uses. A keyed line begins with encoded keys, each in a
-  /// field of its own.
+  /// Returns the encoded key that gpusort has stored in the line.
   RecordSpan Field(RecordSpan line) const {
     const KeyRange field = KeyedFields(AsBytes(line.data()), line.size(), order_).Next();
     return line.subspan(field.begin, field.size());
@@ -214,20 +211,19 @@ class CommonKey {
       keys.Widen(first, 0, 0, wide_);
     }
   }
-  /// Returns the maximum for the argument `most` of Find(), in bytes.
+  /// Returns how many key bytes Find() can compare.
   std::uint64_t most() const { return most_; }
 
-  /// Returns how many leading bytes are equal in the encoded keys of `line` and of the first line. Counts to at most
-  /// `most`, which must not exceed most().
+  /// Returns how many leading key bytes are equal in `line` and in the line that the constructor got. Stops at `most`,
+  /// which must not exceed most().
   std::uint64_t Find(RecordSpan line, std::uint64_t most) const {
     if (keys_.in_line()) return Same(keys_.InLine(line), most);
     WideKey wide;
     keys_.Widen(line, 0, 0, wide, most);
     return Same(wide, most);
   }
-  /// Returns twelve bytes of the encoded key of `line`, from byte `skip` on. Also counts how many leading bytes are
-  /// equal in the encoded keys of `line` and of the first line, and sets `common` to this number if it is smaller.
-  /// `common` must be at most `skip`.
+  /// Returns twelve bytes of the encoded key of `line`, from byte `skip` on.
+  /// - common: how many leading key bytes all lines so far share (at most `skip`); lowered if `line` shares fewer
   LineChunk Chunk(RecordSpan line, std::uint64_t skip, std::uint64_t& common) const {
     if (skip == 0) return keys_.Chunk(line, 0);
     if (keys_.in_line()) {
@@ -242,8 +238,8 @@ class CommonKey {
     return {LoadBigEndian(bytes), static_cast<std::uint32_t>(LoadBigEndian(bytes + 4)), ended};
   }
 
-  /// Compresses the encoded key of `line`, from byte `skip` on, with `code`. Returns the first twelve bytes of the
-  /// result (see KeyCode::Coded). Changes `common` as Chunk() does.
+  /// Returns the encoded key of `line`, from byte `skip` on, compressed with `code`.
+  /// - common: the number of leading key bytes that all lines so far share; lowered if `line` shares fewer
   KeyCode::Coded Code(RecordSpan line, std::uint64_t skip, const KeyCode& code, std::uint64_t& common) const {
     if (keys_.in_line()) {
       const RecordSpan key = keys_.InLine(line);
@@ -257,10 +253,10 @@ class CommonKey {
     coded.chunk.ended = wide.ended() && wide.size <= skip + coded.bytes;
     return coded;
   }
-  /// Adds to `counts` how often each byte value occurs in the encoded key of `line`, from byte `skip` on. Counts at
-  /// most 28 bytes of the key.
+  /// Counts how often each byte value occurs in the encoded key of `line`, from byte `skip` on. Adds the numbers to
+  /// `counts`. Reads at most 28 bytes of the key.
   void Count(RecordSpan line, std::uint64_t skip, KeyCode::Counts& counts) const {
-    // KeyCode::Encode() usually puts no more key bytes into its twelve bytes.
+    // Twelve bytes of compressed key seldom stand for more than 28 key bytes.
     constexpr std::uint64_t kMost = 28;
     WideKey wide;
     std::span<const Byte> key = wide.bytes;
@@ -307,8 +303,8 @@ inline void Prefetch(RecordSpan line) {
 template <typename Lines>
 class WideCompare {
  public:
-  /// `next` is the number of leading bytes that are known to be equal in the encoded keys of any two lines to compare.
-  /// `memory` is the memory for the cache. It must not be empty, and need not be initialized.
+  /// Compares keys from byte `next` on. The key bytes before it must be equal in the lines that are compared.
+  /// - memory: for the cached key bytes. Must have room for at least one WideKey.
   WideCompare(const LineKeys& keys, Lines lines, std::uint64_t next, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), next_(next), memory_(memory.first(std::bit_floor(memory.size()))) {}
 

@@ -68,10 +68,8 @@ class LineMerger {
 
   Entry* Tile(unsigned worker, unsigned index) const { return map_.Tile(memory_, worker, index); }
 
-  /// Divides the lines of `node` into a first and a second part. `node` must have at least two pieces. Keeps the first
-  /// part in `node` and returns the second part; neither is empty. The first line of the second part is the median of
-  /// the pieces' middle lines, weighted by the sizes of the pieces. Equal lines are ordered by the index of their
-  /// piece.
+  /// Divides the lines of `node` into two parts, neither of them empty. Keeps the first part in `node`, and returns the
+  /// second part. `node` must have at least two pieces.
   Node SplitOff(Node& node) const {
     struct Middle {
       std::size_t piece;
@@ -93,6 +91,7 @@ class LineMerger {
     while (before + node.pieces[middles[median].piece].size() <= node.bytes / 2 && median + 1 < middles.size()) {
       before += node.pieces[middles[median++].piece].size();
     }
+    // The pivot is the median of the middle lines of all pieces, weighted by the sizes of the pieces.
     const Middle& pivot = middles[median];
     Node left, right;
     left.out = node.out;

@@ -49,23 +49,22 @@ struct LineMemoryMap {
   Entry* Tile(std::byte* memory, unsigned worker, unsigned index) const {
     return reinterpret_cast<Entry*>(Worker(memory, worker)) + index * tile_rows;
   }
-  /// Returns the memory for the wide keys of a worker that merges. It comes after the worker's lists of entries and its
-  /// table of lines.
+  /// Returns the scratch memory of a merging worker for WideKey objects.
   std::span<WideKey> MergeKeys(std::byte* memory, unsigned worker) const {
+    // Before the keys are three tiles of entries and a table of lines, which is as large as one tile.
     return {reinterpret_cast<WideKey*>(Tile(memory, worker, 4)), tile_rows / 2};
   }
-  /// Returns the memory for the wide keys of a worker that sorts: all scratch memory of the worker.
+  /// Returns the scratch memory of a sorting worker for WideKey objects.
   std::span<WideKey> SortKeys(std::byte* memory, unsigned worker) const {
     return {reinterpret_cast<WideKey*>(Worker(memory, worker)), worker_bytes / sizeof(WideKey)};
   }
 };
 
-/// Sorts entries whose twelve key bytes are equal. Compares the later bytes of the encoded keys, and whole lines if the
-/// keys do not decide the order.
+/// Sorts lines whose entries have the same twelve key bytes. Compares later key bytes, and at last the whole lines.
 template <typename Lines>
 class LineRefiner {
  public:
-  /// `memory` is scratch memory for at most 2^32 wide keys.
+  /// `memory` is scratch memory of any size, up to 2^32 WideKey objects.
   LineRefiner(const LineKeys& keys, Lines lines, std::span<WideKey> memory)
       : keys_(keys), lines_(lines), wide_(memory) {
     const LineOrderView& order = keys.order();
@@ -114,7 +113,7 @@ class LineRefiner {
     bool fresh;         ///< true if the bytes just before `next` have separated this group from other lines
     std::size_t stage;  ///< the number of host-only keys that are equal in all lines of the group
   };
-  /// A key that only the host can compare. `host` compares this key, and `rest` is the order by the keys after it.
+  /// A sort key that only the CPU can compare. Lines with equal keys are then sorted by `rest`.
   struct Stage {
     const HostOrder* host;
     LineOrderView rest;
@@ -157,7 +156,7 @@ class LineRefiner {
       }
     }
     for (std::uint64_t i = 1; i < group.size; ++i) {
-      // Equal entries are in the order of their line indices, so a group that is in order stays as it is.
+      // Sorts the group only if two neighbouring lines are out of order.
       if (keys_.Compare(lines_(entries[i - 1].row()), lines_(entries[i].row())) > 0) {
         return SortByLines(group.entries, group.size);
       }
@@ -222,8 +221,8 @@ class LineRefiner {
     }
   }
 
-  /// Sorts a group of lines whose encoded keys are equal before byte group.next, or adds the group to groups_ for
-  /// another round. `ended` is true if the keys have no further bytes.
+  /// Puts a group of lines into groups_ if it must be sorted by later key bytes. Sorts the group at once if it has at
+  /// most kPair lines or if the keys have `ended`.
   void Leave(const Group& group, bool ended) {
     if (group.size == 1) return;
     if (ended) {
@@ -246,8 +245,8 @@ class LineRefiner {
     SortWide({group.entries, group.size, group.next + WideKey::kBytes, false, group.stage}, 0);
   }
 
-  /// Sorts a group of lines by their wide keys, which must be equal before byte `at`. On entry, Entry::row() is an
-  /// index of wide_. On return, it is the index of a line.
+  /// Sorts a group of lines by the copies of key bytes in wide_. Bytes before `at` must be equal. On entry,
+  /// Entry::row() is an index into wide_. On return, Entry::row() is the index of a line.
   void SortWide(const Group& group, std::uint64_t at) {
     Entry* const entries = group.entries;
     const std::uint64_t n = group.size;
@@ -273,8 +272,8 @@ class LineRefiner {
     });
   }
 
-  /// Returns the first position, from `at` on, at which the wide keys of the entries differ. Returns WideKey::kBytes if
-  /// all wide keys are equal.
+  /// Returns the first position, from `at` on, at which the key bytes in wide_ differ between entries. Returns
+  /// WideKey::kBytes if they are equal.
   std::uint64_t Differs(const Entry* entries, std::uint64_t n, std::uint64_t at) const {
     const Byte* const head = wide_[entries[0].row()].bytes;
     for (at = at / 8 * 8; at < WideKey::kBytes; at += 8) {
@@ -391,12 +390,10 @@ class LineSorter {
     return sorted;
   }
 
-  /// Sorts each part of the lines by their encoded keys. Expects that the first `skip` bytes are equal in all keys, and
-  /// returns how many of these bytes really are equal. If the result is less than `skip`, the parts are not sorted, and
-  /// the caller must call again with the result as `skip`.
-  ///
-  /// If `code` is set, the entries contain key bytes that are compressed with `code`. Sets `exact` to true if the
-  /// entries alone decide the order, otherwise to false.
+  /// Sorts each part of the lines. Returns `skip` if the first `skip` key bytes are equal in all lines. Otherwise
+  /// returns a smaller number, and the caller must call again with this number as `skip`.
+  /// - code: if set, the entries get compressed key bytes
+  /// - exact: set to true if the entries show the order of all lines
   template <typename Lines>
   std::uint64_t SortParts(const CommonKey& first, Lines lines, const std::vector<Range<const Entry*>>& parts,
                           std::uint64_t skip, const std::optional<KeyCode>& code, bool& exact,
@@ -443,9 +440,7 @@ class LineSorter {
     return common;
   }
 
-  /// Makes a code that compresses the key bytes from byte `skip` on, from a sample of the lines. Returns std::nullopt
-  /// if there are few lines, or if the code does not at least halve the number of lines with equal entries in the
-  /// sample.
+  /// Returns a code to compress key bytes from byte `skip` on. Returns std::nullopt if compression does not pay.
   template <typename Lines>
   static std::optional<KeyCode> SampleCode(const CommonKey& first, Lines lines, std::uint64_t n, std::uint64_t skip) {
     const std::uint64_t samples = std::min<std::uint64_t>(1024, n / 16);
@@ -468,11 +463,12 @@ class LineSorter {
     for (std::uint64_t s = 0; s < samples; ++s) {
       sample[s] = MakeLineEntry(first.Code(line(s), skip, code, common).chunk, 0);
     }
+    // Compression pays only if it more than halves the number of equal entries in the sample.
     return 2 * equal() < plain ? std::optional(code) : std::nullopt;
   }
 
-  /// Merges the sorted parts tile by tile (a tile is a small part of the output) and copies the lines to `out`.
-  /// merge(segments, size, worker) must merge the entries of one tile to Tile(worker, 0).
+  /// Copies the lines to `out` in sorted order. The entries in each of `parts` must be sorted.
+  /// - merge: merge(segments, size, worker) must merge the sorted `segments` to the buffer Tile(worker, 0)
   template <typename Less, typename Merge>
   void Gather(const std::byte* in, const std::vector<Range<const Entry*>>& parts, Less less, Merge merge,
               std::byte* out, const TeamExecutor& executor) const {

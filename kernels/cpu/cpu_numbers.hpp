@@ -192,8 +192,7 @@ class NumberSorter final : public SlotSorter {
           });
       return;
     }
-    // Copies the numbers to scratch memory and maps each number once, which takes less time than mapping it in every
-    // comparison.
+    // Merges mapped copies of the numbers. Mapping the numbers in each comparison would take longer.
     std::vector<Range<MappedIterator<U>>> runs;
     for (const RecordSpan& piece : pieces) runs.push_back({{AsBytes(piece.data()), &map_}, piece.size() / sizeof(U)});
     ForEachTile(std::span<const Range<MappedIterator<U>>>(runs), tile_items_, Less(), executor,

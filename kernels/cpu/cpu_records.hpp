@@ -20,8 +20,8 @@
 namespace gpusort::detail {
 
 constexpr std::uint64_t kEntriesPerTile = std::uint64_t{1} << 13;
-/// The largest group of entries with equal key bytes that is sorted by comparing records. (An Entry has twelve key
-/// bytes and a record index.) Larger groups are sorted by the next key bytes, which takes fewer reads of each record.
+/// The largest group of entries with equal key bytes that is sorted by comparing records. Larger groups are sorted by
+/// their next key bytes.
 constexpr std::uint64_t kSmallGroup = 48;
 
 /// Reads normalized keys (bytes that sort as the keys do) in words of eight bytes, as KeyWord does. If the key is a
@@ -92,10 +92,8 @@ class Refiner {
  public:
   Refiner(const KeyReader& keys, const Byte* records) : keys_(keys), layout_(keys.layout()), records_(records) {}
 
-  /// Completes the order of entries that VqSort has sorted by their twelve key bytes. `next` is the position of the
-  /// first key byte after these twelve. On return the entries are in the order (key, row), with unchanged content. The
-  /// sort goes from the most significant bytes to the least, with a list of groups instead of recursion. It skips the
-  /// bytes that are equal in all keys of a group, which limits how often each key byte is read.
+  /// Sorts entries with equal key bytes by the rest of their keys, from byte `next` on, and then by row. The entries
+  /// must be sorted by their twelve key bytes. Changes only the order of the entries.
   void Refine(Entry* entries, std::uint64_t n, std::uint64_t next) {
     if (next >= layout_.key_bytes) return;
     ForEachGroup(entries, n, [&](Entry* group, std::uint64_t size) {
@@ -138,8 +136,7 @@ class Refiner {
     for (std::uint64_t i = 1; i < group.size && common > group.next; ++i) {
       common = keys_.FirstDifference(Record(group.entries[0]), Record(group.entries[i]), group.next, common);
     }
-    // All keys are equal here. The group is in order already, because equal entries are in the order of their record
-    // indices.
+    // If all keys are equal, the group is in order already: equal entries are in the order of their record indices.
     if (common >= layout_.key_bytes) return;
     for (std::uint64_t i = 0; i < group.size; ++i) {
       Entry& entry = group.entries[i];

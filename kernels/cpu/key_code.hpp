@@ -21,8 +21,8 @@ class KeyCode {
   explicit KeyCode(const Counts& counts) {
     std::uint64_t total = 0;
     for (const std::uint32_t count : counts) total += count;
-    // Every byte gets a code, even if the sample does not contain it. Each weight is at least total / 256, so that each
-    // code is shorter than 24 bits.
+    // The term total / 256 + 1 gives a code to bytes that are not in the sample. It also keeps each code shorter than
+    // 24 bits.
     Sums sums;
     sums[0] = 0;
     for (unsigned b = 0; b < 256; ++b) sums[b + 1] = sums[b] + 16 * std::uint64_t{counts[b]} + total / 256 + 1;
@@ -33,9 +33,8 @@ class KeyCode {
     LineChunk chunk;      ///< the first 96 bits of the code; `ended` is true if they hold the whole key
     std::uint64_t bytes;  ///< the number of key bytes whose codes lie completely in these 96 bits
   };
-  /// Returns the first 96 bits of the code of `key`. If `flip` is 0xFF, encodes the complements of the key's bytes.
-  /// Pads a shorter code with zero bits, or with one bits if `flip` is 0xFF. If two keys have the same Coded::chunk,
-  /// their first Coded::bytes bytes are equal, where a shorter key counts as padded with zero bytes.
+  /// Returns the first 96 bits of the code of `key`, as if zero bytes followed the key. If `flip` is 0xFF, encodes the
+  /// complement of each byte, and of the zero bytes.
   Coded Encode(std::span<const Byte> key, Byte flip) const {
     std::uint64_t words[2] = {0, 0};  // the 96 bits: 64 in the first word, and 32 at the top of the second
     const std::uint64_t n = key.size();
@@ -56,15 +55,14 @@ class KeyCode {
       words[1] |= code >> (bits - 64);
       bits += size;
     }
-    // The code of byte 0 has only zeros and the code of byte 255 only ones. Padding the code therefore has the same
-    // effect as padding the key with zero bytes.
+    // The padding is the code of zero bytes: only zeros, or only ones if `flip` is 0xFF.
     if (flip != 0 && bits < 64) words[0] |= ~std::uint64_t{0} >> bits;
     if (flip != 0 && bits < kBits) words[1] |= ~std::uint64_t{0} >> (std::max<std::uint64_t>(bits, 64) - 64);
     const std::uint64_t whole = bits > kBits ? i - 1 : i;
     return {{words[0], static_cast<std::uint32_t>(words[1] >> 32), whole == n}, whole};
   }
 
-  /// Returns a lower bound of Coded::bytes for keys that have at least this many bytes.
+  /// Returns how many bytes of any key always fit into 96 bits of code.
   std::uint64_t least_bytes() const {
     std::uint32_t longest = 0;
     for (const std::uint32_t code : codes_) longest = std::max(longest, code & kSizeMask);

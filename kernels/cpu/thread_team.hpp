@@ -40,9 +40,8 @@ class ThreadTeam {
   }
 
   /// Calls run(worker) in this thread and in up to `most` - 1 threads of the team, each with a different `worker` below
-  /// `most`. Returns when all these calls have returned, and throws their first exception. `run` must do tasks until no
-  /// task is left to begin, because no more threads call `run` once a call has returned. `run` must not call Run.
-  /// Thread-safe.
+  /// `most`. Waits for all calls and throws their first exception. Thread-safe.
+  /// - run: must do all the work even if no other thread calls it, and must not call Run
   void Run(unsigned most, const std::function<void(unsigned)>& run) {
     Call call{run, most, 0, 0, {}};
     std::unique_lock lock(mutex_);

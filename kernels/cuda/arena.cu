@@ -150,6 +150,7 @@ void Arena::BytesBefore(std::span<const SearchRange> ranges, RecordSpan cut_reco
 std::byte* Arena::CutMemory(std::uint64_t bytes) {
   if (bytes <= RoundUp(common_map_.cut_bytes, kAlignment)) return common() + common_map_.cut();
   if (bytes > long_cut_bytes_) {
+    // Keeps smaller memory until the arena is destroyed. Freeing GPU memory would wait for the work of all lanes.
     long_cut_bytes_ = std::max(bytes, 2 * long_cut_bytes_);
     long_cuts_.push_back(std::make_unique<DeviceMemory>(device_, long_cut_bytes_));
   }

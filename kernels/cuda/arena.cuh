@@ -121,8 +121,7 @@ class Arena : public SlotPool {
  private:
   std::byte* common() const { return lane_memory(shape_.lanes); }
 
-  /// Returns `bytes` bytes of GPU memory for a record to search for (a cut). Extra memory for long records is freed
-  /// only with the arena, because freeing GPU memory would wait inside the driver for the work of all lanes.
+  /// Returns at least `bytes` bytes of GPU memory, for the record that BytesBefore searches for.
   std::byte* CutMemory(std::uint64_t bytes);
 
   const DevicePtr device_;

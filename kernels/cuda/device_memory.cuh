@@ -1,7 +1,6 @@
-// The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. CheckCuda
-// makes a CUDA call and throws an Error if the call fails. In tests, CheckCuda also injects faults (see CudaFaults).
-// Functions that wait for the GPU poll it, with a deadline. Destructors do not throw and do not wait for a GPU that
-// hangs. Start at CheckCuda and CudaDevice.
+// The CUDA backend's access to the CUDA runtime: checked calls, and owners of memory, streams and events. Functions
+// that wait for the GPU have a deadline. Destructors do not throw, and do not wait for a GPU that hangs. Start at
+// CheckCuda and CudaDevice.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,14 +25,13 @@
 
 namespace gpusort::detail {
 
-/// For tests: injects a GPU fault if the environment variable GPUSORT_FAULT_CUDA has a value N:KIND, such as 12:oom. N
-/// counts the CUDA calls of the process from 1, without calls in destructors. The kinds are:
-/// - oom: call N returns cudaErrorMemoryAllocation.
-/// - sticky, or no KIND: call N and all later calls return cudaErrorIllegalAddress.
-/// - hang: an additional kernel, which never ends, is started before the first kernel that call N or a later call
-///   starts.
-/// - illegal: as hang, but the additional kernel writes to an invalid address.
-/// - flip: copy number N from the GPU to the host has one wrong bit, in the source and in the copy.
+/// For tests: makes CUDA call number N of this process fail if GPUSORT_FAULT_CUDA is N:KIND, such as 12:oom. Calls in
+/// destructors do not count. KIND is one of:
+/// - oom: call N returns cudaErrorMemoryAllocation
+/// - sticky (also without KIND): call N and all later calls return cudaErrorIllegalAddress
+/// - hang: a kernel that never ends starts before the next kernel
+/// - illegal: a kernel that writes to an invalid address starts before the next kernel
+/// - flip: copy number N from the GPU to the host has one wrong bit; the GPU memory gets this bit, too
 class CudaFaults {
  public:
   enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
@@ -177,11 +175,11 @@ void CheckCuda(const char* what, Call&& call) {
 /// True once a GPU of this process has missed its deadline. Never becomes false again.
 inline std::atomic<bool> a_gpu_hangs{false};
 
-/// Throws the error for a GPU that hangs; `who` is the name of the GPU in the message. The error is no GpuLost, because
-/// the job cannot continue on other GPUs. All GPUs share resources, such as peer memory and registered host memory. The
-/// driver does not free these resources before the hanging GPU has done its work.
+/// Throws Error(kGpuLost) for a GPU that hangs. The error is not a GpuLost: the job cannot continue on other GPUs.
+/// `who` is the name of the GPU in the message.
 [[noreturn]] inline void ThrowHangs(const std::string& who, std::chrono::nanoseconds waited) {
   a_gpu_hangs = true;
+  // The other GPUs cannot continue: they wait for resources that this GPU still uses.
   throw Error(ErrorCode::kGpuLost,
               who + " gave no sign for " +
                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
@@ -263,13 +261,12 @@ class CudaDevice {
     if (error != cudaSuccess) ThrowCuda("waiting for the GPU", error);
   }
 
-  /// Calls `query` again and again as long as it returns cudaErrorNotReady. Returns its next result, or
-  /// cudaErrorLaunchTimeout if the deadline passes. Spins at first, because most waits are short, and then sleeps. On
-  /// busy cores, sleeping is better than yielding. The system wakes a sleeping thread soon, but a thread that yields
-  /// waits until other threads have used up their time slices.
+  /// Calls `query` until it returns another result than cudaErrorNotReady. Returns this result, or
+  /// cudaErrorLaunchTimeout if the deadline passes.
   template <typename Query>
   cudaError_t Poll(Query query) const noexcept {
     using Clock = std::chrono::steady_clock;
+    // Spins during short waits, and sleeps during long waits. On busy cores, a yield instead of the sleep takes longer.
     constexpr auto kSpin = std::chrono::microseconds(50);
     constexpr std::chrono::nanoseconds kShortest = std::chrono::microseconds(10),
                                        kLongest = std::chrono::microseconds(200);
@@ -324,7 +321,7 @@ __global__ void __launch_bounds__(kFetchThreads) FetchAllKernel(unsigned char* t
   for (std::uint32_t i = threadIdx.x; i < read.bytes; i += kFetchThreads) to[read.at + i] = read.from[i];
 }
 
-// The kernels that the fault injector for tests starts (see CudaFaults).
+// These kernels cause GPU faults in tests (see CudaFaults).
 template <typename = void>
 __global__ void NeverEndingKernel() {
   for (;;) __nanosleep(1'000'000);
@@ -358,8 +355,7 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   const CudaDevice& device() const { return *device_; }
   void Wait() const { device_->Wait(stream_); }
-  /// Makes all work that is queued on this stream after this call wait for `event`. The event must have been recorded
-  /// before this call.
+  /// Work that is queued on this stream later will start only after `event`. Record the event before this call.
   void WaitFor(const Event& event) const;
 
   /// Queues a copy of `bytes` bytes. `kind` says whether `from` and `to` are in host memory or in GPU memory. Pinned

@@ -16,8 +16,8 @@
 
 namespace gpusort::cuda {
 
-/// The maximum number of thread blocks of a kernel in which each thread handles many records. This many blocks fill any
-/// GPU. More blocks would only cost time: a kernel whose result is known early still starts and ends every block.
+/// The maximum number of thread blocks of a kernel in which each thread handles many records. It is enough for any GPU,
+/// and more blocks would cost time.
 inline constexpr std::uint64_t kMostBlocks = 4096;
 
 class FixedLaneBase : public CudaLane {
@@ -65,8 +65,8 @@ class FixedLaneBase : public CudaLane {
       });
     };
     while (bounds.size() - 1 > map().max_runs) {
-      // One call of MergeRuns merges at most max_runs runs. Merges each group of max_runs neighbouring runs to one run,
-      // and collects the merged runs in `alternate`.
+      // One call of MergeRuns merges at most max_runs runs. Merges each group of max_runs neighbouring sorted runs to
+      // one run, and collects the merged runs in `alternate`.
       std::vector<std::uint64_t> merged{0};
       for (std::size_t first = 0; first + 1 < bounds.size(); first += map().max_runs) {
         const std::size_t runs = std::min<std::size_t>(map().max_runs, bounds.size() - 1 - first);

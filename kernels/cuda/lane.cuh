@@ -1,8 +1,6 @@
-// A lane: a worker of the CUDA backend, with its own memory and two CUDA streams. Only one thread at a time may use a
-// lane, but several lanes work at the same time. Sort copies a batch of records to the GPU block by block, sorts the
-// records, and leaves the result in GPU memory. Merge copies sorted pieces to the GPU (or between GPUs), merges them,
-// and copies the result to the host. The steps of one call run one after the other. CudaLane does the copies. It has a
-// derived class for each kind of record: numbers.cu, fixed.cu, lines.cu. Start at CudaLane.
+// A lane is one worker of the CUDA backend, with its own memory and two CUDA streams. Only one thread at a time may use
+// a lane. Several lanes work in parallel. The derived classes are in numbers.cu, fixed.cu and lines.cu. Start at
+// CudaLane.
 #pragma once
 
 #include <array>
@@ -40,11 +38,11 @@ class CudaLane : public Lane {
     std::uint64_t records;
   };
   struct Merged {
-    /// The merged records, in one of the buffers `in` and `spare` of MergeSlot. Null if the runs are too large to merge
-    /// at once.
+    /// The merged records, in one of the buffers `in` and `spare` of MergeSlot. Null if the sorted runs are too large
+    /// to merge at once.
     const std::byte* data;
-    /// Used only if `data` is null: the size, in bytes, of the first part of each run. The caller must merge the first
-    /// parts of all runs, and then the other parts.
+    /// Used only if `data` is null: the size, in bytes, of the first part of each sorted run. The caller must merge the
+    /// first parts of all runs, and then the other parts.
     std::vector<std::uint64_t> cuts = {};
   };
   /// Sorts the records in the GPU buffer [in, in + bytes). `out` must be another GPU buffer of the same size. When the

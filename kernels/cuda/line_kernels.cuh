@@ -31,8 +31,8 @@ struct DeviceLines {
   GPUSORT_HD std::uint64_t length(std::uint32_t row) const { return starts[row + 1] - starts[row] - 1; }
 };
 
-/// Compares the lines number `a` and `b` with CompareLines, and returns its result (negative, 0 or positive). Not
-/// inlined, because a sort would otherwise contain hundreds of copies of CompareLines.
+/// Returns a negative number if line `a` comes before line `b`, 0 if the lines are equal, otherwise a positive number.
+/// Not inlined, to keep the kernels small.
 __host__ __device__ __noinline__ inline int CompareRows(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                         const LineOrderView& view) {
   return CompareLines(lines.line(a), lines.length(a), lines.line(b), lines.length(b), view);
@@ -56,9 +56,7 @@ inline constexpr std::uint32_t kHiddenDifference = ~std::uint32_t{0} - 1;
 inline constexpr std::uint32_t kFarEncoded = 1020;
 inline constexpr std::uint32_t kNearEncoded = 60;
 
-/// Does the work of KeyDifference (finds the first difference between the keys of two lines) if a key is not simply a
-/// range of bytes of the line. Encodes both keys as bytes that sort as the keys do, and compares twelve bytes at a
-/// time.
+/// Returns the result of KeyDifference for lines whose encoded keys must first be computed.
 __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                                   const LineOrderView& view, std::uint32_t from) {
   // Each step encodes both keys again from their starts, so a long comparison is slow.
@@ -76,18 +74,16 @@ __device__ inline std::uint32_t EncodedDifference(const DeviceLines& lines, std:
   }
 }
 
-/// Converts `at`, a position in the encoded key of a line (bytes that sort as the line does), to 32 bits. Returns at
-/// most 2^31: the sort does not distinguish lines by key bytes after this position.
+/// Returns the key position `at` in 32 bits, but at most 2^31.
 __device__ inline std::uint32_t CapPosition(std::uint64_t at) {
   constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
   return at < kMost ? static_cast<std::uint32_t>(at) : kMost;
 }
 
-/// The common prefix of two texts, which are keys of two lines.
+/// The common prefix of the sort keys of two lines.
 struct CommonFront {
-  std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter text
-  /// The number of bytes of the common prefix that have the value 0 or 1. Each of them becomes two bytes in an encoded
-  /// key. Not used for the last text of a key, which is encoded unchanged.
+  std::uint64_t bytes;  ///< the number of bytes before the first difference or the end of the shorter key
+  /// The number of common bytes with the value 0 or 1, which an encoded key stores as two bytes.
   std::uint64_t escapes;
 };
 __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std::uint64_t size, std::uint64_t known) {
@@ -106,17 +102,16 @@ __device__ inline CommonFront FindCommonFront(const Byte* a, const Byte* b, std:
   return common;
 }
 
-/// Compares the last parts of two encoded keys: a[0, a_size) and b[0, b_size). `front` is the number of key bytes
-/// before each part, which must be equal in both keys. The first `from` bytes of the whole keys must also be equal.
-/// Returns the same result as KeyDifference.
+/// Compares the ends of two encoded keys, and returns the result of KeyDifference for the whole keys.
+/// - front: how many bytes each key has before its end part; these bytes must be equal
+/// - from: the first byte of the whole keys that needs to be compared
 __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size,
                                                std::uint64_t front, std::uint64_t from) {
   const std::uint64_t size = a_size < b_size ? a_size : b_size, known = from > front ? from - front : 0;
   std::uint64_t at = FindCommonFront(a, b, size, known).bytes;
   if (at == size) {
     if (a_size == b_size) return kNoDifference;
-    // Encoded keys (bytes that sort as the lines do) count as padded with zeros. A text is therefore equal to a longer
-    // text that only adds NULs.
+    // The shorter part counts as padded with zeros. The keys are equal if the longer part has only zeros there.
     if (at < known) at = known;
     const Byte* const rest = a_size > b_size ? a : b;
     const std::uint64_t end = a_size > b_size ? a_size : b_size;
@@ -126,11 +121,10 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return CapPosition(front + at);
 }
 
-/// Compares the encoded keys of lines `a` and `b`. The first `from` bytes of the keys must be equal. Returns one of:
-/// - a number n: the first n bytes of the keys are equal, and one of the next eight bytes differs. If a very long
-///   comparison ends early, the next eight bytes may be equal, too.
-/// - kNoDifference: the lines are equal.
-/// - kHiddenDifference: the lines differ, but all bytes of their encoded keys are equal.
+/// Compares the encoded keys of lines `a` and `b`. Their first `from` bytes must be equal. Returns:
+/// - a number n if the keys may differ: their first n bytes are equal
+/// - kNoDifference if the lines are equal
+/// - kHiddenDifference if the lines differ, but their encoded keys are equal
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -227,9 +221,8 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   if (blockIdx.x == 0 && threadIdx.x == 0) starts[0] = 0;
 }
 
-/// Counts the equal leading bytes in the encoded keys (bytes that sort as the lines do) of lines `a` and `b`. If the
-/// count is lower than status->skip, sets status->skip to it. All threads share `status`. `skip` is the lowest count
-/// that this thread has found so far, and saves accesses to `status`.
+/// Lowers `skip` and status->skip to the number of leading key bytes that lines `a` and `b` share. `skip` belongs to
+/// this thread, and `status` to all threads.
 __device__ inline void LowerSkip(const DeviceLines& lines, std::uint32_t a, std::uint32_t b, const LineOrderView& view,
                                  std::uint32_t& skip, LineSortStatus* status) {
   const volatile LineSortStatus* const seen = status;
@@ -259,8 +252,8 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Does the work of InspectLinesKernel for a text that consists of sorted runs. Reads only the first and the last line
-/// of each run. Run r ends at byte ends[r]. If a run is not sorted, the result is unspecified.
+/// Finds out whether sorted runs of lines are in order as a whole (status->in_order), and how many leading bytes are
+/// equal in all encoded keys (status->skip). Run r ends at byte ends[r].
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     InspectRunsKernel(const __grid_constant__ DeviceLines lines, std::uint32_t rows, const std::uint32_t* ends,
@@ -300,12 +293,11 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Stores the result of one round of the sort. sorted[0, count) are the entries of the round, in order. active[j].place
-/// is the place of entry j among all lines. If `active` is null, all lines take part, and the place is j. For each j:
-/// - Sets order[place] to the line index of entry j.
-/// - Sets heads[j] to the place if j is 0 or entry j differs from entry j - 1, otherwise to 0.
-///
-/// The maximum of heads[0..j] is then the place of the first entry that is equal to entry j.
+/// Stores the result of one round of the sort.
+/// - sorted: the `count` entries of the round, in order
+/// - active: active[j].place is the place of entry j among all lines; null: the place is j
+/// - order: order[place] is set to the line number of the entry at this place
+/// - heads: heads[j] is set to the place of entry j if entry j - 1 has another key, otherwise to 0
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     StoreRoundKernel(const Entry* sorted, std::uint32_t count, const ActiveLine* active, std::uint32_t* order,
@@ -318,16 +310,15 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Compares neighbouring lines of each group to prepare the next round of the sort. A group is the lines that are equal
-/// in all key bytes compared so far. Its number g is the place of its first line among all lines. Sets skips[g] to the
-/// number of leading bytes that are equal in all keys of the group. If all keys of a group are equal, does not change
-/// skips[g], which the caller must have set to kNoDifference. Sets status->decided to 0 if different lines have equal
-/// keys. The inputs are:
-/// - active: the lines that took part in the round; null means all lines
-/// - order: the line index at each place
-/// - groups: groups[j] is the group of entry j of the round
-/// - known: in the first round, the number of leading key bytes that are equal in each group
+/// Sets skips[g] to the number of leading bytes that are equal in all keys of group g. A group consists of lines that
+/// are equal in the key bytes of all earlier rounds.
+/// - active: the lines of this round; null: all lines
+/// - order: the line numbers, sorted so far
+/// - groups: groups[j] is the group of line j of this round
+/// - known: in the first round, the number of key bytes that are equal in each group
 /// - known_skips: in a later round, the array `skips` of the round before
+/// - skips: must be kNoDifference before; stays kNoDifference if all keys of the group are equal
+/// - status: `decided` is set to 0 if different lines have equal keys
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -348,8 +339,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Returns true if line j needs another round of the sort. The lines of its group are equal in the key bytes compared
-/// so far. Another round is needed if later key bytes differ.
+/// Returns true if the keys in the group of line j are not all equal. The group then needs another round of the sort.
 struct StaysActive {
   const std::uint32_t* groups;
   const std::uint32_t* skips;
@@ -440,7 +430,7 @@ struct Greatest {
   __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
-/// Returns the size in bytes of the line at place j of the sorted order, including its delimiter.
+/// Returns the size in bytes of the line at place j of the sorted order, with its delimiter.
 struct LineBytes {
   const std::uint32_t* starts;
   const std::uint32_t* order;
@@ -467,9 +457,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets bytes[i] to the total size of the lines in ranges[i] that come before the line `cut`. If ranges[i].inclusive is
-/// true, lines that are equal to `cut` also count. The lines of a range must be sorted, and ranges[i].records is the
-/// size of the range in bytes. `cut` has no delimiter. One thread block searches one range.
+/// Sets bytes[i] to the size in bytes of all lines in ranges[i] that sort before the line `cut`.
+/// - ranges: ranges of sorted lines, one for each thread block; CountRange::records is a number of bytes here
+/// - cut: a line without its delimiter
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     LineBytesBeforeKernel(const CountRange* ranges, const Byte* cut, std::uint64_t cut_length, Byte delimiter,

@@ -177,6 +177,7 @@ bool LineSort::Rounds(const Stream& stream, const Memory& at, LineSortStatus* pi
     stream.Launch("StoreRoundKernel", StoreRoundKernel<>, Blocks(count), kLineThreads, keys.current, count, active,
                   at.order, at.groups);
     std::size_t temp = cub_bytes_;
+    // The number of a group is the place of its first entry, which is the greatest number in heads[0..j].
     CheckCuda("cub::DeviceScan", [&] {
       return cub::DeviceScan::InclusiveScan(at.workspace, temp, at.groups, at.groups, Greatest{}, count, s);
     });

@@ -1,9 +1,5 @@
-// Sorts text lines on a GPU. Start at LineSort::Sort, which works in these steps:
-// 1. Finds the starts of the lines.
-// 2. Makes an Entry for each line (twelve bytes of its key, and the number of the line) and sorts the entries.
-// 3. Sorts lines that are still equal by their next eight key bytes, in several rounds.
-// 4. Sorts all lines with CompareLines if the rounds have not decided the order.
-// 5. Copies each line once.
+// Sorts text lines on a GPU: first by twelve bytes of their keys, then lines with equal bytes by later bytes. Start at
+// LineSort::Sort.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -56,12 +52,12 @@ class LineSort {
     bool too_many = false;    ///< true if there are more than `rows` lines; nothing is sorted then
   };
 
-  /// Sorts the lines of text[0, bytes) to `out`. When the function returns, work may still be queued on the stream. The
-  /// text must consist of whole lines. If it consists of sorted runs, `ends` contains the end of each run in bytes, and
-  /// no run may be empty. Otherwise `ends` is empty.
-  ///
-  /// `text`, `out`, view.keys and the bytes() bytes at `memory` must be in GPU memory, and `pinned` in pinned host
-  /// memory. `text` must be aligned to 16 bytes.
+  /// Sorts the lines of text[0, bytes) to `out`. When the function returns, work may still be queued on the stream.
+  /// - memory: GPU memory of the size that LineSort::bytes() returns
+  /// - pinned: in pinned (page-locked) host memory
+  /// - text: whole lines in GPU memory, aligned to 16 bytes
+  /// - ends: the end of each run in bytes if the text consists of sorted runs, otherwise empty. No run may be empty.
+  /// - view.keys, out: in GPU memory
   Result Sort(const Stream& stream, std::byte* memory, LineSortStatus* pinned, const Byte* text, std::uint64_t bytes,
               std::span<const std::uint32_t> ends, Byte delimiter, const LineOrderView& view, Byte* out) const;
 
@@ -85,9 +81,10 @@ class LineSort {
   std::uint64_t sort_bytes_ = 0;
 };
 
-/// Queues a search that sets bytes[i] to the total size of the lines in ranges[i] that come before the line `cut`. If
-/// ranges[i].inclusive is true, lines that are equal to `cut` also count. The lines of a range must be sorted, and
-/// ranges[i].records is the size of the range in bytes. `cut` has no delimiter. All pointers must be to GPU memory.
+/// Queues a kernel that sets bytes[i] to the size in bytes of all lines in ranges[i] that sort before the line `cut`.
+/// All pointers must be to GPU memory.
+/// - ranges: `count` ranges of sorted lines; CountRange::records is a number of bytes here
+/// - cut: a line without its delimiter
 void CountLineBytesBefore(const Stream& stream, const CountRange* ranges, std::uint64_t count, const Byte* cut,
                           std::uint64_t cut_length, Byte delimiter, const LineOrderView& view, std::uint64_t* bytes);
 

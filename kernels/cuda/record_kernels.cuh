@@ -1,11 +1,5 @@
-// The CUDA backend's kernels for records of fixed size. The kernels do this work:
-// - find out whether records are in order, and how many leading bytes are equal in all keys
-// - map numbers to unsigned numbers that sort as the numbers do, and back
-// - make an Entry (twelve key bytes and a record number) for each record, and copy records in the order of entries
-// - count the records before a given record
-//
-// The logic is in GPUSORT_HD functions, which tests can run on the host. Records may have any alignment, because their
-// bytes are read one by one. Only GatherKernel needs aligned words (see GatherWordBytes).
+// The CUDA backend's kernels for records of fixed size, which inspect, convert, copy and count records. The logic is in
+// GPUSORT_HD functions, which tests can run on the host. Only GatherKernel needs aligned records (see GatherWordBytes).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -75,8 +69,9 @@ GPUSORT_HD inline std::uint32_t GatherWordBytes(std::uint64_t stride) {
   return word;
 }
 
-/// Returns the index of the input word to copy to an output word, when records of record_words words are copied in the
-/// order of `entries`. The output word is `offset` words after the start of output record number `first_record`.
+/// Returns which input word must be copied to a given output word, to write the records in the order of `entries`.
+/// - first_record, offset: the output word is word number `offset`, counted from the start of record `first_record`
+/// - record_words: the number of words of a record
 GPUSORT_HD inline std::uint64_t GatherSource(const Entry* entries, std::uint64_t first_record, std::uint32_t offset,
                                              std::uint32_t record_words) {
   // `offset` has 32 bits, because a 64-bit division costs a GPU thread about a hundred instructions.

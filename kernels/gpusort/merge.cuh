@@ -1,22 +1,18 @@
-// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns on a CUDA stream. All
-// functions are stable: equal keys keep their input order (the first list before the second, an earlier run before a
-// later run). Counts are 64-bit. Start at the public functions at the end of this file.
-//
-// Workspace: as in CUB, the caller calls each function twice. With workspace = nullptr, the function only sets
-// workspace_bytes, and needs no GPU. The caller then allocates this many bytes of device memory, aligned to 256 bytes,
-// and passes them as the workspace. With a workspace, the function queues its work on `stream` and returns. No function
-// allocates memory or waits.
-//
-// Lifetimes: arguments in host memory need not outlive the call. Device memory in use (lists, workspace, memory that a
-// comparator refers to) must stay valid until the stream has finished the work.
-//
-// Types: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes.
-// Keys of more than 64 bytes are slow, because they do not fit the registers. Inputs are random-access iterators that
-// the device can read, including counting and transform iterators. Comparators are copyable function objects that the
-// device can call as bool less(key, key), a strict weak order. std::less works without --expt-relaxed-constexpr.
-//
-// Errors: a function returns cudaErrorInvalidValue if the workspace is too small, if bounds descend or do not begin
-// with 0, or if there are more than 2^31 thread blocks. Otherwise it returns the result of the kernel launches.
+// Merging and sorting on a GPU: MergeKeys, MergePairs, SortKeys, SortPairs and MergeRuns, at the end of this file. All
+// of them are stable: equal keys keep their input order.
+// - Workspace: call each function twice, as in CUB. With workspace = nullptr, it only sets workspace_bytes, and needs
+//   no GPU. Then allocate this many bytes of device memory, aligned to 256 bytes, and pass them as the workspace.
+// - Stream: with a workspace, a function queues its work on `stream` and returns. No function allocates memory or
+//   waits.
+// - Lifetimes: device memory in use must stay valid until the stream has finished the work. Arguments in host memory
+//   need not outlive the call.
+// - Items: keys and values must be trivially copyable and default constructible. Keys have at most kMaxItemBytes bytes.
+//   Keys of more than 64 bytes are slow.
+// - Inputs: random-access iterators that the device can read, including counting and transform iterators.
+// - Comparators: copyable function objects that the device can call as bool less(key, key), a strict weak order.
+//   std::less works without --expt-relaxed-constexpr.
+// - Errors: a function returns cudaErrorInvalidValue if the workspace is too small, if bounds descend or do not begin
+//   with 0, or if there are more than 2^31 thread blocks. Otherwise it returns the result of the kernel launches.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -134,14 +130,13 @@ std::uint64_t TilesOfPass(const Runs& runs, std::uint64_t run_count, std::uint64
   if constexpr (std::is_same_v<Runs, UniformRuns>) {
     return MergePass<Runs, kWays>{runs, kTile}.tiles();
   } else {
-    // The number of tiles is BoundedRuns::FirstTile(pairs(), kTile). Computes the same number from n, without reading
-    // the bounds.
+    // At most n / kTile tiles are full. Each group of kWays sorted runs has at most one tile that is not full.
     return n / kTile + (run_count + kWays - 1) / kWays;
   }
 }
 
-/// Queues one merge pass from the list `in`, which contains all runs, to the list `out`. Sets `runs` and `run_count` to
-/// the runs after the pass and their number.
+/// Queues one merge pass from the list `in`, which contains all sorted runs, to the list `out`. Sets `runs` and
+/// `run_count` to the runs after the pass and their number.
 template <typename Runs, typename Input, typename Key, typename Values, typename LessT>
 cudaError_t RunPassOf(void* way_tiles, Runs& runs, std::uint64_t& run_count, std::uint64_t n, Input in, Key* out,
                       Values values, LessT less, cudaStream_t stream) {
@@ -156,8 +151,8 @@ cudaError_t RunPassOf(void* way_tiles, Runs& runs, std::uint64_t& run_count, std
     runs = runs.Merged(MergePass<Runs, kWays>::kLevels);
     return RunPass<kWays, kShape>(way_tiles, before, tiles, lists, out, values, less, stream);
   };
-  // Merges 4 runs at a time, which is two levels of pairwise merging. If the number of levels is odd, the first pass
-  // merges 2 runs at a time. A single run also takes a pass, which copies the input to the output.
+  // Merging 4 sorted runs at a time reads and writes device memory half as often as merging 2. If the number of levels
+  // of pairwise merging is odd, the first pass merges 2 runs at a time. A single run is copied to the output.
   if (LevelCount(run_count) % 2 != 0 || run_count == 1) return pass(std::integral_constant<int, 2>{});
   return pass(std::integral_constant<int, 4>{});
 }
@@ -259,8 +254,8 @@ __global__ void StoreBoundsKernel(std::uint64_t* out, BoundsChunk chunk, std::ui
   if (threadIdx.x < count) out[threadIdx.x] = chunk.bounds[threadIdx.x];
 }
 
-/// Counts the runs that are not empty, and sets `count` to their number. Run r is [bounds[r], bounds[r + 1]). Returns
-/// false if the bounds descend or do not begin with 0.
+/// Counts the sorted runs that are not empty, and sets `count` to their number. Run r is [bounds[r], bounds[r + 1]).
+/// Returns false if the bounds descend or do not begin with 0.
 inline bool CountRuns(const std::uint64_t* bounds, std::uint32_t runs, std::uint32_t& count) {
   count = 0;
   if (runs == 0) return true;
@@ -345,8 +340,8 @@ cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, Input in, de
                            static_cast<detail::NoValues*>(nullptr), n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n) and leaves the result in keys.current. The workspace is at most about 1 % of the size of
-/// the keys. A call with workspace = nullptr may pass null pointers in `keys`.
+/// Sorts keys.current[0, n) and leaves the result in keys.current. The workspace takes at most about 1 % of the size of
+/// the keys. With workspace = nullptr, only sets workspace_bytes, and `keys` may contain null pointers.
 template <typename Key, typename LessT = Less>
 cudaError_t SortKeys(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys, std::uint64_t n,
                      LessT less = {}, cudaStream_t stream = nullptr) {
@@ -370,8 +365,8 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, Input in, V
                            n, detail::ToDeviceLess<LessT, Key>(less), stream);
 }
 
-/// Sorts keys.current[0, n), and moves values.current[i] along with keys.current[i]. Leaves the results in keys.current
-/// and values.current. Swaps the two pointers in both buffers or in neither buffer.
+/// Sorts keys.current[0, n), and moves each value along with its key. May swap the two pointers of `keys`, and then
+/// also those of `values`. In any case, `current` points to the result.
 template <typename Key, typename Value, typename LessT = Less>
 cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffer<Key>& keys,
                       DoubleBuffer<Value>& values, std::uint64_t n, LessT less = {}, cudaStream_t stream = nullptr) {
@@ -385,7 +380,7 @@ cudaError_t SortPairs(void* workspace, std::size_t& workspace_bytes, DoubleBuffe
 }
 
 /// Returns the size, in bytes, of a workspace that is large enough for MergeRuns on a DoubleBuffer with at most `n`
-/// keys in at most `runs` runs.
+/// keys in at most `runs` sorted runs.
 template <typename Key>
 std::size_t MergeRunsWorkspace(std::uint64_t n, std::uint32_t runs) {
   return detail::MergeRunsLayout<Key>(nullptr, n, runs, false).bytes;
@@ -430,8 +425,8 @@ cudaError_t MergeRuns(void* workspace, std::size_t& workspace_bytes, Input in, d
   const cudaError_t error = detail::StoreBounds(layout.bounds, bounds, runs, stream);
   if (error != cudaSuccess) return error;
   const auto device_less = detail::ToDeviceLess<LessT, Key>(less);
-  // The first pass reads the caller's input list and does not change it. If there is only one run, the first pass
-  // copies it to `out`. Later passes alternate between two lists, and the last pass writes `out`.
+  // Each pass swaps the lists `out` and `spare`. An even number of passes starts with `spare`, and the last pass writes
+  // to `out`. A single sorted run takes one pass, which copies it.
   const std::uint32_t passes = std::max<std::uint32_t>(1, PassCount(live));
   detail::PassBuffers<Key, detail::NoValues> buffers{{out, layout.spare}, {}};
   if (passes % 2 == 0) buffers.Swap();

@@ -1,9 +1,6 @@
-// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. MergeRuns
-// divides the output into tiles that fit the cache, and finds the exact part of each sorted run that belongs to a tile.
-// It does all levels of merging for one tile before the next tile. Memory is therefore read once and written once for
-// any number of runs. Counts are 64-bit. Items with equal keys are ordered by the index of their run, and then by their
-// position in the run. An executor supplies the threads, so an application can use its own thread pool. Start at
-// MergeRuns. gpusort.hpp describes all functions.
+// Stable merging and sorting on host threads, for any random-access iterators and any strict weak order. Equal keys
+// keep the order of their sorted runs. An executor supplies the threads, for example the thread pool of an application.
+// Start at MergeRuns. gpusort.hpp describes all functions.
 #pragma once
 
 #include <algorithm>
@@ -103,7 +100,7 @@ struct StableTileSorter {
 namespace detail {
 
 /// The size in bytes of a tile, the part of the output that one thread merges at a time. A tile, its scratch memory and
-/// its parts of the runs fit together in a cache of 1 MiB.
+/// its parts of the sorted runs fit together in a cache of 1 MiB.
 inline constexpr std::uint64_t kMergeTileBytes = std::uint64_t{256} << 10;
 /// The smallest number of items that is worth a thread. With fewer items, a thread costs more time than it saves.
 inline constexpr std::uint64_t kParallelItems = std::uint64_t{1} << 15;
@@ -139,22 +136,21 @@ class Cutter {
  public:
   explicit Cutter(LessT less) : less_(less) {}
 
-  /// Chooses a pivot and divides the runs into a left and a right part. Sets cuts()[r] to the number of items of run r
-  /// in the left part, and returns the number of items in the left part of all runs. `total` must be the number of
-  /// items of all runs, and at least 2. No run may be empty. Neither part is empty, and each part has at least an
-  /// eighth of the items unless `total` is very small.
+  /// Divides the sorted runs into a left and a right part, neither of them empty. Sets cuts()[r] to the number of items
+  /// of run r in the left part. Returns the number of items in the left part of all runs. No run may be empty.
+  /// - total: the number of items of all runs, at least 2
   std::uint64_t Cut(std::span<const Range<It>> runs, std::uint64_t total) {
     cuts_.assign(runs.size(), 0);
     if (runs.size() == 1) return cuts_[0] = total / 2;
     if (runs.size() > 2 * kSamples) {
-      // First tries the median of a few random items as the pivot, the item at which all runs are divided. This pivot
-      // is usually good enough, and looking at every run would take much longer.
+      // First tries to divide the sorted runs at the median of a few random items. This is usually good enough, and
+      // much faster than a look at every run.
       Sample(runs, total);
       const std::uint64_t left = CutAt(runs, Median(candidates_.size()));
       if (left >= total / 8 && total - left >= total / 8 && left != 0 && left != total) return left;
     }
-    // Each run proposes its middle item as the pivot, the item at which all runs are divided. The median of these
-    // items, weighted by the sizes of the runs, leaves at least a quarter of all items on each side.
+    // Each sorted run proposes its middle item as the pivot, the item at which all runs are divided. The median of
+    // these items, weighted by the sizes of the runs, leaves at least a quarter of all items on each side.
     candidates_.clear();
     for (std::size_t r = 0; r < runs.size(); ++r) candidates_.push_back({r, runs[r].size / 2, runs[r].size});
     return CutAt(runs, Median(total, runs));
@@ -179,8 +175,8 @@ class Cutter {
     });
   }
 
-  /// Picks kSamples random items as candidates for the pivot, the item at which all runs are divided. The items of all
-  /// runs together are divided into kSamples equal parts, and one candidate is picked from each part.
+  /// Picks kSamples random items as candidates for the pivot, the item at which all sorted runs are divided. The items
+  /// of all runs together are divided into kSamples equal parts, and one candidate is picked from each part.
   void Sample(std::span<const Range<It>> runs, std::uint64_t total) {
     candidates_.clear();
     std::size_t run = 0;
@@ -260,8 +256,7 @@ struct Cursors {
   T* out;
   T* out_end;
 
-  /// Returns how many steps the merge can do from the front, and as many from the back, before one of the lists is used
-  /// up. Each step removes one item from one of the lists.
+  /// Returns how often StepFront and StepBack can both be called before one of the lists is empty.
   std::uint64_t Safe() const { return static_cast<std::uint64_t>(std::min(a_end - a, b_end - b)) / 2; }
   template <typename LessT>
   void Finish(LessT& less) {
@@ -353,10 +348,12 @@ void ForEachShare(ItA a, std::uint64_t m, ItB b, std::uint64_t n, LessT less, co
 
 }  // namespace detail
 
-/// Divides the output of the stable merge of `runs` into tiles of at most `tile_items` (>= 1) items. Calls
-/// body(segments, begin, size, worker) once for each tile, in parallel and in any order. The tile is the output [begin,
-/// begin + size). `segments` are the parts of the runs that belong to the tile, in the order of the runs, without empty
-/// parts. `worker` is the number that the executor passes.
+/// Divides the output of the stable merge of `runs` into tiles, and calls `body` once for each tile, in parallel and in
+/// any order.
+/// - tile_items: the maximum number of items of a tile, at least 1
+/// - body: called as body(segments, begin, size, worker) for the output [begin, begin + size)
+/// - segments: the parts of the sorted runs in this tile, in the order of the runs, without empty parts
+/// - worker: the number that the executor gives
 template <typename It, typename LessT, HostExecutor Executor, typename Body>
 void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, LessT less, const Executor& executor,
                  Body body) {
@@ -400,8 +397,8 @@ void ForEachTile(std::span<const Range<It>> runs, std::uint64_t tile_items, Less
   }
 
   executor.ForEach(nodes.size(), [&](std::uint64_t task, unsigned worker) {
-    // `frames` is a stack of parts of the output that may still have to be divided, with the leftmost part on top.
-    // `stack` contains the runs of all these parts, in the same order.
+    // A Frame is a part of the output that may still have to be divided. Its sorted runs are in `stack`, from index
+    // runs_begin on.
     struct Frame {
       std::size_t runs_begin;
       std::uint64_t begin;

@@ -1,11 +1,5 @@
-// The GPU kernels that merge.cuh uses, and the functions that launch them. A pass merges groups of 2 or 4 sorted runs
-// and divides the output into tiles, one for each thread block. PartitionKernel finds the part of each run that belongs
-// to a tile, and MergeTilesKernel merges tiles. TileSortKernel and NetworkTileSortKernel sort tiles. Each kernel runs
-// phases of merge_path.hpp and tile_sort.hpp with barriers between them.
-//
-// One pass over 4 runs is faster than two passes over 2 runs. It does the same two levels of merging inside a tile, but
-// reads and writes device memory once instead of twice. Reading and writing take three times as long as a level of
-// merging. Start at RunPass and SortTiles.
+// The GPU kernels that merge.cuh uses, and the functions that launch them. Each thread block merges or sorts one tile,
+// which is a part of the output. Start at RunPass and SortTiles.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -46,7 +40,7 @@ struct PlacedLess {
   }
 };
 
-/// Orders Placed items by key, and items with equal keys by place. No two items of a tile are equal in this order.
+/// Orders Placed items by key, and items with equal keys by Placed::place.
 template <typename LessT>
 struct PlacedFirst {
   LessT less;
@@ -56,8 +50,8 @@ struct PlacedFirst {
   }
 };
 
-/// The input of a merge pass if all runs are in one list. If a pass merges two runs that are in two lists, its input is
-/// a ListPair.
+/// The input of a merge pass if all sorted runs are in one list. If a pass merges two runs that are in two lists, its
+/// input is a ListPair.
 template <typename Iterator>
 struct OneList {
   using Item = ValueOf<Iterator>;
@@ -89,8 +83,8 @@ struct ListPair {
 /// The type of the argument `values` of kernels that have keys but no values.
 struct NoValues {};
 
-/// The values of a merge pass over keys with values. Each value has the same list and index in `lists` as its key in
-/// the lists of keys. The pass writes the values to `out`, in the order of the merged keys.
+/// The values of a merge pass. In `lists`, each value has the index of its key. The pass writes the values to `out`, in
+/// the order of the merged keys.
 template <typename Lists, typename Output>
 struct MergeValues {
   using Item = typename Lists::Item;
@@ -117,10 +111,8 @@ inline constexpr std::size_t kStagedValueBytes<NoValues> = 0;
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 
-// The kernels use programmatic dependent launch: the blocks of a kernel may start while the previous kernel is ending.
-// Once all blocks of a kernel run, the kernel lets the next kernel start. Each kernel waits for the previous kernel
-// before it accesses memory. The launch of a kernel thus overlaps with the work of the previous kernel, which matters
-// in small sorts.
+// The kernels use programmatic dependent launch: a kernel may start while the previous kernel is ending. Each kernel
+// waits for the previous kernel before it accesses memory.
 
 /// Waits until all work that was queued before this kernel is done and its results are visible in memory.
 __device__ __forceinline__ void WaitForKernelsBefore() {
@@ -137,7 +129,7 @@ __device__ __forceinline__ void LetNextKernelStart() {
 // ---- Finding the parts of the sorted runs that belong to a tile (the part of the output of one thread block).
 
 /// The number of threads that search in the same run together. Each step of the search compares this many items of the
-/// run.
+/// sorted run.
 inline constexpr int kProbes = 8;
 inline constexpr int kPartitionThreads = 128;
 /// The number of threads of a warp that do one search together. A search finds how many items of each of the kWays
@@ -145,15 +137,16 @@ inline constexpr int kPartitionThreads = 128;
 template <int kWays>
 inline constexpr int kCutLanes = kWays == 2 ? kProbes : kWays* kProbes;
 
-/// Returns the same as CoRank: how many of the first k merged items come from `a`. kLanes neighbouring threads of a
-/// warp search together (the w-wide search of Green, McColl and Bader). All of them must pass the same arguments, and
-/// all get the same result.
+/// Returns how many of the first k merged items come from `a`, as CoRank does. kLanes neighbouring threads of a warp
+/// must call this together, with the same arguments.
 template <int kLanes, typename IteratorA, typename IteratorB, typename LessT>
 __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, IteratorA a, std::uint64_t m, IteratorB b,
                                                        std::uint64_t n, LessT less) {
   constexpr unsigned kAll = ~0u >> (kWarpThreads - kLanes);
   const unsigned group = threadIdx.x % kWarpThreads / kLanes * kLanes;
   const int lane = static_cast<int>(threadIdx.x % kLanes);
+  // Each step compares kLanes items at equal distances, and goes on between two of them (Green, McColl and Bader,
+  // 2012).
   const auto probe = [](std::uint64_t low, std::uint64_t items, int p) { return low + items * p / kLanes; };
   std::uint64_t low = k > n ? k - n : 0;
   std::uint64_t high = k < m ? k : m;
@@ -170,9 +163,10 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   return low;
 }
 
-/// Finds the same as SplitRuns: sets split[w] to how many of the first `rank` merged items come from run w. All threads
-/// of a warp search together, and all get the same result. The runs must have fewer than 2^32 items together. `probes`
-/// must point to shared memory for kWays * kProbes keys, which only this warp uses.
+/// Sets split[w] to how many of the first `rank` merged items come from sorted run w. All threads of a warp must call
+/// this together.
+/// - items: the number of items of each run; all runs together must have fewer than 2^32 items
+/// - probes: shared memory for kWarpThreads keys, which only this warp uses
 template <int kWays, typename Iterator, typename LessT>
 __device__ __forceinline__ void SplitRunsByLanes(std::uint32_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                                  const std::uint64_t (&items)[kWays], ValueOf<Iterator>* probes,
@@ -267,7 +261,7 @@ __device__ __forceinline__ WayTile<kWays> CutByBlock(const MergePass<Runs, kWays
     using Search = SplitSearch<std::uint32_t, kWays, kCutProbes>;
     __shared__ std::uint32_t low[2][kWays], high[2][kWays];
     // `end` says which search this thread takes part in:
-    // - 0: where the tile, the output of this block, starts in the runs
+    // - 0: where the tile, the output of this block, starts in the sorted runs
     // - 1: where the tile ends in the runs
     // - 2 or more: none
     const int end = static_cast<int>(threadIdx.x) / kWorkers;
@@ -336,8 +330,8 @@ __device__ __forceinline__ void ForWays(Function function) {
   ForWays(function, std::make_integer_sequence<int, kWays>{});
 }
 
-/// Returns the size in bytes of the words in which items can be copied asynchronously to shared memory. Returns 0 if
-/// such a copy is impossible: if Iterator is no pointer, or if items are aligned to less than 4 bytes.
+/// Returns the word size in bytes (4, 8 or 16) for asynchronous copies of items to shared memory. Returns 0 if the
+/// items cannot be copied asynchronously.
 template <typename Iterator>
 GPUSORT_HD constexpr std::uint32_t AsyncWordBytes() {
   if constexpr (std::is_pointer_v<Iterator>) {
@@ -423,8 +417,8 @@ __device__ __forceinline__ void CopyTile(const WayTile<kWays>& work, const std::
   WaitForItems();
 }
 
-/// Returns input item number `at` of a tile. The items of run w have the numbers [bounds[w], bounds[w + 1]), and lie in
-/// the list of run w from index work.begin[w] on.
+/// Returns item number `at` of the input of a tile. The input has a part of sorted run 0, then a part of run 1, and so
+/// on. The part of run w begins at number bounds[w].
 template <int kWays, typename Lists>
 __device__ __forceinline__ typename Lists::Item ListedItem(const WayTile<kWays>& work,
                                                            const std::uint32_t (&bounds)[kWays + 1], const Lists& lists,
@@ -459,16 +453,17 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
   constexpr std::uint32_t kWidth = sizeof(Item) > 16 ? 8 : 128 / sizeof(Item);
   constexpr int kMost = 20;
-  // Counts the threads that begin to read in the same bank as one of the next two threads.
+  // Compares the first bank of each thread only with those of the next two threads. The result is an estimate.
   const std::uint32_t bank = begin % kWidth;
   const std::uint32_t next = __shfl_down_sync(~0u, bank, 1), second = __shfl_down_sync(~0u, bank, 2);
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges the sorted segments of `tile`, in shared memory, to tile.items[0, bounds[kWays]). Segment w is
-/// tile[bounds[w], bounds[w + 1]). If kPlaces is true, sets places[i] to the index that item i of the result had before
-/// the merge. The block must call this with kLevel = 0. After the call, a warp needs a barrier before it reads items
-/// that other warps have written.
+/// Merges the sorted segments of `tile`, and stores the result in tile.items[0, bounds[kWays]). All threads of the
+/// block must call this. kLevel must be 0; only the recursive calls use other values.
+/// - bounds: segment w is tile[bounds[w], bounds[w + 1])
+/// - places: if kPlaces is true, places[i] is set to the index that item i had before the merge
+/// - Wait at a barrier before a warp reads items that other warps have written.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {
@@ -482,10 +477,8 @@ __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t*
       if (static_cast<std::uint32_t>(i) < share.items) from[i] = places[from[i]];
     }
   }
-  // Decides whether to write the merged items with padding (unused places in shared memory). Padding avoids bank
-  // conflicts when the next level of merging reads the items, but it makes the writes a tenth slower. It is used only
-  // if this level had bank conflicts when it read its input, because the next level would then probably have them, too.
-  // The writes never have conflicts without padding, because each thread writes an odd number of items.
+  // Unused places in shared memory (padding) make the next reads faster, but these writes slower. They pay only if
+  // there were bank conflicts.
   if constexpr (kLast) {
     __syncthreads();
     tile.shift = PaddedTile<Key>::kNoPadding;
@@ -530,9 +523,9 @@ struct MergeShared {
   static constexpr std::size_t kBytes = kPlacesAt + (kHasValues<Values> ? kTile * sizeof(std::uint16_t) : 0);
 };
 
-/// Merges one tile of the output in each thread block. Copies the tile's part of each run to shared memory, merges the
-/// parts level by level, and writes the result. `cuts` says which parts belong to each tile. It is an array with a
-/// WayTile for each tile, or a MergePass, from which each block finds its parts itself.
+/// Merges one tile, a part of the output, in each thread block.
+/// - cuts: the parts of the sorted runs for each block, as an array of WayTile. A MergePass lets each block find its
+///   parts.
 template <int kWays, int kThreads, int kItems, int kBlocks, typename Cuts, typename Lists, typename Output,
           typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -561,12 +554,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   CopyTile<kThreads>(work, bounds, lists, tile);
   __syncthreads();
 
-  // Tests whether the runs are already in order: no item of a run comes after the first item of the next run. If so, as
-  // with a sorted input, the block only copies the items.
+  // Tests whether the sorted runs are already in order: no item of a run comes after the first item of the next run. If
+  // so, as with a sorted input, the block only copies the items.
   bool in_order = true;
 #pragma unroll
   for (int w = 1; w < kWays; ++w) {
-    // A border at the start or at the end of the tile has items on one side only, so there is nothing to compare.
+    // Without items before or after bounds[w], there is nothing to compare.
     if (bounds[w] > 0 && bounds[w] < count) in_order &= !less(tile[bounds[w]], tile[bounds[w] - 1]);
   }
   if (in_order) {
@@ -599,8 +592,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Sorting tiles: each thread block sorts one part of the items.
 
-/// Writes a sorted tile from shared memory to the output, and the values of its keys. Each warp writes the items that
-/// its own threads have sorted, so a barrier of each warp before this call is enough.
+/// Writes the keys of a sorted tile and their values to the output. The threads of each warp must wait for each other
+/// (__syncwarp) before this call.
 template <int kThreads, int kItems, typename Item, typename Output, typename Values>
 __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin, std::uint32_t count, Output out,
                                                 const Values& values) {
@@ -610,8 +603,7 @@ __device__ __forceinline__ void StoreSortedTile(Item* tile, std::uint64_t begin,
     using Value = typename Values::Item;
     StoreByWarps<kItems>(count, [&](std::uint32_t at) { out[begin + at] = tile[at].key; });
     if constexpr (kStagedValueBytes<Values> != 0 && sizeof(Value) <= sizeof(Item)) {
-      // The keys are already in global memory, so the block now copies the values to the shared memory of the keys. The
-      // block then reads and writes global memory in ascending order of addresses.
+      // All keys are written, so the values can replace them in shared memory.
       std::uint32_t places[kItems];
       const std::uint32_t first = threadIdx.x / kWarpThreads * kWarpThreads * kItems + threadIdx.x % kWarpThreads;
 #pragma unroll
@@ -648,8 +640,7 @@ __device__ auto OrderOfItems(LessT less) {
 }
 
 /// Sorts one tile of kThreads * kItems items in each thread block, by merging. The last tile may be shorter. `out` may
-/// be the same list as `in`. The values need a separate output list, because a block may still read some values while
-/// it already writes others.
+/// be equal to `in`. The lists of `values` must not overlap.
 template <int kThreads, int kItems, int kBlocks, typename Input, typename Output, typename Values, typename LessT>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     TileSortKernel(Input in, Output out, std::uint64_t n, Values values, LessT less) {
@@ -771,9 +762,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 // ---- Functions that launch the kernels above.
 
-/// Sets `may` to true if `kernel` may start while the previous kernel on the stream is still running. The kernel must
-/// then wait for the previous kernel before it accesses memory, which only code for compute capability 9.0 or newer
-/// does.
+/// Sets `may` to true if the GPU can start `kernel` before the previous kernel of the stream has ended, otherwise to
+/// false.
 template <typename Kernel>
 cudaError_t MayOverlap(Kernel* kernel, bool& may) {
   struct Answer {
@@ -789,6 +779,8 @@ cudaError_t MayOverlap(Kernel* kernel, bool& may) {
     int capability = 0;
     error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device);
+    // Overlap needs a GPU of compute capability 9.0 or newer. The code must also be for 9.0 or newer, because older
+    // code does not wait (see WaitForKernelsBefore).
     if (error == cudaSuccess) last = {kernel, device, capability >= 9 && attributes.ptxVersion >= 90};
   }
   may = error == cudaSuccess && last.may;
@@ -847,8 +839,8 @@ constexpr TileShape SortShape() {
   return EqualIsSame<Key, LessT>::kValue ? tuning.network_sort : tuning.sort;
 }
 
-/// Returns how many bytes are enough for the WayTiles (one for each tile of the output) of a merge pass over n items in
-/// `runs` sorted runs.
+/// Returns how many bytes of device memory are enough for the argument `way_tiles` of RunPass.
+/// - n, runs: the number of items and of sorted runs
 template <typename Key, typename Values>
 constexpr std::uint64_t WayTileBytes(std::uint64_t n, std::uint64_t runs) {
   constexpr TileShape kFour = MergeShape<4, Key, Values>();
@@ -870,25 +862,27 @@ cudaError_t RunPartition(WayTile<kWays>* way_tiles, const Runs& runs, std::uint6
                   DivideUp(tiles, kPartitionThreads / kLanes), kPartitionThreads, 0, stream, way_tiles, runs, tiles,
                   lists, less);
   };
-  // One thread for each tile takes longer for one tile, but uses less of the GPU.
+  // With one thread for each tile, the search does the least work. With few tiles, several threads for each tile are
+  // faster.
   if (tiles >= kManyTiles) return launch(std::integral_constant<int, 1>{});
   return launch(std::integral_constant<int, kCutLanes<kWays>>{});
 }
 
-/// Queues the kernels of one merge pass. `tiles` must be at least MergePass::tiles(). `way_tiles` must have room for
-/// one WayTile for each tile.
+/// Queues the kernels of one merge pass.
+/// - way_tiles: device memory for `tiles` objects of type WayTile<kWays>
+/// - tiles: the number of thread blocks, at least one for each tile of the output
 template <int kWays, TileShape kShape, typename Runs, typename Lists, typename Output, typename Values, typename LessT>
 cudaError_t RunPass(void* way_tiles, const Runs& runs, std::uint64_t tiles, const Lists& lists, Output out,
                     Values values, LessT less, cudaStream_t stream) {
   using Shared = MergeShared<kWays, kShape.threads, kShape.items, typename Lists::Item, Values>;
   constexpr int kBlocks = BlocksOf<LessT, Values>(kShape);
-  // Up to this number of tiles, the blocks of MergeTilesKernel search for their parts of the runs. For more tiles, a
-  // separate kernel for the search (PartitionKernel) is faster. See data/bench/NOTES.md.
+  // Up to this number of tiles, the blocks of MergeTilesKernel search for their parts of the sorted runs. For more
+  // tiles, a separate kernel for the search (PartitionKernel) is faster. See data/bench/NOTES.md.
   constexpr std::uint64_t kFewTiles = 640;
   if (tiles <= kFewTiles) {
     using Pass = MergePass<Runs, kWays>;
-    // If blocks also search for their parts of the runs, the kernel needs more registers, so fewer blocks fit on a
-    // multiprocessor. This costs nothing here, because a pass of at most kFewTiles tiles does not fill the GPU.
+    // The search takes registers, so fewer blocks fit on a multiprocessor. This costs nothing: few tiles do not fill
+    // the GPU.
     constexpr int kFewBlocks = std::max(1, kBlocks / 2);
     return Launch(MergeTilesKernel<kWays, kShape.threads, kShape.items, kFewBlocks, Pass, Lists, Output, Values, LessT>,
                   tiles, kShape.threads, Shared::kBytes, stream, Pass{runs, Shared::kTile}, lists, out, values, less);

@@ -1,7 +1,6 @@
 // Merging of sorted lists by independent workers (merge path), for host and device. Each worker merges one part of the
-// output, called a tile. CoRank and SplitRuns find where a tile begins in each input list, and SerialMerge merges the
-// items. MergePass describes one round of merging as data: groups of 2, 4 or 8 runs, and what each tile reads and
-// writes. Every merge is stable: of equal keys, those of earlier runs come first. Start at MergePass.
+// output, called a tile. Every merge is stable: of equal keys, those of earlier sorted runs come first. Start at
+// MergePass.
 //
 // Sources: Siebert and Traff 2013 (co-rank). Green, McColl and Bader, GPU Merge Path, ICS 2012. Baxter, moderngpu
 // (partition first, then merge tiles). Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, chapter 12.
@@ -57,7 +56,7 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   if (low >= high) return low;
   Index step = 4;
   while (step * step * 4 < m + n) step *= 2;
-  // For random samples of the same values, the result is usually within about sqrt(m + n) / 4 of this index.
+  // A good first guess: m / (m + n) of the first k items come from `a`.
   Index i = static_cast<Index>(static_cast<float>(k) * static_cast<float>(m) / static_cast<float>(m + n));
   i = i < low ? low : i >= high ? high - 1 : i;
   const bool down = less(b[k - 1 - i], a[i]);
@@ -80,8 +79,9 @@ GPUSORT_HD inline Index CoRankNear(Index k, IteratorA a, Index m, IteratorB b, I
   return CoRankBetween(k, a, b, low, high, less);
 }
 
-/// Sets split[w] to how many of the first `rank` items of the stable merge come from run w. Run w is keys[begin[w],
-/// begin[w] + items[w]). `rank` must be at most the sum of `items`. Equal keys are merged in the order of their runs.
+/// Sets split[w] to how many of the first `rank` items of the stable merge come from sorted run w. Run w is
+/// keys[begin[w], begin[w] + items[w]). `rank` must be at most the sum of `items`. Equal keys are merged in the order
+/// of their runs.
 template <int kWays, typename Iterator, typename LessT>
 GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::uint64_t (&begin)[kWays],
                                  const std::uint64_t (&items)[kWays], LessT less, std::uint64_t (&split)[kWays]) {
@@ -89,9 +89,8 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   std::uint64_t all = 0;
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) all += items[w];
-  // The result for run w is in [split[w], high[w]]. Items before split[w] are known to be among the first `rank` merged
-  // items, and items from high[w] on are known not to be. The items between are undecided. `left` is how many of the
-  // undecided items are among the first `rank` items: `rank` minus the sum of all split[w].
+  // The result for sorted run w is in [split[w], high[w]]. The items between these indices are undecided. `left` is how
+  // many of the undecided items are among the first `rank` items.
   std::uint64_t high[kWays];
   std::uint64_t left = rank;
   Key probe[kWays];
@@ -103,12 +102,9 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
     left -= split[w];
     if (split[w] < high[w]) probe[w] = keys[begin[w] + split[w] + (high[w] - split[w]) / 2];
   }
-  // The probe of a run is its middle undecided item. `before` is the number of undecided items before the probes of
-  // their runs.
-  // - If left > before, the least probe is among the first `rank` items: at most `before` undecided items precede it.
-  // - If left <= before, the greatest probe is not among them: at least `before` undecided items precede it.
+  // The probe of a sorted run is its middle undecided item. Each step halves the undecided items of one run.
   while (left > 0) {
-    std::uint64_t before = 0;
+    std::uint64_t before = 0;  // how many undecided items lie before the probes of their sorted runs
     int least = -1, greatest = -1;
     Key least_key{}, greatest_key{};
     GPUSORT_UNROLL
@@ -124,6 +120,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
         greatest_key = probe[w];
       }
     }
+    // True: the least probe is among the first `rank` items. False: the greatest probe is not among them.
     const bool found = left > before;
     const int run = found ? least : greatest;
     GPUSORT_UNROLL
@@ -141,16 +138,17 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
 }
 
-/// A search by many threads: finds how many of the first `rank` items of a merge come from each of kWays sorted runs.
-/// In each step, worker `r * kProbes + p` looks at the item Probe(low[r], high[r], p) of run r. Verdict() and Narrow()
-/// then reduce the range of possible results, until done() returns true. Index is an unsigned type that can hold the
-/// number of all items.
+/// Finds how many of the first `rank` merged items come from each of kWays sorted runs. Each run is searched by kProbes
+/// threads (workers). Repeat these steps until done() returns true:
+/// - Each worker reads the key at the index Probe() of its run.
+/// - Each worker calls Verdict() with the keys of all workers.
+/// - Call Narrow() for each run with the results of its workers.
 template <typename Index, int kWays, int kProbes>
 struct SplitSearch {
   static_assert((kProbes & (kProbes - 1)) == 0);
   static constexpr int kWorkers = kWays * kProbes;
   Index rank;
-  Index low[kWays], high[kWays];  ///< the result for run w is in [low[w], high[w]]
+  Index low[kWays], high[kWays];  ///< the result for sorted run w is in [low[w], high[w]]
 
   GPUSORT_HD SplitSearch(Index wanted, const std::uint64_t (&items)[kWays]) : rank(wanted) {
     Index all = 0;
@@ -171,9 +169,9 @@ struct SplitSearch {
     return low + items / kProbes * p + items % kProbes * p / kProbes;
   }
 
-  /// Returns 1 if the item that `worker` looks at is among the first `rank` items of the merge, and -1 if it is not.
-  /// Returns 0 if this is not known yet. probes[v] must be the key that worker v looks at. Call this only if low[r] <
-  /// high[r] for r = worker / kProbes, the run of the worker.
+  /// Returns 1 if the key probes[worker] is among the first `rank` keys of the merge, -1 if not, and 0 if unknown.
+  /// - probes[v]: the key that worker v has read.
+  /// - Do not call this if low[r] == high[r] for r = worker / kProbes, the sorted run of the worker.
   template <typename Key, typename LessT>
   GPUSORT_HD int Verdict(int worker, const Key* probes, LessT less) const {
     const int run = worker / kProbes;
@@ -186,8 +184,7 @@ struct SplitSearch {
       if (w == run) {
         least = most = Probe(low[w], high[w], worker % kProbes);
       } else if (low[w] < high[w]) {
-        // Returns true if probe p of run w (the item at which its worker looks) precedes this worker's item in the
-        // merge. If their keys are equal, the item of the lower run comes first.
+        // Returns true if the key probes[w * kProbes + p] comes before `own` in the merge.
         const auto before = [&](int p) {
           const Key& other = probes[w * kProbes + p];
           return w < run ? !less(own, other) : less(other, own);
@@ -205,8 +202,9 @@ struct SplitSearch {
     return before_most < rank ? 1 : before_least >= rank ? -1 : 0;
   }
 
-  /// Updates low[w] and high[w] after one step of the search. Verdict() has returned 1 for the first `found` workers of
-  /// run w, and -1 for the last `beyond` workers of run w.
+  /// Narrows the range [low[w], high[w]] of sorted run w by the results of Verdict().
+  /// - found: how many workers of the run got 1. Their keys are among the first `rank` keys.
+  /// - beyond: how many workers of the run got -1. Their keys are not among the first `rank` keys.
   GPUSORT_HD void Narrow(int w, int found, int beyond) {
     const Index from = low[w], to = high[w];
     if (from == to) return;
@@ -238,10 +236,11 @@ GPUSORT_HD inline void SerialMerge(IteratorA a, Index m, IteratorB b, Index n, O
   while (j < n) out[k++] = b[j++];
 }
 
-/// Merges the sorted ranges keys[a, a_end) and keys[b, b_end), but only the first kItems items of the output. Writes
-/// the merged keys to `out`, and their indices in `keys` to `from`. If the two ranges have fewer items, the rest of
-/// `out` and `from` is unspecified. `keys` may be any type with operator[]. Calls `less` only with keys of the two
-/// ranges. Reads no index above `last`, which must be a valid index.
+/// Merges the sorted ranges keys[a, a_end) and keys[b, b_end), but only the first kItems items of the output.
+/// - keys: any type with operator[]
+/// - last: a valid index. No index above it is read.
+/// - out, from: set to the merged keys and to their indices in `keys`. Items after the end of the merge are
+///   unspecified.
 template <int kItems, typename Keys, typename Key, typename LessT>
 GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_t a_end, std::uint32_t b,
                                         std::uint32_t b_end, std::uint32_t last, Key (&out)[kItems],
@@ -284,8 +283,8 @@ GPUSORT_HD inline void SerialMergeItems(Keys keys, std::uint32_t a, std::uint32_
   }
 }
 
-/// The input of one tile of a merge pass: the items [begin[w], end[w]) of each run w of a group. begin[w] and end[w]
-/// are indices in the list that contains the run. out_begin is the index in the output at which the tile begins.
+/// The input of one tile of a merge pass: the items [begin[w], end[w]) of each sorted run w of a group. begin[w] and
+/// end[w] are indices in the list that contains the run. out_begin is the index in the output at which the tile begins.
 template <int kWays>
 struct alignas(16) WayTile {
   std::uint64_t begin[kWays];
@@ -293,12 +292,11 @@ struct alignas(16) WayTile {
   std::uint64_t out_begin;
 };
 
-/// Returns the maximum number of items in a tile if one block of `threads` threads merges kWays runs to a tile. Each
-/// thread writes at most `items` items in each level of pairwise merging.
+/// Returns how many items a block of `threads` GPU threads can merge from kWays sorted runs, with `items` items per
+/// thread.
 template <int kWays>
 constexpr std::uint32_t WayTileItems(int threads, int items) {
-  // No thread works on two of the kWays / 2 pairs of runs. Rounding up the number of threads for each pair can
-  // therefore take up to kWays / 2 - 1 additional threads.
+  // Keeps kWays / 2 - 1 threads spare: each pair of sorted runs needs a whole number of threads.
   return static_cast<std::uint32_t>(threads - kWays / 2 + 1) * items;
 }
 
@@ -307,13 +305,14 @@ constexpr std::uint32_t WayTileItems(int threads, int items) {
 struct LevelShare {
   std::uint32_t begin = 0;
   std::uint32_t items = 0;
-  std::uint32_t first = 0;  ///< the index in the tile where the thread starts to read the lower of its two runs
+  std::uint32_t first = 0;  ///< the index in the tile where the thread starts to read the lower of its two sorted runs
 };
 
-/// Merges the items that `thread` writes in one level of pairwise merging. Segment w of the tile is tile[bounds[w],
-/// bounds[w + 1]). Level 0 merges pairs of sorted segments, level 1 merges pairs of the results, and so on. Sets `out`
-/// to the merged keys, and `from` to their indices in the tile. The caller must write the keys to the returned part of
-/// the tile.
+/// Merges the items that one GPU thread must write to a tile in one round of pairwise merging.
+/// - Returns the part of the tile to which the caller must write the keys in `out`.
+/// - kLevel: the round, from 0
+/// - bounds: before round 0, sorted run w of the tile is tile[bounds[w], bounds[w + 1])
+/// - out, from: set to the merged keys and to their indices in the tile
 template <int kLevel, int kWays, int kItems, typename Tile, typename Key, typename LessT>
 GPUSORT_HD inline LevelShare MergeWaysShare(Tile tile, const std::uint32_t (&bounds)[kWays + 1], std::uint32_t thread,
                                             Key (&out)[kItems], std::uint32_t (&from)[kItems], LessT less) {
@@ -349,22 +348,23 @@ struct RunPair {
   GPUSORT_HD std::uint64_t items() const { return a_items + b_items; }
 };
 
-/// One tile of a merge pass: the items [begin, begin + items) of the merge of one group of runs. A tile may be empty.
+/// One tile of a merge pass: the items [begin, begin + items) of the merge of one group of sorted runs. A tile may be
+/// empty.
 struct MergeTile {
   std::uint64_t group = 0;
-  RunPair pair;  ///< the first half and the second half of the group's runs, each as one run
+  RunPair pair;  ///< the first half and the second half of the group's sorted runs, each half as one run
   std::uint64_t begin = 0;
   std::uint64_t items = 0;
 
   GPUSORT_HD std::uint64_t out_begin() const { return pair.out_begin + begin; }
-  /// Returns true if the next tile continues the merge of the same group of runs.
+  /// Returns true if the next tile continues the merge of the same group of sorted runs.
   GPUSORT_HD bool continued() const { return begin + items < pair.items(); }
 };
 
-// UniformRuns, BoundedRuns and TwoLists are three ways to describe the sorted runs of a MergePass. A pass merges pairs
-// of runs. The output of each pair is divided into tiles of at most tile_items items, and the tiles of all pairs are
-// numbered from 0. FirstTile(p, tile_items) returns the number of the first tile of pair p. FirstTile(pairs(),
-// tile_items) is therefore the total number of tiles. PairOfTile(t, tile_items) returns the pair that contains tile t.
+// UniformRuns, BoundedRuns and TwoLists describe the sorted runs of a MergePass. A pass merges pairs of runs. The merge
+// of each pair is divided into tiles of at most tile_items items.
+// - FirstTile(p, tile_items): the number of the first tile of pair p. For p = pairs(), the number of all tiles.
+// - PairOfTile(t, tile_items): the number of the pair that contains tile t
 
 /// Sorted runs of equal length, one after the other in one list of `items` items. Each run has run_items (> 0) items;
 /// the last run may be shorter.
@@ -401,13 +401,14 @@ struct UniformRuns {
     if (tile >> 32 == 0 && each >> 32 == 0) return static_cast<std::uint32_t>(tile) / static_cast<std::uint32_t>(each);
     return tile / each;
   }
-  /// Returns the runs that are left after `levels` rounds of pairwise merging.
+  /// Returns the sorted runs that are left after `levels` rounds of pairwise merging.
   GPUSORT_HD UniformRuns Merged(std::uint32_t levels) const { return {items, run_items << levels}; }
 };
 
-/// Sorted runs of any lengths, one after the other in one list. A run may be empty. At level 0 there are `leaves` runs:
-/// run r is the items [bounds[r], bounds[r + 1]). At level n, each run consists of 2^n neighbouring runs of level 0;
-/// the last run may consist of fewer. The CPU or GPU that uses this object must be able to read `bounds`.
+/// Sorted runs of any lengths, one after the other in one list. A run may be empty.
+/// - At level 0 there are `leaves` runs. Run r is the items [bounds[r], bounds[r + 1]).
+/// - At level n, each run consists of 2^n neighbouring runs of level 0. The last run may consist of fewer.
+/// - The CPU or GPU that uses this object must be able to read `bounds`.
 struct BoundedRuns {
   const std::uint64_t* bounds = nullptr;
   std::uint64_t leaves = 0;
@@ -443,8 +444,8 @@ struct BoundedRuns {
   GPUSORT_HD BoundedRuns Merged(std::uint32_t levels) const { return {bounds, leaves, level + levels}; }
 };
 
-/// The runs of a MergePass that merges two sorted lists, of m and n items, to a third list. Indices in each list begin
-/// at 0.
+/// The sorted runs of a MergePass that merges two sorted lists, of m and n items, to a third list. Indices in each list
+/// begin at 0.
 struct TwoLists {
   std::uint64_t m = 0;
   std::uint64_t n = 0;
@@ -470,11 +471,10 @@ struct MergePass {
   static constexpr std::uint32_t kLevels = kWays == 2 ? 1 : kWays == 4 ? 2 : 3;
   static_assert(kWays == 1 << kLevels);
 
-  /// Returns the runs that the last level of pairwise merging reads: two runs for each group.
+  /// Returns the sorted runs as they are after kLevels - 1 rounds of pairwise merging: two runs for each group.
   GPUSORT_HD RunsT halves() const { return runs.Merged(kLevels - 1); }
   GPUSORT_HD std::uint64_t groups() const { return halves().pairs(); }
-  /// Returns the number of tiles of the output, including empty tiles. The tiles of a group are neighbours and in
-  /// order, and the empty tiles come last.
+  /// Returns the number of tiles of the output, including empty tiles.
   GPUSORT_HD std::uint64_t tiles() const { return halves().FirstTile(groups(), tile_items); }
   GPUSORT_HD MergeTile tile(std::uint64_t t) const {
     const RunsT pairs = halves();
@@ -485,8 +485,8 @@ struct MergePass {
     tile.items = all - tile.begin < tile_items ? all - tile.begin : tile_items;
     return tile;
   }
-  /// All items of `tile` come from one group of kWays runs. Sets begin[w] and items[w] to the start and the length of
-  /// run w of this group.
+  /// All items of `tile` come from one group of kWays sorted runs. Sets begin[w] and items[w] to the start and the
+  /// length of run w of this group.
   GPUSORT_HD void group(const MergeTile& tile, std::uint64_t (&begin)[kWays], std::uint64_t (&items)[kWays]) const {
     if constexpr (kWays == 2) {
       begin[0] = tile.pair.a_begin;
@@ -503,9 +503,9 @@ struct MergePass {
   }
 };
 
-/// Sets split[w] to the number of items of run w that come before `tile` in the output, for the kWays runs of the
-/// tile's group. If kWays is 2, run 0 is in the list lists.first(), and run 1 in lists.last(). Otherwise all runs are
-/// in lists.first().
+/// Finds where `tile` begins in each sorted run of its group: sets split[w] to the number of items of run w in earlier
+/// tiles.
+/// - lists: if kWays is 2, run 0 is in lists.first() and run 1 in lists.last(). Otherwise all are in lists.first().
 template <int kWays, typename Runs, typename Lists, typename LessT>
 GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const MergeTile& tile, const Lists& lists,
                                   LessT less, std::uint64_t (&split)[kWays]) {
@@ -520,9 +520,8 @@ GPUSORT_HD inline void SplitGroup(const MergePass<Runs, kWays>& pass, const Merg
   }
 }
 
-/// Stores in way_tiles[t] where tile t begins in each run of its group: after the first split[w] items of run w. If
-/// tile t - 1 belongs to the same group, stores the same indices as the end of tile t - 1. `way_tiles` is complete
-/// after one call for each tile of the pass, in any order.
+/// Stores in `way_tiles` where tile t begins in each sorted run: after the first split[w] items of run w. Call this
+/// once for each tile of the pass, in any order.
 template <int kWays, typename Runs>
 GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_t t, const MergeTile& tile,
                                 const std::uint64_t (&split)[kWays], WayTile<kWays>* way_tiles) {
@@ -532,22 +531,22 @@ GPUSORT_HD inline void WriteCut(const MergePass<Runs, kWays>& pass, std::uint64_
   GPUSORT_UNROLL
   for (int w = 0; w < kWays; ++w) {
     way_tiles[t].begin[w] = begin[w] + split[w];
+    // The last tile of a group ends where the sorted runs of the group end.
     if (!tile.continued()) way_tiles[t].end[w] = begin[w] + items[w];
-    // The tile before this one ends where this tile begins, so this call also stores that end. If this tile is empty,
-    // the tile before it stores its own end.
+    // Tile t - 1 ends where tile t begins.
     if (tile.begin > 0 && tile.items > 0) way_tiles[t - 1].end[w] = begin[w] + split[w];
   }
 }
 
-/// Returns how many rounds of pairwise merging turn `runs` runs into one.
+/// Returns how many rounds of pairwise merging turn `runs` sorted runs into one.
 constexpr std::uint32_t LevelCount(std::uint64_t runs) {
   std::uint32_t levels = 0;
   for (; runs > 1; runs = (runs + 1) / 2) ++levels;
   return levels;
 }
 
-/// Returns how many merge passes turn `runs` runs into one. A pass merges groups of 4 runs; the first pass may merge
-/// groups of 2.
+/// Returns how many merge passes turn `runs` sorted runs into one. A pass merges groups of 4 runs; the first pass may
+/// merge groups of 2.
 constexpr std::uint32_t PassCount(std::uint64_t runs) { return (LevelCount(runs) + 1) / 2; }
 
 }  // namespace gpusort

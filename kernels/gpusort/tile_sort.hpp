@@ -1,15 +1,8 @@
-// The phases of sorting one tile, for host and device. A tile is the items that one thread block sorts; all threads of
-// the block share its memory. First, each thread sorts kItems neighbouring items in registers (SortItems). Then sorted
-// runs are merged pairwise (MergeShare). In the first level of merging, a run has the items of 1 thread, then of 2
-// threads, then of 4, and so on. In each level, every thread writes kItems items of the output, called its share. All
-// threads wait for each other between two phases. The sort is stable. A tile may be short, because the phases compare
-// only items that exist.
-//
-// If equal items are identical, as with integers (see EqualIsSame), the sort need not be stable. Sorting networks
-// (Batcher 1968) then sort and merge the items in registers. In a network, no branch and no address waits for a
-// comparison.
-//
-// The GPU kernels run these phases. A test runs them on the host, in a loop over the threads. Start at MergeShare.
+// Functions that sort a tile: the items that one GPU thread block sorts.
+// - SortItems sorts the items of one thread. MergeShare then merges sorted runs in pairs. This sort is stable.
+// - Sorting networks can also sort and merge items, but are not stable. Use them only if EqualIsSame::kValue is true.
+// - All threads of a block must wait for each other between two functions.
+// Start at MergeShare.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +16,9 @@
 
 namespace gpusort {
 
-/// Copies the thread's share of a tile to `items`. A tile is the items of one thread block. The share is kItems
-/// neighbouring items, from index thread * kItems on. Returns how many items of the share exist, because a tile may be
-/// short. Sets the rest of `items` to copies of the first item. If no item exists, leaves `items` unchanged.
+/// Copies kItems items of a tile to `items`, from index thread * kItems on.
+/// - Returns the number of copied items, which is smaller at the end of the tile.
+/// - Sets the rest of `items` to copies of the first item. If no item was copied, leaves `items` unchanged.
 template <int kItems, typename Item>
 GPUSORT_HD inline std::uint32_t LoadShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                           Item (&items)[kItems]) {
@@ -97,9 +90,11 @@ GPUSORT_HD inline void SortItems(Item (&items)[kItems], std::uint32_t count, Les
   }
 }
 
-/// Merges neighbouring sorted runs of a tile in pairs, and sets `items` to the items [thread * kItems, (thread + 1) *
-/// kItems) of the output. A run has run_threads * kItems items, but the tile may end inside a run; run_threads must be
-/// a power of two. Elements of `items` after the end of the tile are unspecified. The tile does not change.
+/// Merges neighbouring sorted runs of a tile in pairs, and sets `items` to kItems items of the output.
+/// - The items of the output begin at index thread * kItems. Elements of `items` after the end of the tile are
+///   unspecified.
+/// - A run has run_threads * kItems items. The last run may be shorter. run_threads must be a power of two.
+/// - The tile does not change.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, std::uint32_t thread,
                                   std::uint32_t run_threads, Item (&items)[kItems], LessT less) {
@@ -114,8 +109,8 @@ GPUSORT_HD inline void MergeShare(const Item* tile, std::uint32_t tile_items, st
   const Item* b = tile + middle;
   const std::uint32_t i = CoRankNear<std::uint32_t>(rank, a, middle - begin, b, end - middle, less);
   std::uint32_t from[kItems];
-  // The argument `end - 1` prevents reads after the end of this pair of runs. Threads of the next pair may already have
-  // written their results there.
+  // The argument `end - 1` prevents reads after the end of this pair of sorted runs. Threads of the next pair may
+  // already have written their results there.
   SerialMergeItems<kItems>(tile, begin + i, middle, middle + (rank - i), end, end - 1, items, from, less);
 }
 
@@ -163,18 +158,17 @@ constexpr Network<kItems> SortingNetwork() {
 /// Returns a sorting network for items that first ascend and then descend: Batcher's bitonic merge.
 template <int kItems>
 constexpr Network<kItems> BitonicNetwork() {
-  // The number of wires is a power of two, and each wire carries one item. If there are fewer items than wires, the
-  // last wires carry imaginary items, which are smaller than all other items. The result of an exchange with an
-  // imaginary item is known, so no step is added for the exchange.
+  // The network has 2^n wires. Item i begins on wire i, and the wires after the last item are empty.
   Network<kItems> network;
   int wires = 1;
   while (wires < kItems) wires *= 2;
-  int item[2 * kItems] = {};  // the item on each wire; -1 for an imaginary item
+  int item[2 * kItems] = {};  // the item on each wire; -1: the wire is empty
   for (int w = 0; w < wires; ++w) item[w] = w < kItems ? w : -1;
   for (int d = wires / 2; d > 0; d /= 2) {
     for (int w = 0; w < wires; ++w) {
       if ((w & d) != 0) continue;
       const int a = item[w], b = item[w + d];
+      // An empty wire counts as the smallest item. An exchange with an empty wire needs no step.
       if (b < 0) {
         item[w] = b;
         item[w + d] = a;
@@ -233,9 +227,9 @@ struct Backwards {
 
 }  // namespace detail
 
-/// kValue is true if keys that are equal in the order LessT are identical in every byte. Sorting networks, which are
-/// not stable, may then sort the keys. Largest() returns a key that is not less than any other key. Specialize this
-/// template for your own orders.
+/// Says whether an order allows a sort that is not stable. Specialize this template for your own orders.
+/// - kValue: true if keys that are equal in the order LessT are identical in every byte.
+/// - Largest() returns a key that is not less than any other key.
 template <typename Key, typename LessT>
 struct EqualIsSame {
   static constexpr bool kValue = std::is_integral_v<Key> && !std::is_same_v<Key, bool> && std::is_same_v<LessT, Less>;
@@ -243,32 +237,33 @@ struct EqualIsSame {
   GPUSORT_HD static Key Largest() { return kLargest; }
 };
 
-/// The items [rank, rank + kItems) of the output of a merge, which one thread writes. The inputs are two runs in a
-/// tile: tile[begin, middle), in ascending order, and tile[middle, end), in descending order.
+/// The items [rank, rank + kItems) of the output of a merge, which one thread writes. The inputs are two sorted runs in
+/// a tile: tile[begin, middle), in ascending order, and tile[middle, end), in descending order.
 struct NetworkShare {
   std::uint32_t begin, middle, end, rank;
 
   GPUSORT_HD bool empty() const { return rank >= end - begin; }
 };
 
-/// First phase of a merge by a sorting network. Returns how many items of the ascending run come before the part
-/// `share` in the output (see NetworkShare).
+/// Returns how many items of the first sorted run, tile[share.begin, share.middle), come before `share` in the merged
+/// output.
 template <typename Item, typename LessT>
 GPUSORT_HD inline std::uint32_t NetworkCoRank(const Item* tile, const NetworkShare& share, LessT less) {
   return CoRankNear<std::uint32_t>(share.rank, tile + share.begin, share.middle - share.begin,
                                    detail::Backwards<Item>{tile + (share.end - 1)}, share.end - share.middle, less);
 }
 
-/// Second phase of a merge by a sorting network: sets `items` to the part `share` of the output. `first` is the result
-/// of NetworkCoRank for this thread. `end` is the result for the next thread, or, in the last thread of the merge, the
-/// length of the ascending run. If the part has fewer than kItems items, sets the rest of `items` to `largest`.
+/// Sets `items` to the items of the output that `share` describes. Call NetworkCoRank first.
+/// - `first`: the result of NetworkCoRank for this thread.
+/// - `end`: the result for the next thread. For the last thread of a merge: the number of items in the first sorted
+///   run.
+/// - If fewer than kItems items are left, the rest of `items` is set to `largest`.
 template <int kItems, typename Item, typename LessT>
 GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share, std::uint32_t first, std::uint32_t end,
                                     Item largest, Item (&items)[kItems], LessT less) {
   const std::uint32_t ascending = end - first;
   const std::uint32_t a = share.begin + first;
-  // Copies tile[a + i] from the ascending run to the front of `items`, and tile[b + i] from the descending run to the
-  // back of `items`. Together, `items` first ascends and then descends.
+  // The input of the network first ascends, from tile[a + i], and then descends, from tile[b + i].
   const std::uint32_t b = share.end - (share.rank - first) - kItems;
   const std::uint32_t left = share.end - share.begin - share.rank;
   if (left >= kItems) {
@@ -285,9 +280,9 @@ GPUSORT_HD inline void NetworkMerge(const Item* tile, const NetworkShare& share,
   detail::RunNetwork<detail::MergeNetworkOf>(items, less);
 }
 
-/// Returns the part of the output that `thread` writes when neighbouring runs are merged in pairs by sorting networks.
-/// A run has run_threads * kItems items; run_threads must be a power of two. In each pair, the first run must ascend,
-/// and the second run must descend.
+/// Returns the items of the output that `thread` writes when neighbouring sorted runs are merged in pairs.
+/// - A run has run_threads * kItems items. run_threads must be a power of two.
+/// - In each pair, the first run must ascend, and the second run must descend.
 template <int kItems>
 GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_t run_threads) {
   const std::uint32_t in_pair = thread & (2 * run_threads - 1);
@@ -295,8 +290,9 @@ GPUSORT_HD inline NetworkShare NetworkShareOf(std::uint32_t thread, std::uint32_
   return {begin, begin + run_threads * kItems, begin + 2 * run_threads * kItems, in_pair * kItems};
 }
 
-/// Third phase of a merge by a sorting network: writes the thread's kItems items back to the tile. A run now has
-/// run_threads * kItems items. Every second run is stored in descending order, for the next merge.
+/// Writes the merged items of one thread back to the tile. A sorted run of the result has run_threads * kItems items.
+/// - Stores runs 0, 2, 4 and so on in ascending order.
+/// - Stores runs 1, 3, 5 and so on in descending order.
 template <int kItems, typename Item>
 GPUSORT_HD inline void NetworkStore(Item* tile, std::uint32_t thread, std::uint32_t run_threads,
                                     const Item (&items)[kItems]) {

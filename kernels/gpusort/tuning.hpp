@@ -1,10 +1,7 @@
-// The tile sizes of the sort and merge kernels. A tile is the items that one thread block handles: the number of
-// threads times the number of items per thread. The best sizes depend on the size of an item. They affect only speed
-// and never a result. They were measured on compute capability 9.0 (H200), and all GPUs use them.
-//
-// If items have at most 226 bytes, a tile takes at most 48 KB of shared memory, which every GPU gives to a block. If
-// items are larger, a tile takes at most 51 KB. GPUs of compute capability 7.5 and newer give this much to a kernel
-// that asks for it. To use other sizes on some GPU, choose another table where TuningTable is called.
+// The tile sizes of the sort and merge kernels. A tile is the items that one thread block handles.
+// - The sizes affect only speed, never a result. They were measured on an H200, and all GPUs use them.
+// - A tile takes at most 51 KB of shared memory, which GPUs of compute capability 7.5 and newer have.
+// - To use other sizes on some GPU, choose another table where TuningTable is called.
 #pragma once
 
 #include <cstddef>
@@ -28,22 +25,23 @@ struct TileShape {
 struct Tuning {
   TileShape network_sort;   ///< a tile that is sorted by sorting networks
   TileShape sort;           ///< a tile that is sorted by merging
-  TileShape merge;          ///< a tile of the output when 2 runs of keys are merged
-  TileShape merge_4;        ///< a tile of the output when 4 runs of keys are merged
-  TileShape merge_pairs;    ///< a tile of the output when 2 runs of keys with values are merged
-  TileShape merge_pairs_4;  ///< a tile of the output when 4 runs of keys with values are merged
+  TileShape merge;          ///< a tile of the output when 2 sorted runs of keys are merged
+  TileShape merge_4;        ///< a tile of the output when 4 sorted runs of keys are merged
+  TileShape merge_pairs;    ///< a tile of the output when 2 sorted runs of keys with values are merged
+  TileShape merge_pairs_4;  ///< a tile of the output when 4 sorted runs of keys with values are merged
 };
 
 /// Returns the tile sizes for items that each take item_bytes bytes of shared memory.
 constexpr Tuning TuningTable(std::size_t item_bytes) {
-  // The program gpusort_tune writes the lines from BEGIN to END after measurements on an H200 (see
-  // data/bench/NOTES.md). Only network_sort, the first shape of each line, was chosen by hand.
+  // gpusort_tune finds the marks BEGIN and END, and writes the lines between them. The shapes were measured on an H200
+  // (see data/bench/NOTES.md), except for the first shape of each line, which was chosen by hand.
+  // BEGIN gpusort_tune
   if (item_bytes <= 4) return {{256, 33, 4}, {512, 19}, {128, 33, 10}, {256, 27, 5}, {128, 19, 10}, {256, 19, 5}};
   if (item_bytes <= 8) return {{256, 17, 5}, {128, 17}, {256, 19, 4}, {256, 23, 4}, {256, 11, 4}, {256, 17, 4}};
   if (item_bytes <= 16) return {{128, 17, 4}, {128, 9}, {256, 9}, {128, 9}, {128, 13}, {128, 9}};
   // END gpusort_tune
-  // The rows below were not measured. If items have at most kMaxItemBytes bytes, a tile takes at most 51 KB of shared
-  // memory.
+  // The rows below were not measured. A tile takes at most 48 KB of shared memory if an item has at most 226 bytes, and
+  // at most 51 KB if an item has kMaxItemBytes bytes.
   if (item_bytes <= 32) return {{256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}, {256, 5}};
   if (item_bytes <= 64) return {{128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}, {128, 5}};
   return {{64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}, {64, 3}};

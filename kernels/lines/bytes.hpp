@@ -1,5 +1,4 @@
-// Functions on the bytes of a line: character classes of the C locale, loads of whole words that read nothing outside
-// the line, and comparison of bytes.
+// Functions on the bytes of a line: classes of characters in the C locale, loading of eight bytes, and comparison.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +23,10 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080;
 GPUSORT_HD inline std::uint64_t ZeroBytes(std::uint64_t word) { return (word - kLowBits) & ~word & kHighBits; }
 
 #if GPUSORT_ON_DEVICE
-/// Loads eight bytes from `p`, the first byte as the most significant. Only the first `left` (1..8) bytes belong to the
-/// line; the other bytes of the result are unspecified. Loads one or two aligned words that contain a byte of the line.
-/// Loads of single bytes would be slow: if the threads of a warp read different lines, the GPU executes such loads one
-/// after the other.
+/// Returns eight bytes from `p`, the first byte as the most significant. Only the first `left` (1..8) bytes must belong
+/// to the line; the other bytes of the result are unspecified.
 __device__ inline std::uint64_t LoadAligned(const Byte* p, std::uint64_t left) {
+  // Loads one or two aligned words of eight bytes. Loads of single bytes would be slower.
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(p - over);
   std::uint64_t word = words[0] >> 8 * over;

@@ -29,8 +29,7 @@ class ChunkWriter {
   /// reverse order.
   GPUSORT_HD void set_reverse(bool reverse) { flip_ = reverse ? ~std::uint64_t{0} : 0; }
   GPUSORT_HD bool reverse() const { return flip_ != 0; }
-  /// Returns true if bytes after the byte skip + 11 of the key were appended. The caller then need not append the rest
-  /// of the key.
+  /// Returns true if the key continues after the chunk. The caller need not append more bytes.
   GPUSORT_HD bool full() const { return at_ > skip_ && at_ - skip_ > kEntryKeyBytes; }
 
   GPUSORT_HD void Put(unsigned byte) {
@@ -57,15 +56,13 @@ class ChunkWriter {
     }
     at_ += bytes;
   }
-  /// Appends a count, in bytes that sort as counts do: one byte if the count is below 255, otherwise the byte 255 and
-  /// the eight bytes of the count.
+  /// Appends `count`: as one byte if it is below 255, otherwise as the byte 255 and eight bytes.
   GPUSORT_HD void PutCount(std::uint64_t count) {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Appends the bytes [begin, end) of the line, without an end mark, as the last bytes of the key. The caller must
-  /// append nothing after this call. If the key ends inside the chunk, the rest of the chunk is filled with the byte
-  /// 0x00, or with 0xFF after set_reverse(true).
+  /// Appends the bytes [begin, end) of the line as the last bytes of the key. Append nothing after this call. The rest
+  /// of the chunk is filled with 0x00, or with 0xFF after set_reverse(true).
   GPUSORT_HD void PutRest(const Byte* line, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t have = at_ > skip_ ? at_ - skip_ : 0;
     const std::uint64_t from = Advance(begin, end, skip_ > at_ ? skip_ - at_ : 0);

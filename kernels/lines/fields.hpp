@@ -13,8 +13,8 @@ namespace gpusort {
 namespace detail {
 
 #if GPUSORT_ON_DEVICE
-/// Returns a mask of bytes[0, 64): bit i is set if bytes[i] is a separator. Bits from bit `left` on are 0. Loads
-/// aligned words of 16 bytes that contain at least one of the first `left` bytes. For a GPU.
+/// Returns a mask of the first 64 bytes: bit i is set if bytes[i] is a separator and i is less than `left`.
+/// - Reads aligned words of 16 bytes. Each word contains at least one of the bytes [0, left).
 __device__ __noinline__ inline std::uint64_t LoadSeparators(const Byte* bytes, std::uint64_t left, int separator) {
   const unsigned over = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   const auto* const blocks = reinterpret_cast<const uint4*>(bytes - over);
@@ -72,8 +72,7 @@ class FieldMasks {
       begin_ = at;
       mask_ = Load(at);
     }
-    // Bit i of `ends` is set if byte begin_ + i is the first byte after a field: a separator or, if blanks separate
-    // fields, a blank after a non-blank. If the byte at `at` is a blank, it belongs to the field that begins there.
+    // Bit i of `ends` is set if a field ends before byte begin_ + i. If blanks separate fields, no field ends at `at`.
     const std::uint64_t from = at - begin_;
     std::uint64_t ends = separator_ < 0 ? (mask_ & ~(mask_ << 1)) >> from >> 1 << 1 << from : mask_ >> from << from;
     for (;;) {
@@ -181,8 +180,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
     return {Advance(0, length, key.begin_char), length};
   }
 #if !GPUSORT_ON_DEVICE
-  // A fast path for a key that is the second field and ends within the first 16 bytes of the line. Most keys that
-  // gpusort itself has put before records are of this kind.
+  // A faster way if the key is the second field and ends in the first 16 bytes of the line.
   constexpr std::uint64_t kShort = 16;
   if (separator >= 0 && length >= kShort && key.begin_field == 1 && key.end_field == 1 && key.begin_char == 0 &&
       key.end_char == 0 && !key.skip_start_blanks) {
@@ -200,8 +198,7 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
   begin = Advance(begin, length, key.begin_char);
   if (key.end_field == LineKey::kToEnd) return {begin, length};
 
-  // Finds the end of the key. The search can start at the first field of the key, unless the key ends in an earlier
-  // field.
+  // Finds the field in which the key ends. If possible, the search starts at the first field of the key.
   std::uint64_t end = 0;
   std::uint64_t fields = key.end_field;
   if (key.end_field >= key.begin_field) {

@@ -36,13 +36,13 @@ inline GeneralNumber ReadGeneral(const KeyText& key) {
   const std::uint64_t end = key.end;
   const auto is_space = [](Byte c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (begin < end && is_space(line[begin])) ++begin;
-  // strtold needs a NUL after the number, and the line has none. Therefore copies the bytes that can belong to a
-  // number: digits, hexadecimal digits, x, p, the locale's decimal point, and the words "infinity" and "nan".
+  // strtold needs a NUL after the number. The bytes that can belong to a number are copied, and a NUL is added.
   const std::uint64_t digits = begin + (begin < end && (line[begin] == '-' || line[begin] == '+'));
   std::uint64_t stop = digits;
   if (digits < end && IsAlpha(line[digits])) {
-    stop = Advance(digits, end, 8);
+    stop = Advance(digits, end, 8);  // the size of "infinity"
   } else {
+    // Hexadecimal numbers can contain the letters A to F, X and P.
     const auto ends = [](unsigned c) {
       return IsAlpha(c) && ToUpper(c) > 'F' && ToUpper(c) != 'X' && ToUpper(c) != 'P';
     };

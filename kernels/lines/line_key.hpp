@@ -1,4 +1,4 @@
-// The rules by which lines are compared, as with options of `sort`: keys, each with its own order, then the whole line.
+// Rules for comparing lines by sort keys. Each key has its own options, such as -n or -r of the program `sort`.
 // LineOrder owns the keys. LineOrderView has the same members as plain data for host and device.
 #pragma once
 
@@ -29,8 +29,7 @@ class HostOrder {
  public:
   /// Returns a negative value if `a` comes before `b`, 0 if they are equal, and a positive value otherwise.
   virtual int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const = 0;
-  /// Returns true if `line` is known to be equal in this key to every line whose earlier keys have the same bytes. If
-  /// Settled returns true for two such lines, Compare is not called for them.
+  /// Returns true if the encoded key of the line is complete. Two lines with complete and equal encoded keys are equal.
   virtual bool Settled(const Byte* /*line*/) const { return false; }
 
  protected:
@@ -49,7 +48,7 @@ struct LineKey {
   bool skip_end_blanks = false;      ///< true: end_char counts from the first non-blank of field end_field (-b)
   bool dictionary_order = false;     ///< -d: only blanks, letters and digits count (for kBytes, kVersion, kRandom)
   bool ignore_nonprinting = false;   ///< -i: only printable ASCII counts (for kBytes, kVersion, kRandom)
-  /// True: small letters count as capital letters (-f). Applies to kBytes, kVersion, kRandom and the suffix of kHuman.
+  /// -f: small letters count as capital letters (for kBytes, kVersion, kRandom, and for the K of 12K in kHuman)
   bool fold_case = false;
   LineOrdering ordering = LineOrdering::kBytes;
   bool reverse = false;
@@ -72,13 +71,12 @@ struct LineOrderView {
   bool last_resort = true;      ///< true: lines with equal keys are compared as whole lines (neither -s nor -u)
   bool last_resort_reverse = false;  ///< true: the comparison of whole lines is reversed (-r)
   std::uint64_t salt[2] = {0, 0};    ///< for kRandom: 16 bytes from the random source
-  /// True: each line begins with fields that gpusort has added, and the record follows. Each field is an encoded sort
-  /// key (bytes that sort as the key does), without the byte 0 and the byte `separator`. `keys` has two elements for
-  /// each field: the first compares the field byte by byte, and the second has a HostOrder for lines whose fields are
-  /// equal.
+  /// True: fields with encoded sort keys come before each line. The fields contain no byte 0 and no `separator`.
+  /// - keys[0] compares the bytes of the first of these fields.
+  /// - keys[1] compares lines with equal bytes in the first field.
+  /// - keys[2] and keys[3] do so for the second field, and so on.
   bool keyed = false;
-  /// True: no key contains a NUL byte, and no key is reversed. Equal encoded keys, which are padded with zeros, then
-  /// always mean equal keys.
+  /// True: no key contains a NUL byte, and no key is reversed. Lines with equal encoded keys then have equal keys.
   bool nul_free = false;
 };
 
@@ -112,7 +110,7 @@ GPUSORT_HD inline bool ChunksDecide(const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
     if (view.keys[k].ordering == LineOrdering::kHost) return false;
   }
-  // A plain last key is encoded without an end mark, so NULs at its end look like the zeros after the key.
+  // A last key of plain bytes has no end mark in its encoding. The encodings of "a" and "a\0" are therefore equal.
   return view.key_count != 0 && !view.last_resort && (view.nul_free || !view.keys[view.key_count - 1].plain());
 }
 

@@ -1,7 +1,5 @@
-// The order of text lines as GNU sort 9.10 defines it in the C locale: keys found in a line, each compared in its own
-// order, then the whole line. CompareLines compares two lines. EncodeChunk returns twelve bytes of a line's encoded
-// key, a string of bytes that sorts as the line does. Lines are passed without the newline at their end and may contain
-// any byte. Start at CompareLines.
+// The order of text lines as GNU sort 9.10 defines it in the C locale. Lines are passed without the newline at their
+// end, and may contain any byte. Start at CompareLines.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +62,8 @@ GPUSORT_HD inline int CompareLast(const Byte* a, std::uint64_t a_size, const Byt
 
 }  // namespace detail
 
-/// Iterates over the fields of a keyed line, the encoded keys at its beginning (see LineOrderView::keyed). Starts at
-/// the field of the first key of the order. Host only.
+/// Iterates over the sort keys at the beginning of a line (see LineOrderView::keyed). Starts at the first key of
+/// `view`. Host only.
 class KeyedFields {
  public:
   KeyedFields(const Byte* line, std::uint64_t size, const LineOrderView& view)
@@ -148,9 +146,8 @@ GPUSORT_HD inline void PutKey(Writer& out, const KeyText& text, const std::uint6
   }
 }
 
-/// Appends the encoded key of a line (bytes that sort as the line does). It consists of the encodings of all keys, and
-/// then of the whole line unless view.last_resort is false (sort -s or -u). Stops before a key that only the host can
-/// compare (kHost). If there are no keys, the whole line is the encoded key.
+/// Appends the encoded key of a line (bytes that sort as the line does). Stops before a key that only the host can
+/// compare (kHost).
 template <typename Writer>
 GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t length, const LineOrderView& view) {
   for (std::uint32_t k = 0; k < view.key_count; ++k) {
@@ -165,6 +162,7 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
     }
     if (out.full()) return;
   }
+  // Without keys, or as the last resort, the whole line follows.
   if (view.key_count == 0 || view.last_resort) {
     out.set_reverse(view.last_resort_reverse);
     out.PutRest(line, 0, length);
@@ -173,12 +171,10 @@ GPUSORT_HD inline void PutKeys(Writer& out, const Byte* line, std::uint64_t leng
 
 }  // namespace detail
 
-/// Returns the bytes [skip, skip + 12) of a line's encoded key, a string of bytes that sorts as the line does. To
-/// compare two lines, compare their chunks (hi, then lo) for skip = 0, 12, 24, ... until two chunks differ or both keys
-/// have ended. If no chunks differ and ChunksDecide() returns true, the lines are equal. If ChunksDecide() returns
-/// false, call CompareLines() to compare them.
-///
-/// Bytes after the end of the key are 0x00, or 0xFF if the key ends with reversed bytes (-r).
+/// Returns the bytes [skip, skip + 12) of a line's encoded key: bytes that sort as the line does.
+/// - To compare two lines, compare their chunks, `hi` before `lo`, for skip = 0, 12, 24 and so on.
+/// - If all chunks are equal and ChunksDecide() returns false, call CompareLines().
+/// - Bytes after the end of the key are 0x00, or 0xFF if the last key is reversed (-r).
 GPUSORT_HD inline LineChunk EncodeChunk(const Byte* line, std::uint64_t length, const LineOrderView& view,
                                         std::uint64_t skip) {
   detail::ChunkWriter out(skip);
@@ -193,9 +189,8 @@ class NeighbourLines {
   explicit NeighbourLines(const LineOrderView& order)
       : order_(order), ranges_(2 * std::size_t{order.key_count}), have_{0, 0} {}
 
-  /// Compares the line of the last call with `line` and returns the result of CompareLines. Returns -1 for the first
-  /// line. Lines must not include their delimiters. The bytes of `line` must stay valid until the next call has
-  /// returned.
+  /// Compares the previous line with `line`, as CompareLines() does. Returns -1 for the first line. `line` has no
+  /// delimiter. Its bytes must stay valid until the next call has returned.
   int Next(const Byte* line, std::uint64_t size) {
     const int compared = last_ == nullptr ? -1 : Compare(line, size);
     last_ = line;
@@ -222,11 +217,10 @@ class NeighbourLines {
   }
 
   const LineOrderView& order_;
-  /// The positions of the keys that were found in two lines: the line of the last call and the new line. Each line has
-  /// one half of the array, and each call swaps the halves.
+  /// The keys found in the previous line and in the new line. Each of the two lines has one half of the array.
   std::vector<KeyRange> ranges_;
-  std::uint32_t have_[2];  ///< how many keys were found: [0] in the line of the last call, [1] in the new line
-  bool side_ = false;      ///< true: the second half of ranges_ belongs to the line of the last call
+  std::uint32_t have_[2];  ///< how many keys were found: [0] in the previous line, [1] in the new line
+  bool side_ = false;      ///< true: the second half of ranges_ belongs to the previous line
   const Byte* last_ = nullptr;
   std::uint64_t last_size_ = 0;
 };

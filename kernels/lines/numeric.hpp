@@ -74,11 +74,11 @@ GPUSORT_HD inline int CompareNumeric(const KeyText& a, const KeyText& b) {
   return CompareDecimals(ReadDecimal(a.line, a.begin, a.end), ReadDecimal(b.line, b.begin, b.end));
 }
 
-/// Appends a number as bytes that sort as the numbers do. First comes the exponent (a power of ten), in one byte, or in
-/// nine bytes if the number is very large or very small. Then come two decimal digits in each byte, and the byte 0 at
-/// the end. If the number is negative, all these bytes are complemented. The number 0 is a single byte.
+/// Appends a number as bytes that sort as the numbers do.
 template <typename Writer>
 GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
+  // First comes the exponent (a power of ten): one byte, or nine bytes if the number is very large or very small. Then
+  // come two decimal digits in each byte, and the byte 0. If the number is negative, all these bytes are complemented.
   const Decimal number = ReadDecimal(text.line, text.begin, text.end);
   constexpr unsigned kZero = 0x80;
   if (number.zero()) {
@@ -109,8 +109,7 @@ GPUSORT_HD inline void PutNumeric(Writer& out, const KeyText& text) {
     out.PutWord(large);
   }
 
-  // Leaves out the trailing zeros of an integer. For example, 100 becomes its number of digits, 3, which was appended
-  // above, and the digit 1.
+  // Leaves out the zeros at the end of an integer. The number of its digits was written above.
   std::uint64_t end = number.integer_end;
   if (fraction == number.fraction_end) {
     while (end > at && (number.line[end - 1] == '0' || number.line[end - 1] == kThousandsSeparator)) --end;

@@ -23,14 +23,12 @@ struct KeyText {
   std::uint64_t end;
   const LineKey* key;
 
-  /// Returns the position of the first byte at or after `at` that counts for the key (see -d and -i). Returns `end` if
-  /// there is no such byte.
+  /// Moves forward from `at` over the bytes that -d or -i ignores, at most to `end`. Returns the new position.
   GPUSORT_HD std::uint64_t Next(std::uint64_t at) const {
     while (at < end && Ignores(*key, line[at])) ++at;
     return at;
   }
-  /// Returns the position after the last byte before `at` that counts for the key (see -d and -i). Returns `begin` if
-  /// there is no such byte.
+  /// Moves backward from `at` over the bytes that -d or -i ignores, at most to `begin`. Returns the new position.
   GPUSORT_HD std::uint64_t Back(std::uint64_t at) const {
     while (at > begin && Ignores(*key, line[at - 1])) --at;
     return at;

@@ -59,8 +59,8 @@ GPUSORT_HD inline int CompareVersionParts(const KeyText& a, std::uint64_t a_end,
   std::uint64_t i = a.Next(a.begin);
   std::uint64_t j = b.Next(b.begin);
   while (i < a_end || j < b_end) {
-    // Compares characters by rank until the next character of each name is a digit, or the name has ended. The code
-    // after this loop compares the digits.
+    // Compares characters by rank, up to a digit or the end in both names. The code after this loop compares the
+    // numbers.
     while ((i < a_end && !IsDigit(a[i])) || (j < b_end && !IsDigit(b[j]))) {
       const unsigned x = i < a_end ? VersionRank(a[i]) : kVersionEnd;
       const unsigned y = j < b_end ? VersionRank(b[j]) : kVersionEnd;
@@ -94,7 +94,7 @@ GPUSORT_HD inline int CompareVersion(const KeyText& a, const KeyText& b) {
   return order != 0 ? order : CompareVersionParts(a, a.end, b, b.end);
 }
 
-/// Appends an encoding of the text [text.begin, end). Encodings sort as the texts do with the sort option -V.
+/// Appends an encoding of the string [text.begin, end). Encodings sort as the strings do with the sort option -V.
 template <typename Writer>
 GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uint64_t end) {
   // A number becomes the count of its digits and the digits. Any other character becomes its VersionRank().
@@ -106,9 +106,8 @@ GPUSORT_HD inline void PutVersionPart(Writer& out, const KeyText& text, std::uin
       others = true;
     }
     if (at >= end && !others) break;
-    // After each group of characters that are not digits, appends the number that follows: the count of its digits
-    // without leading zeros, and then these digits. If no digits follow, the count is 0. Names such as "a" and "a0"
-    // compare equal, so they must have the same encoding.
+    // Then comes a number: the count of its digits without leading zeros, and these digits. A missing number counts as
+    // 0, because the names "a" and "a0" compare equal.
     out.Put(kVersionNumber);
     while (at < end && text[at] == '0') at = text.Next(at + 1);
     std::uint64_t digits = 0;

@@ -1,8 +1,6 @@
-// Encodings of keys that preserve their order, for host and device. The normalized key of a record is a string of
-// bytes. Normalized keys, compared byte by byte, have the order of the records. A record that is a single number is
-// sorted as an unsigned integer (NumberMap). Any other record is sorted through an Entry: twelve bytes of its
-// normalized key, and its row (its index among the records that are sorted together). The twelve bytes follow a prefix
-// that all keys have in common and that may be empty. Floats are never compared as floats.
+// Converts sort keys to bytes or unsigned numbers that sort as the keys do. The code runs on CPUs and GPUs.
+// - NumberMap converts records that are a single number.
+// - Entry represents any other record by twelve bytes of its key and the index of the record.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +27,13 @@ GPUSORT_HD inline std::uint64_t LoadNumber(const Byte* p, std::uint32_t length, 
   return value;
 }
 
-/// Maps the numbers of a key field to unsigned numbers that sort in the order of the field. Map converts the bits of a
-/// number, loaded as a little-endian unsigned U. Unmap is the inverse of Map for every bit pattern, including NaNs and
-/// both zeros.
+/// Maps the bits of numbers, loaded as a little-endian U, to unsigned numbers in the order of the key field. Unmap is
+/// the inverse of Map for every bit pattern, including NaNs and both zeros.
 template <typename U>
 struct NumberMap {
   U magnitude_mask = 0;  ///< floats: the bits to flip in negative numbers; otherwise 0
-  /// The bits to flip in all numbers. Ascending order: the sign bit for floats and signed numbers, and no bit for other
-  /// types. Descending order: the complement of this mask.
+  /// The bits to flip in each number. For numbers of one byte: 0x00 if unsigned, 0x80 if signed; in descending order
+  /// 0xFF or 0x7F.
   U flip = 0;
   bool swap = false;  ///< true if the number is big-endian
 
@@ -52,8 +49,7 @@ struct NumberMap {
     return static_cast<U>(x ^ (SignFill(x) & magnitude_mask) ^ flip);
   }
   GPUSORT_HD U Unmap(U y) const {
-    // The second XOR with `flip` undoes the XOR in Map. The sign bit then tells whether Map has also flipped the bits
-    // of magnitude_mask.
+    // Map does two XORs. The next line undoes the XOR with `flip`, and the line after it the XOR with magnitude_mask.
     U x = static_cast<U>(y ^ flip);
     x = static_cast<U>(x ^ (SignFill(x) & magnitude_mask));
     return swap ? Swap(x) : x;
@@ -130,8 +126,7 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
     const std::uint64_t field_end = field_begin + field.length;
     if (begin < field_end) {
       if (field.type == KeyType::kBytes) {
-        // Skips the bytes of this field that come before byte `begin` of the key. (A number field, below, is compared
-        // as a whole.)
+        // Skips the bytes of this field that come before byte `begin` of the key.
         const std::uint64_t skip = begin > field_begin ? begin - field_begin : 0;
         const Byte* x = a + field.offset + skip;
         const Byte* y = b + field.offset + skip;
@@ -145,6 +140,7 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
         }
 #endif
       } else {
+        // A number is compared as a whole, even if `begin` lies inside the number.
         const std::uint64_t x = MapNumber(a, field);
         const std::uint64_t y = MapNumber(b, field);
         if (x != y) return x < y ? -1 : 1;
@@ -155,11 +151,10 @@ GPUSORT_HD inline int CompareKeys(const Byte* a, const Byte* b, const RecordLayo
   return 0;
 }
 
-/// Represents a record in a sort, by twelve bytes of its normalized key (bytes that sort as the key does) and its row,
-/// the index of the record (below 2^32). Entries compared as 128-bit numbers hi:lo sort by key bytes, then by row. In
-/// memory, an entry is a little-endian 128-bit integer.
+/// Stands for a record while records are sorted. Holds twelve bytes of the key and the index of the record (the row).
+/// An entry is a little-endian number of 128 bits, and entries sort as these numbers.
 struct alignas(16) Entry {
-  std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row in the lower half
+  std::uint64_t lo;  ///< key bytes 8..11 in the upper half, the row (below 2^32) in the lower half
   std::uint64_t hi;  ///< key bytes 0..7
 
   GPUSORT_HD std::uint32_t row() const { return static_cast<std::uint32_t>(lo); }
@@ -185,17 +180,16 @@ struct ExactEntryLess {
   GPUSORT_HD bool operator()(const Entry& a, const Entry& b) const { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 };
 
-/// Tells the GPU sort (tile_sort.hpp) that it need not keep the order of equal entries. Two entries of the same sort
-/// are never equal, because their record indices differ.
+/// A sort of entries need not be stable. All entries in one sort differ, because each has its own row.
 template <>
 struct EqualIsSame<Entry, ExactEntryLess> {
   static constexpr bool kValue = true;
   GPUSORT_HD static Entry Largest() { return {~std::uint64_t{0}, ~std::uint64_t{0}}; }
 };
 
-/// Orders entries whose keys may be longer than the twelve key bytes in an entry. If these bytes are equal, compares
-/// the rest of the keys in the records. Record r is at records + r * layout->stride. The CPU or GPU that compares must
-/// be able to read `records` and `layout`.
+/// Orders entries by their twelve key bytes, and entries with equal bytes by the rest of the records' keys.
+/// - Record r is at records + r * layout->stride.
+/// - The CPU or GPU that compares must be able to read the records and the layout.
 struct PrefixEntryLess {
   const Byte* records;
   const RecordLayout* layout;

@@ -1,5 +1,5 @@
 // Describes where records and their keys are in a block of bytes. KeySpec is the order that a user asks for.
-// RecordLayout has the same facts as plain data, which CUDA kernels take by value.
+// RecordLayout has the same values as plain data, which CUDA kernels take by value.
 #pragma once
 
 #include <cstddef>
@@ -39,10 +39,11 @@ inline constexpr unsigned char kKeyEnd = 1;
 
 struct LineOrderView;  // defined in lines/line_key.hpp
 
-/// Describes where the records in a block of bytes are, and where their keys are. Fixed records: record i is at byte i
-/// * stride. Delimited records, such as lines: `stride` is 0, and each record ends with the byte `delimiter`, which
-/// belongs to the record but is never compared. The struct is trivially copyable, because CUDA kernels take it by
-/// value. Before a loop over records, call fixed() once, and not for each record.
+/// Describes where the records in a block of bytes are, and where their keys are. Trivially copyable for CUDA kernels.
+/// - Records of fixed size: record i is at byte i * stride.
+/// - Delimited records, such as lines: `stride` is 0, and each record ends with the byte `delimiter`, which is not
+///   compared.
+/// - Call fixed() once before a loop over records, and not for each record.
 struct RecordLayout {
   std::uint64_t stride = 0;
   std::uint64_t key_bytes = 0;  ///< the length of the normalized key: the sum of the lengths of the fields
@@ -50,9 +51,8 @@ struct RecordLayout {
   unsigned char delimiter = 0;
   KeyField fields[kMaxKeyFields] = {};
   const LineOrderView* lines = nullptr;  ///< the order of delimited records; must outlive the layout
-  /// The number of encoded keys (bytes that sort as the keys do) before each delimited record. The byte kKeyEnd follows
-  /// each key. A key itself contains neither kKeyEnd nor the delimiter. After the keys come the bytes of the record as
-  /// they are read and written.
+  /// The number of encoded sort keys before each delimited record. The byte kKeyEnd follows each key. A key contains
+  /// neither kKeyEnd nor `delimiter`.
   std::uint32_t keys = 0;
 
   bool fixed() const { return stride != 0; }
@@ -67,8 +67,10 @@ struct RecordLayout {
 };
 
 /// Returns the layout of records of `record_bytes` bytes in the order of `spec`. An empty spec orders whole records as
-/// bytes, ascending. Throws Error(kUsage) if the record size is 0 or over 1 GiB, or if there are more than
-/// kMaxKeyFields fields. Also throws it if a field is not inside the record or has a length that does not fit its type.
+/// bytes, ascending. Throws Error(kUsage) in these cases:
+/// - The record size is 0 or over 1 GiB.
+/// - There are more than kMaxKeyFields fields.
+/// - A field is not inside the record, or its length does not fit its type.
 inline RecordLayout MakeFixedLayout(std::uint64_t record_bytes, const KeySpec& spec) {
   const auto fail = [](const std::string& why) { throw Error(ErrorCode::kUsage, why); };
   constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;

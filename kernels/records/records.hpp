@@ -1,8 +1,7 @@
-// Functions on a block of records, of fixed size or delimited (lines): where records begin and end, how many there are,
-// and their order. Fixed records need arithmetic, delimited records a search for the delimiter. The bytes of a record
-// include its delimiter; comparisons ignore it. The bytes passed to a function must be whole records, unless the
-// comment of the function allows other bytes. Code that must work for both kinds of records uses this file. Host only.
-// Start at RecordSpan.
+// Finds, counts and compares the records in a block of memory. Host only. Start at RecordSpan.
+// - The records have a fixed size, or they are lines, which end with a delimiter.
+// - The bytes of a line include its delimiter. Comparisons ignore the delimiter.
+// - Pass whole records to a function, unless its comment allows other bytes.
 #pragma once
 
 #include <algorithm>

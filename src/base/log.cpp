@@ -86,6 +86,7 @@ class ErrorScreen final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void Print(std::string_view text) {
     const std::lock_guard lock(screen_mutex_);
+    // Erases the status line and draws it again below `text`.
     if (status_drawn) {
       WriteReport(STDERR_FILENO, fmt::format("{}{}{}", kWipe, text, status_.substr(0, StatusColumns())));
     } else {

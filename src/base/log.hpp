@@ -1,7 +1,7 @@
-// Writes log lines to standard error and to a log file, and the status line that shows progress on a terminal. Log
-// lines and the status line share one lock: a log line erases the status line, and the status line is drawn again below
-// the log line. In the JSON format each line is an object; the manual page lists the events and their fields. Only
-// InitLog throws. Before InitLog is called, warnings and errors go to standard error as text. Start at InitLog.
+// Writes log lines to standard error and to a log file, and the status line that shows progress on a terminal.
+// - In the JSON format each log line is an object. The manual page lists the events and their fields.
+// - Before InitLog is called, warnings and errors go to standard error as text.
+// - Only InitLog throws. Start at InitLog.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class LogFormat { kText, kJson };
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogEvent { kStarted, kPlan, kPhase, kProgress, kNote, kFailed, kDone };
 
-/// A member of a log line in JSON. Its strings are escaped by EncodeName().
+/// A member of a log line in JSON. Log() escapes the strings in `value` by EncodeName().
 struct LogField {
   using Value = std::variant<std::uint64_t, double, std::string, std::vector<std::string>>;
   // clang 14 needs a constructor for emplace_back().

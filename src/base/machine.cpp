@@ -199,6 +199,7 @@ MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& f
   MemoryChoice choice;
   if ((!asked || asked->percent) && !by.empty()) choice.bound = fmt::format("{} by {}", FormatBytes(least), by);
   choice.bytes = asked ? std::max<std::uint64_t>(1, asked->Resolve(least)) : free / 2;
+  // The kernel would kill a job that uses more than its limit.
   if (asked && choice.bytes > Usable(facts.limit)) {
     const std::uint64_t wanted = choice.bytes;
     choice.bytes = std::min(wanted, Usable(std::min(facts.limit, facts.available)));
@@ -220,6 +221,7 @@ CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned
     facts.cores = static_cast<unsigned>(std::max<std::uint64_t>(1, most));
     facts.limited_by = by;
   };
+  // If a job had more threads than its quota allows, the kernel would often pause them.
   ForEachGroup(read, "cpu", [&](const std::string& path, const std::string& name, bool version2) {
     std::optional<std::uint64_t> quota, period;
     if (version2) {

@@ -1,7 +1,5 @@
-// Finds out how much memory and how many cores this process may use. The memory is limited by the machine, the control
-// groups (cgroups), RLIMIT_AS and RLIMIT_DATA. The default of --memory is also limited by the memory that a batch
-// system, such as Slurm, has granted the job. The cores are limited by the CPU mask, control groups and batch systems.
-// Start at FindMemory and FindCores.
+// Finds out how much memory and how many cores this process may use. Considers the machine, control groups (cgroups),
+// resource limits, and batch systems such as Slurm. Start at FindMemory and FindCores.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +15,8 @@ struct MemoryFacts {
   std::uint64_t limit = 0;      ///< the most memory that this process can have, in bytes
   std::uint64_t available = 0;  ///< the memory that is free now, without swapping, in bytes
   std::string limited_by{};     ///< the cause of `limit`, such as "the control group /job"; empty: the machine's RAM
-  /// How many bytes of memory a batch system such as Slurm has granted the job on this machine. This limits only the
-  /// default of --memory, and a --memory in percent.
+  /// The memory in bytes that a batch system, such as Slurm, has granted the job on this machine. ChooseMemory() uses
+  /// it.
   std::uint64_t granted = UINT64_MAX;
   std::string granted_by{};  ///< the name of the environment variable or resource limit from which `granted` was read
 };
@@ -42,8 +40,8 @@ struct ResourceLimits {
   std::uint64_t resident = 0;
 };
 
-/// Returns how much memory a process may use, from /proc/meminfo, the limits of its control group and the group's
-/// parents (cgroup versions 1 and 2), Slurm's variables, and `limits`.
+/// Returns how much memory a process may use. `read` reads the files of /proc and of the control groups, and `variable`
+/// reads the variables of batch systems.
 MemoryFacts FindMemory(const ReadText& read, const ReadVariable& variable, const ResourceLimits& limits);
 /// Returns how much memory this process may use.
 MemoryFacts FindMemory();
@@ -54,15 +52,13 @@ struct MemoryChoice {
   std::string bound{};    ///< the limit that reduced a default or a percentage: "500.0 MiB by SLURM_MEM_PER_NODE"
   std::string warning{};  ///< a warning if the user asked for more than is possible or granted; otherwise empty
 };
-/// Chooses how much memory a job uses. `asked` is the value of --memory. Without a value, the job uses half of the
-/// memory that is free, but at most half of what a batch system has granted. A percentage is a share of the memory that
-/// the process can have or that was granted, whichever is smaller. A size above what the process can have is reduced,
-/// because the kernel would kill the job.
+/// Chooses how much memory a job uses. `asked` is the value of --memory.
+/// - No value: half of the smallest of facts.available, facts.limit and facts.granted.
+/// - A percentage: a percentage of the smaller of facts.limit and facts.granted.
+/// - More memory than facts.limit allows: a smaller size, and a warning.
 MemoryChoice ChooseMemory(const std::optional<Size>& asked, const MemoryFacts& facts);
 
-/// Returns how many cores a process may use: `cores`, or less if a quota of the control groups (cgroup versions 1 and
-/// 2), Slurm, PBS, LSF or Grid Engine allows fewer. If a job had more threads than its quota allows, the kernel would
-/// often pause them.
+/// Returns how many cores a process may use: `cores`, or fewer if a control group or a batch system allows fewer.
 CoreFacts FindCores(const ReadText& read, const ReadVariable& variable, unsigned cores);
 /// Returns how many cores this process may use. Reads the quotas of the running system, and counts only the cores that
 /// the CPU mask of this process allows.

@@ -11,15 +11,15 @@
 
 namespace gpusort {
 
-/// Returns true if another user may have created `path` so that this process writes to a file that it should not
-/// change. This is assumed in a folder in which everybody can write, if the file or link `path` belongs to another
-/// user, or if the file has several names (hard links).
+/// Returns true if another user may have made `path` lead to a wrong file. This is possible only in a folder in which
+/// everybody can write, such as /tmp.
 bool MayBePlanted(const std::string& path);
 
-/// Opens the file `path` to write a report, or creates it. Empties the file unless `append` is true. Returns a
-/// descriptor that the caller must close, or -1 with errno set. The errno is EACCES if MayBePlanted(path) returns true.
-/// If `path` is a pipe, waits at most one second for a process that reads the pipe, and then fails with ENXIO. If
-/// `path` is standard error or standard output, such as /dev/stderr, returns a copy of its descriptor.
+/// Opens or creates the file `path` for a report. The caller must close the returned descriptor. Returns -1 and sets
+/// errno if this fails, for example to EACCES if MayBePlanted(path) returns true.
+/// - Empties the file unless `append` is true.
+/// - If `path` is a pipe, waits at most one second for a reader.
+/// - If `path` is standard error or standard output, returns a copy of the descriptor.
 int OpenReport(const std::string& path, bool append);
 
 /// Opens a report as OpenReport() does, but throws Error(kUsage) on failure. The message begins with `option`, the

@@ -26,6 +26,8 @@ std::atomic<bool> keeps{false}, reports{false};
 std::atomic<unsigned> reports_asked{0};
 bool holds_user_signal = false;
 
+/// Ends the process by `signal`. Temporary files have no names, so they vanish with the process. If the job uses a GPU,
+/// the end takes up to 1 s more, because the driver has to release the device.
 void Die(int signal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -44,6 +46,7 @@ void DieInHandler(int signal) {
   Die(signal);
 }
 
+/// Only the main thread receives signals (kernels/thread.hpp). It blocks them while it renames the output.
 void OnStopSignal(int signal) {
   const int before = received_signal.exchange(signal);
   if (before == SIGXCPU && signal == SIGXCPU) return;  // the kernel sends it every second from the limit on
@@ -135,6 +138,7 @@ unsigned OpenStandardStreams() {
   unsigned closed = 0;
   for (int fd = 0; fd <= 2; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
+    // A data file with the number of this stream would get the messages of the program.
     closed |= 1u << fd;
     if (open("/dev/null", O_RDWR) < 0) _exit(static_cast<int>(ErrorCode::kIo));
   }

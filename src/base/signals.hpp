@@ -1,12 +1,9 @@
-// Handles the signals that end a process, and SIGUSR1. The first signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU...)
-// sets the CancelFlag, which asks the job to stop. If the job has not stopped after 0.35 s, for example because a
-// system call hangs, the process ends by that signal. A job with --resume-dir has 9 s instead of 0.35 s, and ends with
-// exit code 75. A second signal or a fault (SIGSEGV, SIGABRT...) ends the process at once. If the job uses a GPU, the
-// end of the process takes up to 1 s more, because the driver has to release the device.
-//
-// Temporary files have no names, so they vanish with the process; an unfinished output that has a name is removed here.
-// SIGUSR1 stops a job with --resume-dir; any other job then prints a line of progress. Only the main thread receives
-// these signals (kernels/thread.hpp), and it blocks them while it renames the output. Start at HandleSignals.
+// Handles signals. Start at HandleSignals.
+// - The first signal to stop, such as SIGINT, sets the CancelFlag. The process ends if the job has not stopped after
+//   0.35 s.
+// - A job with --resume-dir has 9 s instead of 0.35 s, and ends with exit code 75.
+// - A second signal ends the process at once.
+// - SIGUSR1 stops a job with --resume-dir. Any other job then prints a line of progress.
 #pragma once
 
 #include <vector>
@@ -38,8 +35,7 @@ bool ReportsOnSignal();
 /// Returns how many SIGUSR1 signals have arrived. The signal handler only counts them, because it cannot format a line
 /// of progress.
 unsigned ReportsAsked();
-/// Opens /dev/null in place of each standard stream that is closed. Otherwise a data file would get the number of the
-/// stream, and messages would be written into the data. Bit i of the result is set if descriptor i was closed. Call
+/// Opens /dev/null for each standard stream that is closed. Bit i of the result is set if descriptor i was closed. Call
 /// this before opening files.
 unsigned OpenStandardStreams();
 /// Ends the process by `signal`, so that its parent sees this signal as the cause.

@@ -48,7 +48,7 @@ std::string EncodeName(std::string_view text);
 /// `most` bytes and "..." in quotes.
 std::string InQuotes(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// Returns a text for people such as "512 B", "1.5 KiB" or "8.0 GiB".
+/// Returns a size as text: "512 B", "1.5 KiB" or "8.0 GiB".
 std::string FormatBytes(std::uint64_t bytes);
 /// Returns a size as options such as --memory accept it, rounded up: "15.4M".
 std::string SizeArgument(std::uint64_t bytes);
@@ -65,7 +65,7 @@ inline double InSeconds(std::chrono::nanoseconds time) { return std::chrono::dur
 std::string Counted(std::uint64_t count, std::string_view noun);
 /// Returns a line of a table: `name` in a column of 20 characters, then `value`.
 std::string TableRow(std::string_view name, std::string_view value);
-/// Returns a text for people such as "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
+/// Returns a duration as text: "0.35 s", "12.3 s", "2 min 05 s" or "3 h 07 min".
 std::string FormatDuration(double seconds);
 
 }  // namespace gpusort

@@ -13,8 +13,8 @@ inline void PutVarint(std::uint64_t number, std::string& out) {
   out += static_cast<char>(number);
 }
 
-/// Removes a number that PutVarint() wrote from the beginning of `from`, and returns the number. Returns std::nullopt
-/// if `from` ends before the last byte of the number.
+/// Reads a number that PutVarint() wrote, and removes its bytes from the beginning of `from`. Returns std::nullopt if
+/// the last byte is missing.
 inline std::optional<std::uint64_t> TakeVarint(std::string_view& from) {
   std::uint64_t number = 0;
   for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {

@@ -19,7 +19,7 @@ namespace gpusort {
 bool IsTextKey(std::string_view text);
 
 /// Parses a key that is a column or a regular expression. `thousands` is the byte between groups of digits, or -1.
-/// Throws Error(kUsage); the message quotes `text`. Does not check the regular expression or the FORMAT of a time:
+/// Throws Error(kUsage); the message quotes `text`. Does not check the regular expression or the FORMAT of a timestamp:
 /// ValueKey and TextKeys check these later.
 ColumnKey ParseColumnKey(std::string_view text, char decimal_point = '.', int thousands = -1);
 /// Parses a key for which IsTextKey() returns true: a regular expression, or fields with a type. `thousands` is the

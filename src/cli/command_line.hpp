@@ -40,7 +40,7 @@ std::vector<std::string> WordsOf(int argc, const char* const* argv);
 /// as a NUL byte and the typed text. A key of the option -k cannot begin with a NUL byte, so the two forms cannot be
 /// confused.
 bool IsObsolescent(const std::string& key);
-/// Returns the typed text of `key`, a value of the option -k. Special characters are escaped for a message.
+/// Returns the sort key `key` as the user typed it, escaped for a message.
 std::string KeyText(const std::string& key);
 
 /// The words of a command line, divided into options with their values, and file names.

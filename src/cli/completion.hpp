@@ -1,6 +1,4 @@
-// Completes command lines of gpusort in a shell: options and their values from the table of options, and column names
-// from the header of the CSV file that the user has typed. Reads only the beginning of regular files.
-// cli/shell_words.hpp talks to the shells.
+// Completes options of gpusort, their values, and column names in a shell. Reads column names from the input file.
 #pragma once
 
 #include <cstddef>

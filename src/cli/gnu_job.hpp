@@ -8,12 +8,13 @@
 
 namespace gpusort {
 
-/// The path under which standard input is opened like a named file, if it is a regular file.
+/// The path by which a regular file on standard input can be opened again.
 inline constexpr char kStandardInput[] = "/proc/self/fd/0";
 
-/// Sorts, merges or checks the inputs as `typed` says, and returns the exit code of the process. `locale_set` is true
-/// if setlocale() accepted the environment's locale. `ignore_sigpipe` is true if SIGPIPE was ignored when the process
-/// started. Throws Error with messages in the words of GNU sort.
+/// Sorts, merges or checks the inputs as `typed` says, and returns the exit code of the process. Throws Error with
+/// messages in the words of GNU sort.
+/// - `locale_set`: true if setlocale() accepted the environment's locale.
+/// - `ignore_sigpipe`: true if SIGPIPE was ignored when the process started.
 int RunGnuJob(GnuOptions typed, bool locale_set, bool ignore_sigpipe);
 
 /// Writes "sort: " and the message to standard error.

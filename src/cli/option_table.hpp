@@ -1,6 +1,5 @@
-// The table of all options of gpusort. The parser (parse_options.cpp), `--help` and the manual page (help.cpp), the
-// completion in a shell (completion.cpp) and the program gpusort_task read its rows. The options of the program `sort`
-// are in gnu_options.cpp.
+// The table of all options of gpusort, for the parser, the help texts, completion in a shell, and gpusort_task. The
+// options of the program `sort` are in gnu_options.cpp.
 #pragma once
 
 #include <span>
@@ -41,8 +40,7 @@ struct OptionRow {
   /// A function that stores the value of the option in `typed`. If the option is a flag, `value` is the word after its
   /// "=", or "". Otherwise `value` is not empty. Throws Error(kUsage); the message does not name the option.
   void (*set)(Typed& typed, const std::string& value) = nullptr;
-  /// A format with columns accepts this option only if FormatRow::takes has this bit. 0: every format accepts the
-  /// option.
+  /// A format with columns accepts the option if FormatRow::takes has this bit. 0: all formats accept the option.
   unsigned takes = 0;
   const char* same_as = "";  ///< another option with the same meaning; only one may be given, unless both have kRepeats
   /// The values that are allowed, with blanks between them. For a flag: the words that may follow its "=".

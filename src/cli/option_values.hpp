@@ -54,7 +54,7 @@ std::uint64_t ParseBytes(std::string_view text);
 /// Parses an amount of memory: a size above 0 such as 2G, or a percentage. `bare_unit` is the unit in bytes of a size
 /// without a letter.
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
-/// Parses one character, or the text \t for a tab or \0 for a NUL byte.
+/// Parses one character, or the string \t for a tab or \0 for a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
 /// Does what ParseSeparator() does. Refuses a newline and a carriage return.
 unsigned char ParseTableByte(const std::string& text);
@@ -71,9 +71,9 @@ KeyField ParseType(std::string_view text);
 /// parses TYPE.
 KeyField ParseKey(std::string_view text);
 
-/// Returns the type of `field` as a text that ParseType() parses, such as i64be.
+/// Returns the type of `field` as a string that ParseType() parses, such as i64be.
 std::string FormatType(const KeyField& field);
-/// Returns `field` as a text that ParseKey() parses, such as 8:i64:desc.
+/// Returns `field` as a string that ParseKey() parses, such as 8:i64:desc.
 std::string FormatKey(const KeyField& field);
 
 }  // namespace gpusort

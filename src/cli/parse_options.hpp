@@ -1,6 +1,4 @@
-// Turns the command line of gpusort into a checked description of the job, a JobSpec. Opens no file. The functions in
-// the table of options (option_table.hpp) store the values of options. Then the functions in resolve.hpp choose the
-// format and the order of the records. Start at ParseOptions.
+// Turns the command line of gpusort into a JobSpec, a checked description of the job. Start at ParseOptions.
 #pragma once
 
 #include <functional>
@@ -13,14 +11,13 @@
 namespace gpusort {
 
 /// Parses `words`, a command line without the name of the program. Throws Error(kUsage) with one line that names the
-/// option and the value. If `words` ask for help, the version or a completion script, handles only the options for this
-/// action, and does not check the values of the other options. Before this function refuses a format or a key, it calls
-/// `look` with the name of each input. `look` may read the input and throw a better error.
+/// option and the value.
+/// - If `words` ask for help, the version or a completion script, the values of other options are not checked.
+/// - If the format or the keys are wrong, calls look(NAME) for each input first. `look` may throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
-/// Returns the options among `words` that may change the bytes of the output, each as a word "--NAME=VALUE". All tasks
-/// of a job (gpusort_task) must agree on these options. Throws Error(kUsage) if the words cannot be parsed, or if a key
-/// has the old form +1 -2.
+/// Returns the options among `words` that may change the bytes of the output, each as "--NAME" or "--NAME=VALUE".
+/// Throws Error(kUsage) if the words cannot be parsed, or if a key has the old form +1 -2.
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);
 
 /// Returns the error message for a command line that names no output while standard output is a terminal.
@@ -29,8 +26,8 @@ std::string NoOutput(const JobSpec& spec);
 /// Returns a warning if an input is sorted as lines although its extension, such as .csv, means a format with columns.
 /// Otherwise returns "".
 std::string TakenForLines(const JobSpec& spec);
-/// Returns a warning if the extension of the output means another format than the records have. Returns "" otherwise,
-/// and if an option names the format.
+/// Returns a warning if the extension of the output means another format than the records have. Otherwise returns "".
+/// An option that names the format prevents the warning.
 std::string MisnamedOutput(const JobSpec& spec);
 
 /// Returns the text that --version prints. `backends` has one line for the CPU and one line for each kind of GPU, as

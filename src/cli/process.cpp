@@ -195,6 +195,7 @@ int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>
   } catch (...) {
     code = dialect.report(process);
   }
+  // At a normal exit, the driver would wait for the GPU.
   if (!AGpuHangs()) return code;
   std::fflush(nullptr);
   _exit(code);

@@ -25,7 +25,7 @@ struct Process {
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
-/// The differences between the programs gpusort and sort when a process starts or reports an error.
+/// How a program starts its process and reports errors. The programs gpusort and sort differ in this.
 struct ProcessDialect {
   const char* front;          ///< the text before `out_of_memory`, such as "gpusort: error: "
   const char* out_of_memory;  ///< the message for a std::bad_alloc that nothing can catch
@@ -35,19 +35,18 @@ struct ProcessDialect {
 };
 
 /// Runs `body`, the main part of a program, and returns the exit code of the process. Reports exceptions that `body`
-/// throws. If a GPU hangs, this function ends the process itself, because at a normal exit the driver would wait for
-/// the GPU.
+/// throws. If a GPU hangs, ends the process itself.
 int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>& body);
 
-/// The ProcessDialect of the programs gpusort and gpusort_task.
+/// The rules of gpusort and gpusort_task for the start of the process and for its error messages.
 extern const ProcessDialect kJobDialect;
 
-/// Parses the command line `words` into process.spec. Calls ReadNamedFiles(), which reads the names of inputs
-/// (--files0-from) and the random bytes for -R from files. Throws Error(kUsage).
+/// Parses the command line `words` into process.spec. Also reads the files of --files0-from and --random-source. Throws
+/// Error(kUsage).
 void ParseJob(Process& process, std::span<const std::string> words);
-/// Begins the job that process.spec describes: opens the log and logs the first event, which names `program`. After
-/// this call, a watchdog thread ends the process with exit code 7 if the driver of a GPU hangs. Throws Error(kUsage) if
-/// a report or the log cannot be written.
+/// Begins the job that process.spec describes: opens the log and logs the first event, which names `program`.
+/// - Starts a thread that ends the process with exit code 7 if the driver of a GPU hangs.
+/// - Throws Error(kUsage) if a report or the log cannot be written.
 void BeginJob(Process& process, const std::string& program);
 /// Ends a job that succeeded: writes its reports, such as the statistics, and logs the last event. `result` has no
 /// value if nothing was sorted.

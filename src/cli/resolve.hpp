@@ -1,6 +1,5 @@
-// Chooses the format and the order of the records, from all options together and from the names of the inputs. The
-// functions with a parameter `typed` read the options that the user typed and set typed.spec, the description of the
-// job. They throw Error(kUsage) if options contradict each other.
+// Chooses the format and the order of the records from the options and the names of the inputs. The functions with a
+// parameter `typed` set typed.spec, and throw Error(kUsage) if options contradict each other.
 #pragma once
 
 #include <string>
@@ -12,11 +11,10 @@ namespace gpusort {
 /// Sets the format, the layout and the keys of the records in typed.spec. Start at this function.
 void ResolveRecords(Typed& typed);
 
-/// Finds the format of the records: from the options, otherwise from the keys, otherwise from the names of the inputs.
-/// If an option or a key decides that the records are lines, stores its name in Source::lines_because, for messages.
+/// Returns the format of the records. Options decide first, then keys, then the names of the inputs. If an option or a
+/// key shows that the records are lines, stores its text, such as "-k2", in Source::lines_because.
 Format ResolveFormat(Typed& typed);
-/// ResolveLines() and the seven functions after it set the layout and the sort keys of the records, each for one
-/// format.
+/// Each of the next eight functions sets the layout and the sort keys of the records for one format.
 void ResolveLines(Typed& typed);
 void ResolveTypedLines(Typed& typed);
 void ResolveTable(Typed& typed);

@@ -198,6 +198,7 @@ bool AsksForCompletions(int argc, const char* const* argv) {
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv) {
   using Names = Completions::Names;
   try {
+    // The command is PROGRAM --completion=words CURRENT WORD..., or PROGRAM --completion=line BEFORE BEHIND BREAKS.
     const std::vector<std::string> asked(argv + 2, argv + argc);
     Completions found;
     if (argv[1] == std::string_view("--completion=line") && asked.size() == 3) {

@@ -1,7 +1,5 @@
-// Completes command lines in bash, zsh and fish, for all programs of this project. When the user presses Tab, a script
-// in the shell runs the program, which prints the possible words. The program prints no words if the command line has a
-// mistake. The project's tools use this file, too, so it includes no other header of gpusort. Start at
-// AnswerCompletions.
+// Completes command lines in bash, zsh and fish. When the user presses Tab, a script in the shell runs the program, and
+// the program prints the possible words. Do not include other headers of gpusort here. Start at AnswerCompletions.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +22,12 @@ struct Completions {
 };
 
 /// A function that returns the possible completions of the unfinished word words[current]. words[0] is the name of the
-/// program. The words after words[current] are also part of the command line, because their options can decide which
-/// words are possible.
+/// program. Later words can decide which completions are possible.
 using Completer = std::function<Completions(const std::vector<std::string>& words, std::size_t current)>;
 
-/// Completes a command line of bash. `before` is the text before the cursor, and `behind` is the text after the cursor.
-/// Each completion is quoted for the shell. It contains only the part of the word that bash replaces: the text after
-/// the last byte that is in `breaks`, the value of COMP_WORDBREAKS.
+/// Completes a command line of bash. The completions are quoted for the shell.
+/// - `before` and `behind`: the text before and after the cursor.
+/// - `breaks`: the value of COMP_WORDBREAKS. If it contains "=", the completion of "--log-format=j" is "json".
 Completions CompleteBash(const Completer& complete, std::string_view before, std::string_view behind,
                          std::string_view breaks);
 
@@ -38,12 +35,11 @@ Completions CompleteBash(const Completer& complete, std::string_view before, std
 /// programs of this project.
 std::string CompletionScript(std::string_view shell);
 
-/// Returns true if a completion script called the program, as `PROGRAM --completion=words CURRENT WORD...` or
-/// `PROGRAM --completion=line BEFORE BEHIND BREAKS`.
+/// Returns true if a completion script called the program: with --completion=words or --completion=line.
 bool AsksForCompletions(int argc, const char* const* argv);
-/// Prints the possible completions, for a completion script that has called the program. The first line is "words",
-/// "files" or "folders". Each further line is a possible word, a tab and the meaning of the word. Returns the exit
-/// code. Prints no error messages, because the user has only pressed Tab.
+/// Prints the possible completions for a completion script, and returns the exit code. Prints no error messages.
+/// - The first line is "words", "files" or "folders".
+/// - Each further line is a possible word, a tab and the meaning of the word.
 int AnswerCompletions(const Completer& complete, int argc, const char* const* argv);
 
 }  // namespace gpusort

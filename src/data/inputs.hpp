@@ -1,7 +1,7 @@
-// Reads the inputs of a job as one sequence of records. Regular files can be read at any offset and several times, so a
-// job can drop records from memory and read them again later. Compressed files, pipes and devices are streams, which
-// are read once. The size of a file is the size when it was opened, plus 1 if a newline must be added to the last line.
-// Start at Inputs. InputReader (reader.hpp) reads ahead on threads.
+// Reads the inputs of a job as one sequence of records. Start at Inputs.
+// - Regular files can be read at any offset and several times.
+// - Compressed files, pipes and devices are streams, which are read once.
+// - The size of a file is the size when it was opened, plus 1 if a newline must be added to the last line.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class LineTooLong : public Error {
   /// Makes the error for a line that begins at byte `at` of the input file `path` and is longer than `max_record`
   /// bytes.
   LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record);
-  /// Returns a text with the path of the input and the offset in bytes at which the line begins.
+  /// Returns a string with the path of the input and the offset in bytes at which the line begins.
   const std::string& place() const { return place_; }
 
  private:
@@ -57,7 +57,7 @@ std::string PlaceOf(const OrderCheck::Disorder& disorder, const RecordLayout& la
 /// order, such as "line 2 (byte 5)". `unique` is true if equal records are not allowed either.
 std::string NotSorted(const std::string& path, const std::string& place, bool unique = false);
 /// Returns the last part of the error message about an unsorted input of -m: the advice to sort the input without -m.
-/// For inputs of lines, the text warns that this is only right if each line is a record.
+/// For inputs of lines, the result warns that this is only right if each line is a record.
 std::string SortInstead(const RecordLayout& layout);
 
 /// A stream that is already open, and the bytes that were read from it to recognise its format.
@@ -96,11 +96,10 @@ std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit
 class Inputs {
  public:
   /// Opens all inputs. Throws Error(kUsage) if an input is missing, unreadable or a directory. Throws Error(kBadInput)
-  /// in these cases:
+  /// in these cases (for a stream, ReadStream() throws it later):
   /// - The size of an input is not a multiple of the record size.
   /// - A header is too long, or differs from another header.
   /// - An input seems to have another format than the job expects.
-  /// For streams, ReadStream() finds these faults later and throws Error(kBadInput) then.
   Inputs(FileSystem& files, const std::vector<std::string>& paths, const InputOptions& options,
          const RecordLayout& layout, CancelFlag& cancel, StreamFronts fronts = {});
   ~Inputs();
@@ -111,8 +110,8 @@ class Inputs {
   bool compressed() const { return compressed_; }
   /// Returns the maximum number of threads that expand an input.
   unsigned decoder_threads() const { return options_.limits.threads; }
-  /// Returns the total size in bytes of the input files on the disk, which may be compressed. Returns 0 if an input is
-  /// not a regular file.
+  /// Returns the total size of the input files in bytes, without decompression. Returns 0 if an input is not a regular
+  /// file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
   /// Returns how many bytes of the input files ReadStream() has read so far; compressed bytes count as stored in the
   /// files. Any thread may call this.
@@ -152,7 +151,7 @@ class Inputs {
   bool ends_inside(std::uint32_t input) const { return inputs_[input].ends_inside; }
   /// Returns true if ReadStream() is now reading a compressed input.
   bool expanding() const { return stream_ < inputs_.size() && inputs_[stream_].codec != Codec::kNone; }
-  /// Returns true if the input that ReadStream() reads now is a stream that no disk holds, such as a pipe.
+  /// Returns true if ReadStream() is now reading a stream that is not a file on a disk, such as a pipe.
   bool piped() const { return stream_ < inputs_.size() && inputs_[stream_].pipe && !inputs_[stream_].pipe->on_disk(); }
   /// Returns true if most bytes of the inputs are read without the page cache.
   bool direct() const { return direct_; }
@@ -163,14 +162,15 @@ class Inputs {
   /// Returns the first `bytes` bytes of an input after decompression, or all bytes if the input has fewer. Returns an
   /// empty vector for a pipe, because a pipe cannot be read again. Throws the errors of Decoder.
   std::vector<std::byte> Front(std::uint32_t input, std::uint64_t bytes) const;
-  /// Reads the records in `range`, which must not be empty. Returns the part of `buffer` that holds the records. The
-  /// address of `buffer` must be a multiple of 4096, and its size must be at least `range.bytes` + kReadSlack. Throws
-  /// Error(kBadInput) if the file has become shorter. Any thread may call this.
+  /// Reads the records in `range`, which must not be empty. Returns the part of `buffer` that holds the records.
+  /// - The address of `buffer` must be a multiple of 4096, and its size must be at least `range.bytes` + kReadSlack.
+  /// - Throws Error(kBadInput) if the file has become shorter. Any thread may call this.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
-  /// Reads the next bytes of the inputs, at most `limit` bytes. `buffer` must have `limit` + kReadSlack bytes. Returns
-  /// the range that was read, which lies in one input, or std::nullopt after the last input. If records have a fixed
-  /// size, the range has whole records. Do not call this if rereadable() is true.
+  /// Reads at most `limit` bytes of the next input, and returns their range. Returns std::nullopt after the last input.
+  /// - `buffer` must have `limit` + kReadSlack bytes.
+  /// - If records have a fixed size, the range has whole records.
+  /// - Do not call this if rereadable() is true.
   std::optional<InputRange> ReadStream(std::span<std::byte> buffer, std::uint64_t limit);
 
   /// Throws Error(kBadInput) if a file was truncated or rewritten after it was opened. If a file has only grown, logs a

@@ -173,6 +173,8 @@ void Output::Restart() {
 }
 
 void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
+  // A full disk then ends the job now, and not after hours. With --split, `file_` lists the parts and holds the space
+  // until ReleaseForParts().
   if (!files.IsTmpfs(file_->directory()) || files.FreeSpace(file_->directory()) < bytes) return file_->Allocate(bytes);
   file_->ExpectAllocation(bytes);
   reserving_ = RunBeside([this, bytes] { file_->AllocateInSteps(bytes); });

@@ -32,17 +32,14 @@ namespace gpusort {
 /// the file then take less time.
 class PageMaker {
  public:
-  /// Starts the thread, which calls three functions:
-  /// - known() returns how many bytes will be written, as far as this is known at the time of the call.
-  /// - make(begin, end) allocates the memory for these bytes of the file. It returns false or throws Error on failure.
-  ///   The thread then ends.
-  /// - free_space() returns how many bytes are free in the file system. If few bytes are free, the thread ends, because
-  ///   temp files may need the space.
+  /// Starts the thread. The thread ends early if make() fails or if the file system has little free space.
+  /// - known(): returns the number of bytes to write. The number may grow until AllIsKnown() is called.
+  /// - make(begin, end): allocates the memory of these bytes of the file. Returns false or throws Error on failure.
+  /// - free_space(): returns how many bytes are free in the file system.
   PageMaker(std::function<std::uint64_t()> known, std::function<bool(std::uint64_t begin, std::uint64_t end)> make,
             std::function<std::uint64_t()> free_space);
   ~PageMaker();
-  /// Tells the thread that the result of known() will not change any more. The thread then ends after it has allocated
-  /// memory for this number of bytes. Any thread may call this.
+  /// Call this when known() returns the final number of bytes. Any thread may call this.
   void AllIsKnown() { all_known_ = true; }
 
  private:
@@ -91,13 +88,12 @@ class Output {
   bool sent() const { return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size()); }
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();
-  /// Reserves disk space for `bytes` bytes, so that a full disk ends the job now and not after hours. On a tmpfs (a
-  /// file system in memory), another thread may do this work after the call (see FinishReserving). With --split,
-  /// reserves the space in the file that lists the parts.
+  /// Reserves disk space for `bytes` bytes. FinishReserving() waits until the work is done.
   void Reserve(FileSystem& files, std::uint64_t bytes);
-  /// If the output is on a tmpfs (a file system in memory), starts a thread that allocates memory for the output.
-  /// known() returns how many bytes will be written, as far as this is known so far. Does nothing with --split or if
-  /// the output is compressed. Call this once, and call AllIsKnown() after the whole input was read.
+  /// If the output is on a tmpfs (a file system in memory), starts a thread that allocates memory for the output. Call
+  /// this once, and call AllIsKnown() after the whole input was read.
+  /// - known() returns how many bytes will be written, as far as this is known so far.
+  /// - Does nothing with --split or if the output is compressed.
   void MakePages(FileSystem& files, const std::function<std::uint64_t()>& known);
   void AllIsKnown() {
     if (pages_) pages_->AllIsKnown();
@@ -119,9 +115,9 @@ class Output {
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
   /// Ends the output. `bytes` is the size of the output before compression. Returns the size after compression.
   std::uint64_t Finish(std::uint64_t bytes);
-  /// Reads the finished output file back from the disk. Throws Error(kIntegrity) if the header, the order of the
-  /// records or their checksum `sum` is wrong.
-  /// - `keys` makes the sort keys of the records. It is null if records are compared without sort keys.
+  /// Reads the finished output file back. Throws Error(kIntegrity) if the header, the order or the checksum `sum` is
+  /// wrong.
+  /// - `keys` makes the sort keys of the records, or is null.
   /// - If `unique` is true, two equal keys are an error, too.
   /// - `longest` is the size of the longest record in bytes.
   /// - `state` is the state of the format's parser before the first record.
@@ -145,7 +141,7 @@ class Output {
   std::vector<std::string> Lost() const;
 
  private:
-  /// Reads the first `bytes` bytes of `file` and passes the records to `read_back`, which checks them.
+  /// Reads the first `bytes` bytes of `file` and adds their records to `read_back`. See Verify() for other parameters.
   void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordFormat& format,
                 const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);

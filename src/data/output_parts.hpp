@@ -1,6 +1,5 @@
 // Writes the output of --split: several files (the parts), and a file that lists the parts (the manifest). The parts
-// get their names only when all parts are complete and on the disk. The caller decides which records go to which part.
-// Start at OutputParts.
+// get their names only when all parts are complete. Start at OutputParts.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ std::string IndexName(const JobSpec& spec);
 /// manifest, which lists the parts. With --index: the index. Otherwise returns an empty list.
 std::vector<std::string> PartNames(const JobSpec& spec);
 
-/// Returns the error message for --split if `output` is a folder, to which --split cannot write.
+/// Returns the error message for --split with the output `output`, which is a folder.
 std::string SplitIntoFolder(const std::string& output);
 
 /// The files that --split writes. Several threads may call Write() at the same time. Only one thread at a time may call
@@ -43,9 +42,10 @@ class OutputParts {
   /// Writes `header` at the beginning of every file of --split. Also forgets all records that a failed earlier attempt
   /// has written.
   void Begin(RecordSpan header);
-  /// Reserves a place in file number `part` for the next records, which have `bytes` bytes. Returns the offset in this
-  /// file at which the caller must write the records. `sum` is the checksum of the records, and `first` and `last` are
-  /// the first and the last record.
+  /// Reserves a place in file number `part` for records of `bytes` bytes. Returns the offset at which the caller must
+  /// write them.
+  /// - `sum`: the checksum of the records.
+  /// - `first` and `last`: the first and the last of these records.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
   /// Writes `trailer` at the end of every file of --split.
@@ -55,12 +55,11 @@ class OutputParts {
 
   /// Returns the text of the file that lists the parts (the manifest), in JSON.
   std::string Manifest() const;
-  /// Sets the final size and the permissions of the files of all parts and of `manifest`. If `sync` is true, waits
-  /// until these files are on the disk. `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
+  /// Sets the final size and the permissions of all files. If `sync` is true, waits until the files are on the disk.
+  /// `manifest` is the file that lists the parts, and has `manifest_bytes` bytes.
   void Complete(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
-  /// Completes all files as Complete() does. Then gives the parts their final names, and after them the manifest (the
-  /// file that lists the parts). If an error occurs after some files have got their names, the error message says so.
-  /// In the case of std::bad_alloc, OutOfMemoryText() says so.
+  /// Calls Complete(). Then gives all files their final names, and `manifest` last. If a file fails after others got
+  /// their names, the error message says so.
   void Publish(OutputFile& manifest, std::uint64_t manifest_bytes, bool sync);
 
   // The following members are used when the files are read back and checked.

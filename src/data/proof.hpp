@@ -1,7 +1,6 @@
-// Checks, while records are read and written, that a sort loses no record and that its output is in order. A RecordSum
-// is a checksum of records that does not depend on their order: the number of records, and the sum of their 128-bit
-// hashes modulo 2^128. The checksum of the input must equal the checksum of the output plus the checksum of the records
-// that -u dropped. The order is checked by comparing all neighbouring records. Start at OutputProof.
+// Checks that a sort loses no record and that its output is in order. Start at OutputProof.
+// - A RecordSum is a checksum of records in any order: their number, and the sum of their 128-bit hashes modulo 2^128.
+// - The checksum of the input must equal the checksum of the output plus the checksum of the dropped records.
 #pragma once
 
 #include <cstddef>
@@ -103,37 +102,36 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The facts about a chunk of the output (some whole records) that Add() needs.
+  /// The values that Add() needs of a chunk of the output (some whole records).
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
     RecordSum sum;
     std::uint64_t disorder = kInOrder;  ///< the offset in the chunk of the first record out of order; kInOrder: none
   };
-  /// Computes the facts that Add() needs about a chunk of the output (some whole records).
+  /// Computes the values that Add() needs of a chunk of the output (some whole records).
   Seen Look(RecordSpan records) const;
 
   /// Adds a chunk of the output (some whole records), which begins at byte `offset` of the output. Chunks must not
-  /// overlap. Throws WrongResult if a record is out of order, inside the chunk or at a border to a neighbouring chunk.
-  /// The message tells the place of the record.
+  /// overlap. Throws WrongResult with the place of the first record that is out of order, if there is one.
   void Add(std::uint64_t offset, Seen seen);
   void Add(std::uint64_t offset, RecordSpan records) { Add(offset, Look(records)); }
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
-  /// Adds a count that --count has made. The count of a group of equal records that is left out of the output must be
-  /// added, too. Check() then requires that the sum of the counts is the number of records that were read.
+  /// Adds the number of records in some groups of equal records, for --count. Add groups that the output leaves out,
+  /// too: the sum must be the number of records that were read.
   void AddCounted(std::uint64_t records);
-  /// Counts some of the added records as dropped (see AddDropped) and no longer as records of the output. `left_out` is
-  /// the checksum of these records, and `kept` is the checksum of all other added records. Throws WrongResult if the
-  /// sum of the two differs from the checksum of all added records.
+  /// Corrects the checksums if the output leaves out records that were added. sum() is then `kept`.
+  /// - kept: the checksum of the records that stay in the output
+  /// - left_out: the checksum of the other added records
+  /// - Throws WrongResult if `kept` plus `left_out` is not the old sum().
   void LeaveOut(const RecordSum& left_out, const RecordSum& kept);
-  /// Checks that no record was lost, changed or doubled. Call this after all chunks are added. `input` is the checksum
-  /// of all records that were read. Throws WrongResult if chunks are missing, or if `input` differs from the checksum
-  /// of the output and the dropped records.
+  /// Throws WrongResult if a record was lost, changed or doubled. Call this after all chunks are added. `input` is the
+  /// checksum of all records that were read.
   void Check(const RecordSum& input) const;
-  /// Checks that the output has exactly `records` records and no chunk is missing. Throws WrongResult if not. Call this
-  /// instead of Check() if --top left out records, because the checksum of these records is unknown.
+  /// Throws WrongResult unless the output has exactly `records` records. Call this instead of Check() if --top left out
+  /// records.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
   /// Returns the first and the last record of the output. Call this after all records were added. If `keys` is true,

@@ -20,8 +20,7 @@
 namespace gpusort {
 
 /// Reads ranges of the inputs into blocks of a pool, before the caller needs the blocks. If records have a fixed size,
-/// a block holds whole records. A block of lines may end inside a line, so a long line needs no larger buffer. The
-/// caller joins the pieces of such a line when it copies the blocks one after the other.
+/// a block holds whole records. A block of lines may end inside a line, so the caller must join the pieces.
 class InputReader {
  public:
   struct Block {
@@ -37,11 +36,9 @@ class InputReader {
     std::uint64_t head = 0;
     /// The offset after the last delimiter or the last fixed-size record; 0: no record ends in the block.
     std::uint64_t end = 0;
-    /// An upper limit for the size of the lines in the bytes [head, end), in bytes. Unless Split() has divided the
-    /// block, this is the size of the longest line.
+    /// The size in bytes of the longest line that begins and ends in this block. After Split(): an upper limit.
     std::uint64_t longest = 0;
-    /// The result of RecordFormat::LookAhead(). Set only by a reader with Looks::kAhead, which does not set the members
-    /// `sum`, `head`, `end` and `longest`.
+    /// A guess where the records in the block end, for formats such as CSV.
     RecordFormat::Guess guess;
 
     /// Sets the members `sum`, `head`, `end` and `longest` from the bytes of the block.
@@ -62,17 +59,15 @@ class InputReader {
     Block Split(std::uint64_t count, const RecordLayout& layout);
   };
 
-  /// How the reading threads prepare each block for later steps.
-  /// - kDescribe: by Block::Describe, which computes the checksum and finds where records end.
-  /// - kAhead: by RecordFormat::LookAhead, which guesses where records end in formats such as CSV.
+  /// The members of Block that the reading threads set.
+  /// - kDescribe: `sum`, `head`, `end` and `longest`.
+  /// - kAhead: only `guess`.
   enum class Looks { kDescribe, kAhead };
 
-  /// Starts to read `ranges`, or all bytes of streams, on threads of `pipeline`.
-  /// - Each thread reads pieces of at most `piece_bytes` bytes into blocks of `pool`. The size of a block must be at
-  ///   least `piece_bytes` + kReadSlack.
-  /// - If `caches` is not empty, it is divided equally among the threads. A thread then reads records into its share of
-  ///   `caches`, computes their checksum there, and copies the records to a block. The share should fit the cache of a
-  ///   core.
+  /// Starts threads of `pipeline` that read the inputs into blocks.
+  /// - ranges: the parts of the input files to read. Streams are read from beginning to end.
+  /// - piece_bytes: the maximum number of bytes in a block. The buffers of `pool` must have kReadSlack bytes more.
+  /// - caches: working memory for all threads, or empty. The part of each thread should fit the cache of a core.
   InputReader(Pipeline& pipeline, Inputs& inputs, BlockPool& pool, const std::vector<InputRange>& ranges,
               const RecordLayout& layout, std::uint64_t piece_bytes, unsigned threads, StageClock& clock,
               Looks looks = Looks::kDescribe, std::span<std::byte> caches = {});
@@ -98,7 +93,7 @@ class InputReader {
   const std::uint64_t piece_bytes_;
   const Looks looks_;
   StageClock& clock_;
-  /// The blocks that were read from streams and are not prepared yet, with their indices.
+  /// The blocks from streams that wait for LookAtStreams(), with their indices.
   BoundedQueue<std::pair<std::uint64_t, Block>> stream_blocks_;
   OrderedQueue<Block> blocks_;
   const std::span<std::byte> caches_;

@@ -1,6 +1,4 @@
-// Computes the checksum (RecordSum) of records of at most 16 bytes. The hash of a record is three rounds of AES over
-// its bytes, padded with zeros to 16 bytes. After two rounds, every byte of the record has an effect on all bits of the
-// hash. A core with instructions for AES needs one or two cycles for a record. Start at SumShortRecords.
+// Computes the checksum (RecordSum) of records of at most 16 bytes. Start at SumShortRecords.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +9,7 @@
 
 namespace gpusort {
 
-/// The largest size of a record that SumShortRecords() can hash, in bytes: one block of AES. SumRecords() hashes longer
-/// records in another way.
+/// The largest record that SumShortRecords() can hash, in bytes.
 inline constexpr std::uint64_t kMostShortRecord = 16;
 
 /// A function that returns the checksum of records of equal size. `records` is the number of records (at most 2^31),

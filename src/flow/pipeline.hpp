@@ -1,7 +1,7 @@
-// The threads of a job, and the queues and pools of buffers between them. A Pipeline starts threads; if one of them
-// fails, it keeps the first error and stops all threads. A waiting thread looks at the stop flag now and then, so that
-// no thread lives on after a failure or a signal. BoundedQueue and OrderedQueue pass work from thread to thread.
-// BlockPool lends buffers, and WorkerPool runs short I/O tasks. Start at Pipeline.
+// The threads of a job, and the queues and pools of buffers between them. Start at Pipeline.
+// - If a thread of a Pipeline fails, the Pipeline keeps the first error and stops all threads.
+// - BoundedQueue and OrderedQueue pass work from thread to thread.
+// - BlockPool lends buffers, and WorkerPool runs short I/O tasks.
 #pragma once
 
 #include <fmt/core.h>
@@ -56,12 +56,13 @@ class Pipeline {
     Pipeline& pipeline_;
   };
 
-  /// Starts a thread that runs `body`. If `count` is greater than 1, StartRest() or Join() starts the other `count` - 1
-  /// threads later. Every kind of work thus has one thread before any kind has two. Throws Error(kOutOfMemory) if the
-  /// system refuses the first thread. `role` is the name of these threads in traces, and must be a literal.
+  /// Starts `count` threads that run `body`: the first one now, the others in StartRest() or Join().
+  /// - `role` is the name of these threads in traces, and must be a literal.
+  /// - Throws Error(kOutOfMemory) if the system refuses the first thread.
   void Start(std::function<void()> body, unsigned count = 1, const char* role = "thread") {
     if (count == 0) return;
     try {
+      // The other threads wait, so every kind of work has one thread before any kind has two.
       rest_.insert(rest_.end(), count - 1, {body, role});  // before the start, because this may throw
       const std::string refused = TryStart(std::move(body), role);
       if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
@@ -91,8 +92,7 @@ class Pipeline {
     stop_ = true;
   }
 
-  /// Runs `action`. If it throws, stores the exception by Fail() and throws it again. The pipeline is thus stopped
-  /// before the caller's objects are destroyed, such as buffers for which other threads wait.
+  /// Runs `action`. If it throws, passes the exception to Fail(), which stops all threads, and throws it again.
   template <typename Action>
   void Try(Action action) {
     try {
@@ -239,7 +239,7 @@ class OrderedQueue {
   }
 
   /// Waits for the item with the next number and returns it. Returns std::nullopt after the last item. Throws
-  /// Error(kCancelled) if the pipeline of the queue is stopped, or `waiter`, the pipeline of the calling thread.
+  /// Error(kCancelled) if the pipeline of the queue or of the calling thread (`waiter`) is stopped.
   std::optional<T> Pop() { return Pop(pipeline_); }
   std::optional<T> Pop(const Pipeline& waiter) {
     std::unique_lock lock(mutex_);
@@ -294,8 +294,7 @@ class PinnedBuffer {
 };
 
 /// Lends page-aligned buffers of equal size from one allocation. The destructor of a Block calls the callback of
-/// OnReturn(). Therefore do not destroy a Block while holding a lock that this callback takes. This includes
-/// destruction by an exception.
+/// OnReturn(). Do not destroy a Block while holding a lock that this callback takes.
 class BlockPool {
  public:
   /// A buffer that a BlockPool lends. The destructor of a Block gives the buffer back to the pool.

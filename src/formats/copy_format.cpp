@@ -236,6 +236,7 @@ const Byte* CopyFormat::ReadField(const Byte* begin, const Byte* p, const Byte* 
   if (p != end && *p == quote_) return ReadQuoted(p, end, field, scratch);
   const Byte* escaped = nullptr;
   const Byte* const stop = FieldEnd(p, end, escaped);
+  // A CR before the newline belongs to no field, unless it is part of an escape sequence.
   const bool returns = stop != end && *stop == kNewline && stop != p && stop[-1] == kReturn && stop != escaped;
   const Byte* const last = stop - (returns ? 1 : 0);
   field.text = Text(p, last);

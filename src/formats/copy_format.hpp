@@ -1,9 +1,8 @@
-// The formats in which databases write tables as text. In both formats, a backslash changes the meaning of the next
-// byte. A newline after a backslash ends no record. A field \N is null, and an empty field is an empty text. A CR
-// before the newline of a record belongs to no field. With --header, the first records are a header with the names of
-// the columns. Start at Scan and PutKeys. The formats:
-// * pgcopy: the COPY of PostgreSQL. A line \. ends the data, and is also the last line of the output.
-// * mysql: SELECT INTO OUTFILE and mysqldump --tab of MySQL and MariaDB. Fields may be in quotes.
+// The text formats in which databases write tables. Start at Scan and PutKeys.
+// - pgcopy: the COPY of PostgreSQL. A line \. ends the data, and is also the last line of the output.
+// - mysql: SELECT INTO OUTFILE and mysqldump --tab of MySQL and MariaDB. Fields may be in quotes.
+// - A backslash changes the meaning of the next byte. A newline after a backslash ends no record.
+// - A field \N is null, and an empty field is an empty string. A CR before the newline of a record belongs to no field.
 #pragma once
 
 #include <string>
@@ -45,15 +44,15 @@ class CopyFormat : public TableFormat {
     kQuote,  ///< after a quote that may be the closing quote
     kQuoteReturn,
   };
-  /// Scans the bytes [p, end) for the ends of records, and adds these ends to `ends`, as offsets from `begin`. On
-  /// entry, `mode` must be the parser's state at `p`. On return, it is the state after the scanned bytes. Returns
-  /// `end`, or the end of a line \. that ends the data.
+  /// Adds the ends of the records in [p, end) to `ends`, as offsets from `begin`. Returns `end`, or the end of the line
+  /// with \. that ends the data. `mode` is the state of the parser at `p`, and after the call at the returned pointer.
   const Byte* ScanRows(const Byte* begin, const Byte* p, const Byte* end, Mode& mode, Ends& ends) const;
   /// Returns the end of the record that contains the byte at `p`. A field of the record must begin at `p`.
   const Byte* RecordEnd(const Byte* p, const Byte* end) const;
   /// Sets `field` to the value of the field that begins at `p`. Returns the end of the field: a pointer to a delimiter
-  /// or a newline, or `end`. `begin` is the beginning of the record, from which the offset of the field is counted. If
-  /// the field has escapes, its decoded text lies in `scratch`.
+  /// or a newline, or `end`.
+  /// - `begin` is the beginning of the record, from which the offset of the field is counted.
+  /// - If the field has escapes, the decoded field lies in `scratch`.
   const Byte* ReadField(const Byte* begin, const Byte* p, const Byte* end, Field& field, std::string& scratch) const;
   /// Returns the end of the field that begins at `p`: a pointer to a delimiter or a newline, or `end`. The function
   /// uses `scratch` as a buffer.
@@ -61,10 +60,8 @@ class CopyFormat : public TableFormat {
 
  private:
   const Byte* ScanQuotedRow(const Byte* p, const Byte* end, Mode& mode) const;
-  /// Returns the end of the unquoted field that begins at `p`: a pointer to the next delimiter or newline, or `end`.
-  /// Sets `escaped` to the byte after the last escape sequence in the field, or to null if there is none. The caller
-  /// needs `escaped` to see whether a CR at the end of the field is part of an escape sequence. Such a CR belongs to
-  /// the value.
+  /// Returns the end of the unquoted field that begins at `p`: a pointer to a delimiter or newline, or `end`. Sets
+  /// `escaped` to the byte after the last escape sequence in the field, or to null.
   const Byte* FieldEnd(const Byte* p, const Byte* end, const Byte*& escaped) const;
   /// Sets `field` to the value of the quoted field that begins at `p`, and returns the end of the field. The decoded
   /// text of the field can lie in `scratch`.

@@ -15,7 +15,7 @@ namespace gpusort {
 
 class CountForm {
  public:
-  /// The text that is inserted into a record, and the place for it.
+  /// The string that is inserted into a record, and the place for it.
   struct Insertion {
     std::uint64_t at = 0;  ///< the offset in the record
     std::uint8_t size = 0;
@@ -29,9 +29,9 @@ class CountForm {
   /// Returns the header of the output. `header` is the header of the inputs. If the counts are a column, adds the name
   /// of this column before the other names.
   std::vector<std::byte> HeaderOf(RecordSpan header) const;
-  /// Returns the text to insert into `record` for its count, and the offset at which to insert the text. `record` must
-  /// not have a sort key before it. Throws Error(kBadInput) if the counts are members of JSON objects, and `record` is
-  /// not a JSON object. Any thread may call this.
+  /// Returns `count` as a string to insert into `record`, and its place. `record` has no sort key before it.
+  /// - Throws Error(kBadInput) if the format is JSON and `record` is not an object.
+  /// - Any thread may call this.
   Insertion For(std::uint64_t count, RecordSpan record) const;
 
  private:

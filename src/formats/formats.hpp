@@ -18,9 +18,9 @@ std::unique_ptr<TableFormat> MakeJsonFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeParagraphsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakePgCopyBinaryFormat(const JobSpec& spec);
 
-/// Each of the following functions returns advice that is appended to the error "no record has a value for this key".
-/// The first argument is the key as the user typed it, without its type. `record` is an example of a record. PathHint
-/// and FieldHint list the paths or the names of the fields in the record, those most similar to the key first.
+/// Each of the next functions returns advice to append to the error "no record has a value for this key".
+/// - The first argument is the key as the user typed it, without its type.
+/// - `record` is an example of a record.
 std::string LineHint(const std::string& key, const std::string& record);
 std::string PathHint(const std::string& path, const std::string& record);
 std::string FieldHint(const std::string& name, const std::string& record);

@@ -1,7 +1,6 @@
-// The sort key of a gap. A gap is text between two rows of a database dump, such as the SQL between two INSERT
-// statements. The rows are sorted, but a gap keeps its position: after the same number of rows as in the input. A part
-// of a dump is a group of rows that are sorted together, or the SQL between two groups. formats/sql_dump_keys.cpp
-// writes the key, and runs/gap_filler.hpp reads it.
+// Sort keys for gaps. A gap is the bytes between two rows of a database dump, such as the SQL between two INSERTs.
+// - Sorting moves rows but not gaps: a gap after the third row of the input comes after the third row of the output.
+// - A part of a dump is a group of rows that are sorted together, or the SQL between two groups.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +12,19 @@ namespace gpusort {
 
 struct GapKey {
   std::uint64_t part = 0;  ///< the index of the part of the dump with the gap; PutGapKey() ignores it
-  /// The index, from 0, of the row directly before the gap, among the rows that are sorted together.
+  /// The gap follows row number `place` of its group of rows. The first row has the number 0.
   std::uint64_t place = 0;
-  std::string separator;  ///< the text after most rows, such as a comma and a newline
-  /// The number of INSERT statements with a single row at the beginning of a group of rows that are sorted together.
-  /// Only the first gap of the group stores this number; it is 0 in the other gaps.
+  std::string separator;  ///< the bytes after most rows, such as a comma and a newline
+  /// The number of INSERT statements with only one row at the start of the group. 0 in later gaps of the group.
   std::uint64_t singles = 0;
-  std::string head, tail;  ///< the text before and after the row of each of these statements; empty if `singles` is 0
+  std::string head, tail;  ///< the bytes before and after the row of each of these statements; empty if `singles` is 0
 };
 
-/// Returns a bit that alternates from one group of rows of a dump to the next. `part` is the index of a group of rows
-/// among all parts of the dump, in which groups of rows and other SQL alternate.
+/// Returns true for the parts 2, 3, 6, 7, 10, 11 and so on of a dump. Every second group of rows is one of them.
 inline bool IsOddPart(std::uint64_t part) { return (part & 2) != 0; }
 
-/// Writes the sort key of a gap, a text between two rows of a dump. Before this call, the caller must write the index
-/// of the part of the dump that contains the gap, by out.PutCount().
+/// Writes the sort key of a gap, the bytes between two rows of a dump. Before this call, the caller must write the
+/// index of the part of the dump that contains the gap, by out.PutCount().
 inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   constexpr unsigned kSizeBytes = 3;
   const auto put = [&](const std::string& text) {
@@ -44,8 +41,9 @@ inline void PutGapKey(const GapKey& key, FieldWriter& out) {
   put(key.tail);
 }
 
-/// Reads the sort key of a gap, a text between two rows of a dump, as PutCount() and PutGapKey() have written it. The
-/// escapes of `key` must have been removed by FieldWriter::Unescape(). Throws std::out_of_range if the key is damaged.
+/// Reads the sort key of a gap, the bytes between two rows of a dump, as PutCount() and PutGapKey() have written it.
+/// The escapes of `key` must have been removed by FieldWriter::Unescape(). Throws std::out_of_range if the key is
+/// damaged.
 inline GapKey ReadGapKey(const std::string& key) {
   std::size_t at = 0;
   const auto number = [&](unsigned bytes) {

@@ -1,4 +1,5 @@
-// Finds times in lines of a log that do not begin a record. A job warns about these lines. Start at InnerTimes.
+// Finds lines of a log that contain a timestamp but were not read as the beginning of a record. A job warns about them.
+// Start at InnerTimes.
 #pragma once
 
 #include <string_view>
@@ -10,19 +11,19 @@
 
 namespace gpusort {
 
-/// Finds times in lines of a log that do not begin a record. Only one thread at a time may use an object.
+/// Looks for timestamps in the second and later lines of log records. Only one thread at a time may use an object.
 class InnerTimes {
  public:
   InnerTimes() = default;
   InnerTimes(const InnerTimes&) = delete;
   InnerTimes& operator=(const InnerTimes&) = delete;
 
-  /// Returns true if `line`, which continues a record, has a time and could therefore begin a separate record. `record`
-  /// is the time of the record that `line` continues. If `only_front` is true, only a time with a date in the first
-  /// four words counts.
+  /// Returns true if `line`, a later line of a record, has a timestamp and could begin another record.
+  /// - `record`: the timestamp of the record that `line` is part of.
+  /// - `only_front`: true: only a date with a time of day counts, and only in the first four words of `line`.
   bool Holds(const LogTimes& log, std::string_view line, const LogTime& record, bool only_front);
-  /// Returns true if `line`, which does not begin with LogTimes::start, could be a record that another program wrote.
-  /// `record` is the time of the current record. Do not pass the line from which this time was read.
+  /// Returns true if `line`, a later line of a record, could be a record of another program.
+  /// - `record`: the timestamp of the record. Do not pass the line that contains this timestamp.
   bool IsOfOther(const LogTimes& log, std::string_view line, const LogTime& record);
 
  private:

@@ -62,11 +62,11 @@ class JsonRecords {
 
   explicit JsonRecords(std::vector<JsonPath> paths);
 
-  /// Sets values[i] to the value at the path with index i in `line`. The text of a value lies in `line` or in a buffer
-  /// that the next call overwrites. `line` may end with a newline, and may have white space around the JSON value. In
-  /// an empty line, every value is missing. If several members have the same name, the first one is used. An escape of
-  /// an unpaired surrogate, such as \ud800, is decoded as U+FFFD. Throws JsonError if the line is not one JSON value or
-  /// begins with a byte order mark.
+  /// Sets values[i] to the value in `line` at the path with index i. The text of a value lies in `line` or in a buffer
+  /// that the next call overwrites.
+  /// - In an empty line, every value is missing. If several members have one name, the first member is used.
+  /// - An unpaired surrogate, such as \ud800, is decoded as U+FFFD.
+  /// - Throws JsonError if the line is not one JSON value. White space around the value is allowed.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
 
  private:

@@ -1,4 +1,4 @@
-// Functions and classes that write the bytes of sort keys: for decimal digits, numbers of a fixed range, and texts.
+// Functions and classes that write the bytes of sort keys: for decimal digits, numbers of a fixed range, and strings.
 // ValueKey (value_key.hpp) uses them. Start at KeyBytes.
 #pragma once
 
@@ -17,15 +17,13 @@
 namespace gpusort::keys {
 
 // The sort key of a null value: kNullFirst if nulls come before all other values, kNullLast if they come after them.
-// The keys of all other values begin with a byte from 16 to 239. None of these bytes, and none of their complements,
-// needs an escape (see FieldWriter::Escape).
+// The keys of all other values begin with a byte from 16 to 239, which needs no escape (see FieldWriter::Escape).
 inline constexpr unsigned kNullFirst = 4, kNullLast = 251;
 /// The sort keys of -infinity, infinity and NaN, one byte each, for decimal numbers, dates and times.
 inline constexpr unsigned kLeast = 17, kGreatest = 238, kAboveAll = 239;
-inline constexpr unsigned kText = 128;  ///< the first byte of the sort keys of texts and bytes
+inline constexpr unsigned kText = 128;  ///< the first byte of the sort keys of strings and bytes
 
-/// A buffer for the bytes of a sort key, which passes many bytes at a time to a FieldWriter. The caller must call End()
-/// or EndPlain() at the end of the key.
+/// Collects the bytes of a sort key and passes them to a FieldWriter. Call End() or EndPlain() after the last byte.
 class KeyBytes {
  public:
   KeyBytes(FieldWriter& out, bool reverse) : out_(out) { set_reverse(reverse); }
@@ -110,8 +108,8 @@ void PutFixed(std::uint64_t value, KeyBytes& out) {
   }
 }
 
-/// Appends the sort key of `value`, whose absolute value must be less than 2^54. The key has kDigits bytes if `value`
-/// is at least 0 and less than 200 * 224^(kDigits - 1), as usual dates and times are. Otherwise it has 9 bytes.
+/// Appends the sort key of `value`, which must be between -2^54 and 2^54. The key has kDigits bytes for small values
+/// from 0 on, and 9 bytes for all other values.
 template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
@@ -154,8 +152,8 @@ class DigitPairs {
 };
 
 #if defined(__SSE2__)
-/// Reads a text of at most kMost bytes as decimal digits. Has no loop, because the CPU would often predict the branches
-/// of a loop wrongly.
+/// Reads a string of at most kMost bytes as decimal digits. Has no loop, because the CPU would often predict the
+/// branches of a loop wrongly.
 class ShortDigits {
  public:
   static constexpr std::size_t kMost = 16;
@@ -167,9 +165,9 @@ class ShortDigits {
     others_ = ~static_cast<unsigned>(_mm_movemask_epi8(digits)) & ((1u << count_) - 1);
     Set(_mm_and_si128(values, digits));
   }
-  /// Returns a bit mask. Bit i is set if byte i of the text is not a digit.
+  /// Returns a bit mask. Bit i is set if byte i of the string is not a digit.
   unsigned others() const { return others_; }
-  /// Returns the number of bytes of the text that Remove() has not removed.
+  /// Returns the number of bytes of the string that Remove() has not removed.
   unsigned count() const { return count_; }
   /// Removes the byte with the index `at`, such as the decimal point.
   void Remove(unsigned at) {
@@ -177,12 +175,12 @@ class ShortDigits {
     digits_ = (digits_ & front) | (digits_ >> 8 & ~front);
     --count_;
   }
-  /// Returns a bit mask. Bit i is set if byte i is a digit other than 0. Removed bytes do not count.
+  /// Returns a bit mask of the digits that are not 0: "0120" -> bits 1 and 2.
   unsigned not_zero() const {
     return ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(Vector(), _mm_setzero_si128()))) & 0xFFFF;
   }
-  /// Appends the digits with the indexes `first` to `last` to `out`, in the encoding of DigitPairs. All later digits
-  /// must be 0. May be called only once.
+  /// Writes the digits from index `first` through index `last` as DigitPairs does. All later digits must be 0. Call
+  /// this only once.
   void PutPairs(unsigned first, unsigned last, KeyBytes& out) {
     digits_ >>= 8 * first;
     const __m128i tens = _mm_mullo_epi16(_mm_and_si128(Vector(), _mm_set1_epi16(0xFF)), _mm_set1_epi16(2 * 10));
@@ -198,7 +196,7 @@ class ShortDigits {
  private:
   /// Returns the bytes of `text`, followed by zeros.
   static __m128i Load(std::string_view text) {
-    // A copy of the text to a buffer of 16 bytes would be slower: the load would wait for the stores of the copy.
+    // A copy of the string to a buffer of 16 bytes would be slower: the load would wait for the stores of the copy.
     const char* const begin = text.data();
     const std::size_t size = text.size();
     const auto load = [&]<typename Word>(Word word, std::size_t at) {
@@ -230,8 +228,8 @@ class ShortDigits {
 
 // --- Texts ------------------------------------------------------------------------------------------------------
 
-/// Appends one byte of a text to a sort key. A byte from 0 to 4 is written as two bytes, so that the byte 3 can end a
-/// text.
+/// Appends one byte of a string to a sort key. A byte from 0 to 4 is written as two bytes, so that the byte 3 can end a
+/// string.
 inline void PutContent(unsigned byte, KeyBytes& out) {
   if (byte <= 4) {
     out.Put(4);
@@ -239,7 +237,7 @@ inline void PutContent(unsigned byte, KeyBytes& out) {
   }
   out.Put(byte);
 }
-/// Ends a text in a sort key. The text then sorts before all longer texts that begin with it.
+/// Ends a string in a sort key. The string then sorts before all longer strings that begin with it.
 inline void EndContent(KeyBytes& out) { out.Put(3); }
 
 }  // namespace gpusort::keys

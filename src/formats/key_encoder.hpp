@@ -27,8 +27,8 @@ class KeyEncoder {
   /// only whole records. On entry, `state` must be the parser's state before the record. On return, it is the state
   /// after the record. Throws BadRecord.
   virtual std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) = 0;
-  /// Returns the text that the last Append() wrote between the key and the record. With --prefix-name, this is the name
-  /// of the input; otherwise the text is empty. The text is part of the output.
+  /// Returns the bytes that the last Append() wrote between the key and the record. With --prefix-name, this is the
+  /// name of the input, otherwise an empty string. The bytes are part of the output.
   virtual RecordSpan prefix() const { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// KeyTally counts irregular values in the columns that a job sorts by, such as a text in a column of numbers. A job
+// KeyTally counts irregular values in the columns that a job sorts by, such as a string in a column of numbers. A job
 // prints warnings about these values at its end.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace gpusort {
 /// no window, all counts are 0.
 struct WindowTally {
   std::uint64_t inside = 0, outside = 0;
-  std::uint64_t timeless = 0;  ///< how many of the `outside` records have no time
-  /// The earliest and the latest time among the records outside of the window, in whole seconds since 1970. A warning
-  /// shows both times if no record is in the window.
+  std::uint64_t timeless = 0;  ///< how many of the `outside` records have no timestamp
+  /// The earliest and the latest timestamp among the records outside of the window, in whole seconds since 1970. A
+  /// warning shows both if no record is in the window.
   std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   std::int64_t latest = std::numeric_limits<std::int64_t>::min();
 
@@ -32,7 +32,7 @@ struct KeyTally {
     std::uint32_t input = 0;
     std::uint64_t record = 0;  ///< the index of the record in its input, from 0
 
-    /// Counts the current record: the one with the index `tally.record` in the input with the index `tally.input`.
+    /// Counts one record, and stores its place if it is the first one. The place is tally.input and tally.record.
     void Note(const KeyTally& tally) {
       if (count++ > 0) return;
       input = tally.input;
@@ -50,8 +50,7 @@ struct KeyTally {
     std::uint64_t nulls = 0;
     std::uint64_t missing = 0;
     bool any = false;  ///< true: at least one value is of the column's type
-    /// Examples of values, for messages: some of the `bad` values. If the user gave no type for the key, also some of
-    /// the values from which a type is guessed.
+    /// Examples of values, for messages. If the column has a given type: only values that this type cannot read.
     std::vector<std::string> samples;
     Seen unlisted;               ///< values of the type order(FILE) that are not in the file
     std::string unlisted_value;  ///< the first value that `unlisted` counts
@@ -62,15 +61,15 @@ struct KeyTally {
   std::vector<Column> columns;
   std::uint64_t short_records = 0;  ///< how many times a record lacked the column of a key
   bool lacks_zone = false;          ///< true: a timestamp had no zone; it was read as UTC, or as local time in a log
-  bool lacks_year = false;          ///< true: a time in a log had no year
+  bool lacks_year = false;          ///< true: a timestamp in a log had no year
   WindowTally window;
   /// Only for logs. `timed_lines`: the number of records. `untimed_lines`: the number of lines that neither begin a
   /// record nor begin with a blank. `untimed_line`: the first of these lines, for a warning.
   std::uint64_t timed_lines = 0, untimed_lines = 0;
   std::string untimed_line;
-  /// Only for logs. `second_line`: the first bytes of the second line of the first record that has several lines.
-  /// `alike_lines`: the number of records whose second line begins with these bytes.
+  /// Only for logs: the beginning of line 2 of a record, from the first record that has more than one line.
   std::string second_line;
+  /// Only for logs: the number of records whose line 2 begins with `second_line`.
   std::uint64_t alike_lines = 0;
   /// Counts lines, statements, rows or tables of one kind. `first` is the beginning of the first line or statement, or
   /// the name of the first table. It is shown in a warning.
@@ -87,10 +86,10 @@ struct KeyTally {
       count += later.count;
     }
   };
-  Lines impossible_lines;  ///< lines of a log with a time that does not exist, such as February 30
-  /// Lines of a log that begin with a time in another form than the other times of the log.
+  Lines impossible_lines;  ///< lines of a log with a timestamp that does not exist, such as February 30
+  /// Lines of a log that begin with a timestamp in another format than the other timestamps of the log.
   Lines other_form_lines;
-  Lines inner_times;  ///< other lines of a log that have a time but begin no record
+  Lines inner_times;  ///< other lines of a log that have a timestamp but begin no record
   /// Statements of a dump whose rows belong to a table that already had rows in an earlier part of the dump.
   Lines parted_rows;
   /// Rows of a dump with a value that the server computes, such as the next ID of the table.
@@ -98,22 +97,21 @@ struct KeyTally {
   /// Tables of a dump whose existing rows are numbered by an ALTER TABLE. Sorting can change these numbers.
   Lines renumbered_tables;
   Lines order_statements;  ///< statements of a dump whose results can depend on the order of the rows before them
-  /// The tables of a dump into which rows are inserted after a trigger or rule was created for the table.
+  /// The names of the tables to which a dump adds a trigger or rule before it inserts rows.
   std::set<std::string> triggered_tables;
   /// Tables of a dump with a foreign key that refers to the same table, unless the dump turns off the checks of foreign
   /// keys. The server may refuse a row that comes before the row that it refers to.
   Lines self_references;
-  /// The number of tables of a dump in which sorting can change which of several rows with the same key the server
-  /// keeps. An example is a table that REPLACE fills.
+  /// Tables of a dump in which the server may keep another row after sorting, if two rows have equal unique keys.
   Lines replacing_inserts;
   /// For each table of a dump: the number of rows whose key the server may truncate or convert. The keys of two rows
   /// can then become equal. See odd_keys().
   std::map<std::string, std::uint64_t> odd_rows;
   std::set<std::string> replaced_tables;  ///< tables of a dump that REPLACE, INSERT IGNORE or ON CONFLICT fills
-  /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or begin after
-  /// other text on a line.
+  /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or do not begin at
+  /// the start of a line.
   Lines left_inserts;
-  /// Warnings about inputs whose records may be read wrongly: the index of the input, and the LogTimes::notes of it.
+  /// LogTimes::notes of each log that may be read wrongly, by the index of the input. The job prints them as warnings.
   std::map<std::uint32_t, std::map<std::string, std::string>> log_notes;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts
@@ -122,14 +120,14 @@ struct KeyTally {
   std::string example;  ///< for messages: an example of a record without a column that a key names
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter = 0;
-  /// The position of the current record: the index of its input file, the index of the record in the file, and its
-  /// offset in bytes. After Add(), `record` is the number of records that were counted in the last file.
+  /// The place of the record that is counted next: the index of its input, its index in the input, and its offset in
+  /// bytes.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Returns the total of `odd_rows` over the tables in `replaced_tables`, and the name of the first of these tables.
+  /// Returns the number of rows in `odd_rows` for the tables in `replaced_tables`, and the name of the first table.
   Lines odd_keys() const;
-  /// Returns the number of tables in `triggered_tables`, and the name of the first one.
+  /// Returns the number of tables in `triggered_tables` and the name of the first table.
   Lines triggered() const;
   /// Adds `later`, the counts of the next part of the input. The caller must add the parts in the order of the input.
   void Add(const KeyTally& later);

@@ -1,7 +1,5 @@
 // Sort keys for lines whose order must be computed, such as the order of a locale or of version numbers. The key is
-// written before the line, with one field for each -k option. Lines are compared by the bytes of these fields. If the
-// bytes of a field are equal but the values may differ, the lines themselves are compared (KeyMaker::ties). Start at
-// KeyedOrder.
+// written before the line, with one field for each -k option. Start at KeyedOrder.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +14,26 @@
 
 namespace gpusort {
 
-/// Computes the sort keys of lines, field by field. Compare() compares two lines without computed keys.
+/// Computes the sort keys of lines, field by field. Compare() compares two lines directly, without their sort keys.
 class KeyMaker : public HostOrder {
  public:
   virtual ~KeyMaker() = default;
   /// Returns the number of key fields, at least 1.
   virtual std::size_t fields() const = 0;
-  /// Writes the key field with the index `field` of `line` to `out`. If two lines have different bytes in a field, the
-  /// bytes must order the lines as the comparator ties(field) does. Any thread may call this.
+  /// Writes key field number `field` of `line` to `out`. The bytes must sort as the lines do in ties(field). Any thread
+  /// may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns a comparator of lines by the key field with the index `field` alone. It is called for two lines whose
-  /// bytes in this field are equal, but whose values may differ.
+  /// Returns the comparator for two lines with equal bytes in key field number `field`.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 };
 
-/// Writes a computed sort key before each line, and provides the order of the lines with such keys. A KeyMaker computes
-/// the key fields.
+/// Writes the sort keys of a KeyMaker before each line. layout() returns the order of lines with keys.
 class KeyedOrder : public KeyScheme {
  public:
   /// The lines end with the byte `delimiter`, and `maker` computes their keys. `maker` must outlive this object.
   KeyedOrder(const KeyMaker& maker, unsigned char delimiter);
 
-  /// Returns the order of lines before which no key is written. It calls KeyMaker::Compare.
+  /// Returns the order of lines before their sort keys are written.
   const LineOrderView& plain() const { return plain_; }
 
   RecordLayout layout() const override;
@@ -56,8 +52,8 @@ class KeyedOrder : public KeyScheme {
   /// bytes in the field mean equal values. FieldBit() returns the bit of a field, or 0 if the field has none.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares two lines that have equal bytes in one key field. Settled() returns true if equal bytes in this field
-  /// mean equal values, so that the lines need not be compared.
+  /// Compares two lines by a field that is equal in their sort keys, where long values are cut off.
+  /// `bit` is the FieldBit() of this field.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {
@@ -70,9 +66,8 @@ class KeyedOrder : public KeyScheme {
     const unsigned bit_;
   };
 
-  /// The limits on the sizes of key fields, in bytes. The first field ends kBehindCommon bytes after the prefix that it
-  /// has in all sampled lines, and has at most kMostFirst bytes. Without a sample, it has at most kUsualFirst bytes.
-  /// Each other field has at most kNextLimit bytes.
+  /// Size limits of key fields in bytes: kUsualFirst for the first field, and kNextLimit for each other field. Tune()
+  /// chooses another limit for the first field: the common prefix plus kBehindCommon, but at most kMostFirst.
   static constexpr std::uint64_t kMostFirst = 256, kBehindCommon = 40, kUsualFirst = 96, kNextLimit = 24;
 
   const KeyMaker& maker_;

@@ -1,10 +1,7 @@
-// A keyed record is a record with its sort key before it. Some orders need such a key because it must be computed, such
-// as the order of a locale, or of columns of CSV or JSON. Sorting, merging and the check of the order treat a keyed
-// record as a line and compare its bytes. The checksum and the output use the record without its key (OwnBytes).
-// A keyed record consists of these parts:
-// * one byte of flags, and the byte 1 (kKeyEnd),
-// * one or more key fields, each with the byte 1 after it,
-// * the record as it was read, but with escapes for newlines inside it (StoreBody).
+// A keyed record is a line that consists of a sort key and a record. Its parts:
+// - one byte of flags, and the byte 1 (kKeyEnd)
+// - one or more key fields, each with the byte 1 after it
+// - the record, with escapes for newlines inside it (StoreBody)
 #pragma once
 
 #include <algorithm>
@@ -20,23 +17,19 @@
 
 namespace gpusort {
 
-/// A bit that is always set in the first byte of a keyed record (a record with its sort key before it). The byte is
-/// therefore never a newline, a NUL or kKeyEnd. Another bit of the byte is kEscapedBody. The meaning of the remaining
-/// bits depends on the KeyScheme, the class that makes the keys.
+/// A bit that is set in the first byte of every keyed record (a record with its sort key before it).
 inline constexpr unsigned kKeyedHead = 0x40;
 
-/// The value of RecordLayout::keys for records with columns. Two fields come before the record: the byte of flags, and
-/// one field with the keys of all columns.
+/// The number of fields before a record with columns: one for flags, and one for its sort key.
 inline constexpr std::uint32_t kTableKeys = 2;
 
-/// Marks in the lowest bits of the first byte of a keyed record (a record with its sort key before it). Only the
-/// records of database dumps have marks:
-/// * kGapMark: text between two rows. It stays in its place while the rows are sorted (runs/gap_filler.hpp).
-/// * kRowMark: a row with the text that follows most rows, such as a comma and a newline.
-/// * kBareRowMark: a row without that text.
-/// * kStatementMark: an INSERT statement with one row.
-/// * kOddPart is added to kStatementMark in every second group of rows that are sorted together. A reader can then see
-///   where a group ends.
+/// The low bits of the first byte of a keyed record (a record with its sort key before it) from a database dump:
+/// - kGapMark: the record is no row, but the bytes between two rows
+/// - kRowMark: a row with the usual bytes after it, such as a comma and a newline
+/// - kBareRowMark: a row without these bytes
+/// - kStatementMark: an INSERT statement with one row
+/// - kOddPart: one more bit with kStatementMark; it changes from each part of the dump to the next
+/// - kMarks: the mask of all these bits
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
 /// Writes one field of a sort key, and cuts it off at a limit. Bytes that could be mistaken for the end of a field or
@@ -86,24 +79,23 @@ class FieldWriter {
     const auto* const from = reinterpret_cast<const std::byte*>(bytes);
     out_.insert(out_.end(), from, from + std::min(size, end_ - out_.size()));
   }
-  /// One byte of a key, in the form in which it is written: one byte, or an escape of two bytes.
+  /// One byte of a key as it is written: one byte, or an escape of two bytes.
   struct Escaped {
     unsigned char bytes[2];
     unsigned char size;
   };
   static Escaped Escape(unsigned byte) {
-    // The bytes 0, 1 (kKeyEnd) and 10 (newline) must not occur in a key field. Therefore the bytes 0 to 2 become kLow
-    // (2) and a second byte, and the bytes 9 and 10 become kNearNewline (9) and a second byte. Escaped bytes compare as
-    // the original bytes do.
+    // A key field must not contain the bytes 0, 1 (kKeyEnd) and 10 (newline), so each of them becomes two bytes. The
+    // first is kLow (2) or kNearNewline (9). The bytes 2 and 9 therefore need escapes, too. Escapes keep the order of
+    // the bytes.
     if (byte <= kLow) return {{kLow, static_cast<unsigned char>(byte + kLow)}, 2};
     if (byte != kNearNewline && byte != '\n') return {{static_cast<unsigned char>(byte), 0}, 1};
     return {{kNearNewline, static_cast<unsigned char>(byte - kNearNewline + kLow)}, 2};
   }
-  /// Returns at most the first `most` bytes of the first key field of the keyed record `record`, without escapes. The
-  /// field begins after the byte of flags and the kKeyEnd that follows it.
+  /// Returns the first key field of the keyed record `record` without escapes, or only its first `most` bytes.
   static std::string Unescape(RecordSpan record, std::size_t most = ~std::size_t{0});
-  /// The bytes of a key that stand for one byte of a text. They are already escaped. For a descending key they are also
-  /// complemented.
+  /// The bytes of a key that stand for one byte of a string. They are already escaped. For a descending key they are
+  /// also complemented.
   struct Word {
     unsigned char bytes[15];
     unsigned char size;
@@ -130,7 +122,7 @@ class FieldWriter {
     Put(count < 255 ? static_cast<unsigned>(count) : 255);
     if (count >= 255) PutWord(count);
   }
-  /// Does nothing. The template detail::PutKeys calls this function of every class that it writes keys to.
+  /// Does nothing. Exists only because detail::PutKeys calls this function.
   void PutRest(const Byte*, std::uint64_t, std::uint64_t) {}
   /// Writes the byte that ends the field. Returns true if SetExact() was called and the field was not cut off at the
   /// limit. Equal bytes in this field then mean equal values.
@@ -172,8 +164,10 @@ RecordSpan OwnBytes(RecordSpan record, const RecordLayout& layout, std::vector<s
 class BodyUnescaper {
  public:
   static constexpr std::byte kEscape{0x1D};
-  /// The byte after kEscape says what the escape stands for. kNewlineCode: a newline. kEscapeCode: the byte kEscape
-  /// itself. kNoNewlineCode: the end of a record that had no newline at its end.
+  /// The byte after kEscape. The two bytes stand for:
+  /// - kNewlineCode: a newline
+  /// - kEscapeCode: the byte kEscape
+  /// - kNoNewlineCode: the end of a record without a newline at its end
   static constexpr std::byte kNewlineCode{'n'}, kEscapeCode{'e'}, kNoNewlineCode{'.'};
 
   template <typename Put>

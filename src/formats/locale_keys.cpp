@@ -70,6 +70,9 @@ bool IsOneOf(const char* locale, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(locale, name) == 0; });
 }
 
+/// Text has the order of strcoll. The key of a text is only the first part of the result of strxfrm: it usually
+/// distinguishes letters, but neither accents nor upper and lower case. Lines with equal keys are then compared by
+/// strcoll. Versions and the division into fields are as in the C locale.
 class LocaleKeys : public KeyMaker {
  public:
   explicit LocaleKeys(const LineOrder& order)

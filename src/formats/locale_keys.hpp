@@ -1,8 +1,5 @@
 // Sort keys of lines for orders that must be computed: in a locale other than C, and for the options -g, -V and -R of
-// sort in any locale. Text is ordered by strcoll. The key of a text is only the first part of the result of strxfrm. It
-// usually distinguishes letters, but neither accents nor upper and lower case. Lines with equal keys are then compared
-// by strcoll. Numbers, months and classes of characters are those of the locale. Versions and the division into fields
-// are as in the C locale. Start at MakeLocaleKeys.
+// sort. Text, numbers, months and classes of characters are those of the locale. Start at MakeLocaleKeys.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -36,7 +33,7 @@ LocaleNumbers FindLocaleNumbers();
 /// Returns true if the current locale is neither C nor POSIX, so that text must be compared with strcoll.
 bool CollatesByLocale();
 
-/// A copy of a text with a NUL byte after it, for functions of the C library. Copies of up to 512 bytes need no heap
+/// A copy of a string with a NUL byte after it, for functions of the C library. Copies of up to 512 bytes need no heap
 /// memory.
 using TextBuffer = boost::container::small_vector<char, 512>;
 inline TextBuffer EndedText(std::string_view text) {
@@ -49,15 +46,14 @@ inline TextBuffer EndedText(std::string_view text) {
 /// those of the current locale. Returns 0 if there is no month name.
 std::size_t MonthBytes(std::string_view text);
 
-/// Returns the size in bytes of the number at the beginning of `text`, as the option -h of sort reads it if `human` is
-/// true, otherwise as -n reads it. Returns 0 if there is no number. `text` must not begin with blanks.
+/// Returns the size in bytes of the number at the beginning of `text`, or 0. If `human` is true, the number may have a
+/// suffix, as with the option -h of sort. `text` must not begin with blanks.
 std::size_t NumberBytes(std::string_view text, bool human, const LocaleNumbers& numbers);
 /// Returns an object that computes the sort keys of lines in the current locale. Returns null if the locale orders
 /// lines as the C locale does. No keys are needed then. `order` must outlive the result.
 std::unique_ptr<KeyMaker> MakeLocaleKeys(const LineOrder& order);
-/// Returns an object that computes the sort keys of lines in the C locale. Returns null if sort keys would bring no
-/// advantage. The lines are then compared directly. `gpu` is true if a GPU may compare lines. The data that `order`
-/// refers to must outlive the result.
+/// Returns an object that computes the sort keys of lines in the C locale, or null if sort keys bring no advantage.
+/// `gpu` is true if a GPU may compare lines. The data that `order` refers to must outlive the result.
 std::unique_ptr<KeyMaker> MakeKeys(const LineOrderView& order, bool gpu);
 
 }  // namespace gpusort

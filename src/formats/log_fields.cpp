@@ -186,6 +186,16 @@ bool IsLevelWord(std::string_view word) {
       kLevelWords, [&](std::string_view level) { return level.size() == word.size() && IsWord(word, level); });
 }
 
+// A key can name these fields:
+// - access logs of web servers: host (also client), ident, user, request, method, path, protocol, status, bytes,
+//   referer, agent, vhost
+// - error logs of web servers: client
+// - syslog: host, program, pid, message
+// - syslog lines that begin with <N>: also priority, facility and severity, as numbers
+// - JSON: the path of any member. The paths level, message, host, program and pid also find members with other usual
+//   names.
+// - all lines except access logs and JSON: level, message
+// - all lines except JSON: any other NAME, if the line has NAME=VALUE or NAME="VALUE"
 LogKeys::Name LogKeys::NameOf(std::string_view name) {
   const auto* const known = std::ranges::find(kFieldNames, name);
   return static_cast<Name>(known - std::begin(kFieldNames));
@@ -285,6 +295,7 @@ void LogKeys::ReadJson() {
   }
 }
 
+// A line of an access log has a request in quotes after a time in brackets.
 bool LogKeys::ReadWeb(std::size_t time_end) {
   const std::size_t bracket = line_.substr(0, time_end).rfind('[');
   const std::size_t close = line_.find(']', time_end);

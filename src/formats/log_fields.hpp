@@ -1,6 +1,6 @@
 // Finds the values of sort keys in the records of logs. A key is a named field such as status or level, a field by its
-// number, or the match of a regular expression. The form of a line, such as syslog or JSON, decides which named fields
-// the line has. Start at LogKeys.
+// number, or the match of a regular expression. The format of a line, such as syslog or JSON, decides which named
+// fields the line has. Start at LogKeys.
 #pragma once
 
 #include <cstddef>
@@ -20,41 +20,30 @@ namespace gpusort {
 /// Returns true if `word` is a usual name of a log level, such as ERROR or warning.
 bool IsLevelWord(std::string_view word);
 
-/// Finds the values of a job's sort keys in the records of logs. For each record, call Begin() first, and then Find()
-/// for each key. Only one thread at a time may use an object.
-///
-/// These fields can be named:
-/// * Access logs of web servers: host (also client), ident, user, request, method, path, protocol, status, bytes,
-///   referer and agent. Also vhost, if the line begins with it. A line of such a log has a request in quotes after a
-///   time in brackets.
-/// * Error logs of web servers: client.
-/// * syslog (RFC 3164, RFC 5424, and with the times of ISO 8601): host, program, pid and message. If the line begins
-///   with <N>, also priority, facility and severity as numbers.
-/// * JSON: the path of any member. level, message, host, program and pid also stand for other usual names of these
-///   members.
-/// * All lines except access logs and JSON: level and message. The level is the first word that is a usual name of a
-///   level, or the letter of the level in the logs of glog and logcat. The message is the text after the time.
-/// * All lines except JSON: any other name NAME, if the line has NAME=VALUE or NAME="VALUE".
+/// Finds the values of sort keys in the records of logs. A sort key is a field or a regular expression.
+/// - For each record, call Begin() first, and then Find() for each key.
+/// - Only one thread at a time may use an object.
 class LogKeys {
  public:
   /// Throws Error(kUsage) if a key is invalid. `table` must outlive this object.
   explicit LogKeys(const TableOptions& table);
 
-  /// Returns true if the sort key `key` is the time of a record. This class does not find the time: LogTimeReader does.
+  /// Returns true if the sort key `key` is the timestamp of a record. This class does not find the timestamp:
+  /// LogTimeReader does.
   static bool IsTime(const ColumnKey& key);
-  /// Returns true if the job has a key other than the time.
+  /// Returns true if the job has a key other than the timestamp.
   bool any() const { return any_; }
   /// Returns true if a key is a regular expression that is matched against all lines of a record, and not only against
-  /// the line that has the time.
+  /// the line that has the timestamp.
   bool in_record() const { return in_record_; }
 
-  /// Sets the record that Find() searches. `line` is the line with the record's time. `record` is the whole record; it
-  /// is used only if in_record() is true. Both must stay valid until the next Begin().
+  /// Sets the record that Find() searches. `line` is the line with the record's timestamp. `record` is the whole
+  /// record; it is used only if in_record() is true. Both must stay valid until the next Begin().
   void Begin(const LogTimes& log, std::string_view line, std::string_view record);
-  /// Returns the names of the fields in the `line` of the last Begin(). Returns no names if the line is JSON.
+  /// Returns the names of the fields of the line that was passed to Begin(). Empty if this line is JSON.
   std::vector<std::string> Names();
   /// Returns the value of the sort key with the index `key` in the current record, or std::nullopt if the record has
-  /// none. The text is valid until the next Begin(). It is empty for a JSON null, and for "-" in the access log of a
+  /// none. The result is valid until the next Begin(). It is empty for a JSON null, and for "-" in the access log of a
   /// web server.
   std::optional<std::string_view> Find(std::size_t key);
 
@@ -94,15 +83,14 @@ class LogKeys {
   static Name NameOf(std::string_view name);
   static Paths PathsOf(const TableOptions& table);
 
-  /// Finds out the form of the current line, and stores it in form_. Stores the values of the line's fields in found_,
-  /// or in values_ if the line is JSON.
+  /// Parses the fields of the current line.
   void ReadLine();
   void ReadJson();
   /// Stores the fields of the current line in found_ if the line is from the access log of a web server. Otherwise
-  /// returns false. `time_end` is the offset of the end of the time in the line.
+  /// returns false. `time_end` is the offset of the end of the timestamp in the line.
   bool ReadWeb(std::size_t time_end);
-  /// Stores the fields of a line of syslog in found_. `rest` is the text after the time of the line. If `always` is
-  /// false, the fields are stored only if the line looks like syslog.
+  /// Stores the fields of a line of syslog in found_. `rest` is the part of the line after the timestamp. If `always`
+  /// is false, the fields are stored only if the line looks like syslog.
   void ReadSyslog(std::string_view rest, bool always);
   void ReadLogcat(std::string_view rest);
   std::optional<std::string_view> FindMember(std::size_t key) const;

@@ -10,6 +10,7 @@
 
 namespace gpusort {
 
+// The kFrontBytes bytes of most logs have the 400 lines that LearnLog() needs.
 LogSample SampleOf(std::string_view front, bool any_line) {
   if (front.size() >= RecordFormat::kFrontBytes) {
     front = front.substr(0, RecordFormat::kFrontBytes);
@@ -37,6 +38,7 @@ LogSample SampleOf(std::string_view front, bool any_line) {
   Kind& kind = kinds[kinds[0].lines.empty()];
   sample.indented = any_line || kinds[0].lines.empty();
   const std::size_t count = kind.lines.size();
+  // If there are too many lines, half of the sample is the first lines. The other half is spread evenly over the rest.
   for (std::size_t i = 0; i < std::min(count, kSampleLines); ++i) {
     constexpr std::size_t kHalf = kSampleLines / 2;
     const std::size_t at =

@@ -1,4 +1,4 @@
-// A sample of the lines of an input, which is searched for times to find out how they are written. Start at SampleOf.
+// Chooses some lines of a log as a sample. The sample shows how timestamps are written in this log. Start at SampleOf.
 #pragma once
 
 #include <bitset>
@@ -14,17 +14,17 @@ inline constexpr std::size_t kSampleLines = 400;  ///< the largest number of lin
 /// A set of lines of a sample. Bit i is set if LogSample::lines[i] is in the set.
 using LineSet = std::bitset<kSampleLines>;
 
-/// A sample of the lines of an input, which is searched for times.
+/// Some lines of a log, which show how its timestamps are written.
 struct LogSample {
   std::vector<std::string_view> lines;
   std::vector<std::string_view> all;  ///< all lines from which `lines` were chosen
   LineSet after_blank;                ///< the lines of `lines` with an empty line before them
-  bool indented = false;              ///< true: lines that begin with a blank can have a time
+  bool indented = false;              ///< true: lines that begin with a blank can have a timestamp
 };
 
-/// Returns a sample of the lines of `front`, without empty lines and lines with a NUL. Leaves out indented lines, too,
-/// unless `any_line` is true or all lines are indented. If more than kSampleLines lines are left, one half of the
-/// sample is the first lines, and the other half is lines at equal distances from the rest of `front`.
+/// Returns a sample of the lines of `front`, without empty lines and lines with a NUL byte.
+/// - `any_line`: if false, the sample has no lines that begin with a blank
+/// - If all lines of `front` begin with a blank, `any_line` is ignored.
 LogSample SampleOf(std::string_view front, bool any_line);
 
 /// Returns the beginning of `line` in quotes, for messages.

@@ -115,6 +115,7 @@ bool GoToFront(const TimeShape& shape, TextReader& reader) {
     const char* const begin = reader.at;
     while (!reader.done() && IsBlankChar(*reader.at)) ++reader.at;
     const auto end_of_word = std::find_if(reader.at, reader.end, IsBlankChar) - begin;
+    // The first words are aligned on the right: " INFO" and "ERROR" both end at offset 5.
     if (shape.margin != 0 && end_of_word != static_cast<std::ptrdiff_t>(shape.margin)) return false;
   }
   if (reader.Is('\xEF') || reader.Is('\x1b') || reader.Is('<')) SkipFront(reader);
@@ -146,6 +147,8 @@ void SkipColours(TextReader& reader) {
   }
 }
 
+// All of these are optional: a byte order mark, escape sequences for the colours of a terminal, and the priority of
+// syslog ("<34>") with its version ("1 ").
 void SkipFront(TextReader& reader) {
   if (reader.Is(kByteOrderMark[0]) && reader.rest().starts_with(kByteOrderMark)) reader.at += kByteOrderMark.size();
   if (reader.Is('\x1b')) SkipColours(reader);

@@ -196,6 +196,7 @@ ScanState LogsFormat::LoadState(const std::string& text) const {
   return state;
 }
 
+// The record can be from any input, so the state has the shapes of the times of all inputs.
 ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
   const auto all = std::make_shared<LogTimes>();
   for (const ScanState& front : fronts) {
@@ -226,6 +227,8 @@ std::unique_ptr<TableFormat::Scratch> LogsFormat::MakeScratch() const {
 }
 
 std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
+  // The result is one day after the last change of a file, or after now for other inputs. The day is a margin, for
+  // example for logs from another time zone.
   struct stat facts;
   const std::string& path = inputs_.at(input);
   const bool file = path != "-" && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
@@ -461,6 +464,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   auto& scratch = static_cast<LogScratch&>(buffers);
   const Byte* const begin = AsBytes(records.data());
   const Byte* const end = begin + records.size();
+  // Lines before the first line with a time belong to the first record. With --multiline, a line without a time can
+  // begin a record. It then gets the time of the record before it.
   const bool head = std::exchange(state.mode, kLine) == kHead, late = !state.log.times->start.empty();
   // If the record follows the last one, its first line was read already.
   const bool follows =

@@ -1,4 +1,4 @@
-// Finds the members of JSON Lines that hold times. Start at MemberFinder.
+// Finds the members of JSON Lines that hold timestamps. Start at MemberFinder.
 #pragma once
 
 #include <string>
@@ -11,25 +11,26 @@
 
 namespace gpusort {
 
-/// Finds the members of JSON Lines that hold times.
+/// Finds the members of JSON Lines that hold timestamps.
 class MemberFinder {
  public:
   explicit MemberFinder(const std::vector<TimeForm>& forms) : forms_(forms) {}
 
-  /// Searches the JSON object `line` for members that are times. `number` is the index of the line in the sample.
+  /// Searches the JSON object `line` for members that are timestamps. `number` is the index of the line in the sample.
   void Search(std::size_t number, std::string_view line);
 
-  /// A member of JSON objects, the form of its times, and the lines in which the member is a time.
+  /// A member of JSON objects, the format of its timestamps, and the lines in which the member is a timestamp.
   struct Member {
     std::string path;
-    const TimeForm* form = nullptr;  ///< null: the form is one that ParseInstant() knows
+    const TimeForm* form = nullptr;  ///< null: the format is one that ParseInstant() knows
     LineSet lines{};
     std::size_t rank = 0;
-    bool varies = false;     ///< true: not all texts of the member are the same
-    std::string first = {};  ///< the first text of the member
+    bool varies = false;     ///< true: the member has several different values
+    std::string first = {};  ///< the first value of the member
   };
   const std::vector<Member>& members() const { return members_; }
-  /// The usual paths of the member of a JSON object that holds the time. The first path that an object has is used.
+  /// The usual paths of the member of a JSON object that holds the timestamp. The first path that an object has is
+  /// used.
   static constexpr std::string_view kNames[] = {"/time",
                                                 "/ts",
                                                 "/timestamp",

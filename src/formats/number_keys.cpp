@@ -363,6 +363,12 @@ bool PutBinary(const Decimal& number, unsigned power, KeyBytes& out) {
 
 }  // namespace
 
+// How people write numbers:
+// - Currency signs and percent signs are ignored. A number in parentheses is negative.
+// - The `thousands` byte of `rule` may separate digits. If `rule` has no such byte, one of the usual separators, such
+//   as a comma or a space, may separate groups of three digits.
+// - The suffixes K, M, G, T, P and E multiply by powers of 1000. Ki, Mi and so on multiply by powers of 1024. A "B"
+//   may follow the suffix. After a currency sign, B without another suffix multiplies by 10^9.
 bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out) {
   if (PutShort(reader, rule, false, out)) return true;
   bool negative = false, currency = false;

@@ -1,6 +1,6 @@
-// A fast reader of times in the lines of logs. It reads a time that consists of a date, a time of day HH:MM:SS, an
-// optional fraction, and an optional time zone. It knows only dates that were passed to KeepDate(). A slower parser
-// must read all other times. Start at QuickTime.
+// A fast reader of timestamps in the lines of logs. It reads a timestamp that consists of a date, a time of day
+// HH:MM:SS, an optional fraction, and an optional time zone. It knows only dates that were passed to KeepDate(). A
+// slower parser must read all other timestamps. Start at QuickTime.
 #pragma once
 
 #include <array>
@@ -10,44 +10,45 @@
 
 namespace gpusort {
 
-/// A fast reader of times that are all written in one form, such as "Feb  5 17:32:18". It knows only dates ("Feb  5")
-/// that were passed to KeepDate(), and cannot read times with other dates. Only one thread at a time may use an object.
+/// A fast reader of timestamps in one format, such as "Feb  5 17:32:18". Only one thread at a time may use an object.
+/// It can read a timestamp only if its date ("Feb  5") was passed to KeepDate().
 class QuickTime {
  public:
-  /// `format` is the format of the times (TimeForm::format). It must consist of a date, a time of day and an optional
-  /// time zone. For any other format, Take() always returns false.
+  /// `format` is the format of the timestamps (TimeForm::format). It must consist of a date, a time of day and an
+  /// optional time zone. For any other format, Take() always returns false.
   explicit QuickTime(std::string_view format);
 
-  /// Returns false if no time of this reader's form can begin with the character `first`.
+  /// Returns false if `first` cannot be the first character of a timestamp.
   bool can_begin(char first) const { return can_begin_[static_cast<unsigned char>(first)]; }
 
-  /// A time that Take() has read. The slower parser, TakeWholeTime(), would read the same time from the text.
+  /// A timestamp that Take() has read. The slower parser, TakeWholeTime(), would read the same values.
   struct Found {
     std::int64_t seconds = 0;          ///< seconds since 1970-01-01 00:00:00 local time
-    std::optional<std::int64_t> east;  ///< local time minus UTC, in seconds; no value: the text has no zone
+    std::optional<std::int64_t> east;  ///< local time minus UTC, in seconds; no value: the timestamp has no zone
     std::string_view fraction;         ///< the digits of the fraction of a second, without trailing zeros
     bool lacks_year = false;
-    std::size_t size = 0;  ///< the number of bytes of the text that the time takes
+    std::size_t size = 0;  ///< the size of the timestamp in bytes
   };
-  /// Reads the time at the beginning of `text`, which must be the rest of a line. Returns false if the time does not
-  /// have the form of this reader, or if its date was not passed to KeepDate(). The slower parser TakeWholeTime() may
-  /// still be able to read the time.
+  /// Reads the timestamp at the beginning of `text`, which must be the rest of a line. Returns false if the timestamp
+  /// does not have the format of this reader, or if its date was not passed to KeepDate(). The slower parser
+  /// TakeWholeTime() may still be able to read the timestamp.
   bool Take(std::string_view text, Found& found);
 
-  /// Stores a date, so that Take() can read times with this date. `date` is the text before the time of day. `midnight`
-  /// is the beginning of the day, in seconds since 1970-01-01 00:00:00 local time. `lacks_year` must be true if the
-  /// text has no year. A date of more than 24 bytes is ignored.
+  /// Stores a date. Take() can then read timestamps with this date.
+  /// - `date`: the part of the timestamp before the time of day; ignored if it has more than 24 bytes
+  /// - `midnight`: the beginning of the day, in seconds since 1970-01-01 00:00:00 local time
+  /// - `lacks_year`: true if the timestamp has no year
   void KeepDate(std::string_view date, std::int64_t midnight, bool lacks_year);
 
  private:
-  /// The text of a date, as numbers that are faster to compare than text.
+  /// The bytes of a date, packed into numbers, which are faster to compare.
   struct Words {
     std::uint64_t front = 0, middle = 0, back = 0;
     bool operator==(const Words&) const = default;
   };
   struct Date {
     Words words;
-    std::uint32_t size = 0;  ///< the number of bytes of the date's text; 0: there is no date
+    std::uint32_t size = 0;  ///< the size of the date in bytes; 0: there is no date
     bool lacks_year = false;
     std::int64_t midnight = 0;
   };
@@ -63,12 +64,12 @@ class QuickTime {
   static std::size_t IndexOf(const Words& words);
   /// Reads the optional time zone at offset `at` of `text`, and moves `at` to its end. Sets `east` to local time minus
   /// UTC in seconds, or to no value if there is no time zone. Returns false if only the slower parser can read the
-  /// text.
+  /// zone.
   bool TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east);
 
-  bool usual_ = false;    ///< true: the form is a date, a time of day, and an optional zone
+  bool usual_ = false;    ///< true: the format is a date, a time of day, and an optional zone
   bool zone_ = false;     ///< true: a zone can follow the time of day
-  bool no_year_ = false;  ///< true: a text with a year after it is not a time of this form
+  bool no_year_ = false;  ///< true: a timestamp with a year after it does not have this format
   std::array<bool, 256> can_begin_;
   /// The last two different sizes, in bytes, of dates that were read. The latest size comes first. 0: not set.
   std::array<std::uint32_t, 2> sizes_{};

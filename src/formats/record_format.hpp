@@ -1,6 +1,5 @@
-// RecordFormat finds the parts of an input: the header, the records, and the trailer (the bytes after the last record).
-// There is a format for lines, for records of a fixed size, for CSV, for JSON Lines and so on. The sort keys of the
-// records are made elsewhere: see formats/key_encoder.hpp. Start at RecordFormat.
+// RecordFormat finds the header, the records and the trailer (the bytes after the last record) of an input. There is a
+// format for lines, for CSV, for JSON Lines and so on. Start at RecordFormat.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +20,20 @@ struct DumpState;
 struct KnownRows;
 struct LogTimes;
 
-/// The state of the parser of logs between two records. The text of a time can lack a part, such as the year. The
-/// parser then takes this part from the values here, which come from earlier records.
+/// The state of the parser of logs between two records. A timestamp can lack a part, such as the year. The parser then
+/// takes this part from the values here, which come from earlier records.
 struct LogState {
-  std::shared_ptr<const LogTimes> times;  ///< how times are written in the input; null before BeginInput()
-  bool alone = false;  ///< true: earlier records are not used to complete a time (see RecordFormat::Alone)
-  bool local = false;  ///< true: the last record had a time; `at` has it
+  std::shared_ptr<const LogTimes> times;  ///< how timestamps are written in the input; null before BeginInput()
+  bool alone = false;  ///< true: earlier records are not used to complete a timestamp (see RecordFormat::Alone)
+  bool local = false;  ///< true: the last record had a timestamp, which is in `at`
   /// When clocks are set back, an hour of local time occurs twice. True: `at` is in the second of these two hours.
   bool second_pass = false;
-  std::int64_t at = 0;    ///< the time of the last record: seconds since 1970-01-01 00:00:00 local time
-  std::int64_t year = 0;  ///< only with --year: the year that a time without a year gets
-  std::int64_t day = 0;   ///< only with --date: the day that a time without a date gets, in days since 1970
-  // Only with --multiline: the time that a record without a time gets. It is the time of the last record that had one:
-  // `seconds` since 1970, and the digits of the `fraction` of a second. kNoTime: no record has had a time yet.
+  std::int64_t at = 0;    ///< the timestamp of the last record: seconds since 1970-01-01 00:00:00 local time
+  std::int64_t year = 0;  ///< only with --year: the year that a timestamp without a year gets
+  std::int64_t day = 0;   ///< only with --date: the day that a timestamp without a date gets, in days since 1970
+  // Only with --multiline: the timestamp that a record without a timestamp gets. It is the timestamp of the last record
+  // that had one: `seconds` since 1970, and the digits of the `fraction` of a second. kNoTime: no record has had a
+  // timestamp yet.
   static constexpr std::int64_t kNoTime = std::int64_t{1} << 62;
   std::int64_t seconds = kNoTime;
   std::string fraction;
@@ -75,15 +75,15 @@ inline RecordSpan FirstLine(RecordSpan records, unsigned char delimiter) {
   return records.first(static_cast<std::size_t>(end - records.data()) + 1);
 }
 
-/// The lines at the beginning of an input that begin with one of some texts (--header-prefix). They come first in the
-/// output.
+/// The lines at the beginning of an input that begin with a prefix from --header-prefix. The output begins with them.
 struct PrefixedLines {
   std::vector<std::string> prefixes;
   unsigned char delimiter = '\n';
 
-  /// Returns the total size, in bytes, of the lines at the beginning of `front` that begin with one of `prefixes`.
-  /// Returns std::nullopt if more bytes are needed to tell. `front` is the beginning of an input without a byte order
-  /// mark, or the whole input if `all` is true.
+  /// Returns the size in bytes of the lines at the beginning of `front` that begin with one of `prefixes`.
+  /// - `front`: the beginning of an input, without a byte order mark
+  /// - `all`: true if `front` is the whole input
+  /// - Returns std::nullopt if more bytes are needed to tell.
   std::optional<std::uint64_t> BytesOf(RecordSpan front, bool all) const;
 };
 
@@ -105,10 +105,9 @@ class RecordFormat {
   /// Returns the number of lines of the header if none of its fields contains a newline. Returns 0 if the number is not
   /// known, for example because comment lines may come before the header.
   virtual std::uint64_t header_lines() const { return 0; }
-  /// Returns true if the user gave the number of header lines by an option.
+  /// Returns true if an option, such as --header 2, says how many lines the header has.
   virtual bool counts_header() const { return false; }
-  /// The argument is a header without a newline at its end. Returns true if a newline must be added to it, and false if
-  /// the first record follows it directly, as it follows a byte order mark.
+  /// Returns true if a header must end with a newline. A missing newline is then added. The argument is the header.
   virtual bool ends_header(RecordSpan) const { return true; }
 
   /// Returns the part of `header` that must be equal in all inputs. By default, this is `header` without a byte order
@@ -132,8 +131,7 @@ class RecordFormat {
     /// record ends in these bytes.
     std::uint64_t first = 0, last = 0;
     ScanState state{};  ///< the parser's state at offset `last`
-    /// True if a record ended directly before the scanned bytes, and only these bytes show this. For example, a log
-    /// line with a time ends the record before the line. The parser's state at that offset is ScanState{}.
+    /// True: the previous record ended just before the scanned bytes.
     bool at_front = false;
     /// Adds the end of a record, at offset `end`. Call this in the order of the records.
     void Add(std::ptrdiff_t end) {
@@ -145,18 +143,17 @@ class RecordFormat {
   /// Finds the ends of records in `bytes`. On entry, `state` must be the parser's state before `bytes`. On return, it
   /// is the state after `bytes`. Throws BadRecord.
   virtual Ends Scan(RecordSpan bytes, ScanState& state) const = 0;
-  /// Finds out how the records of an input are written, such as the form of the times in a log. The first argument is
-  /// the beginning of the input: at least kFrontBytes bytes, unless the input is shorter. The second argument is the
-  /// index of the input. The third argument is the parser's state at the beginning of the input. The result is stored
-  /// in this state. Throws Error(kBadInput).
+  /// Finds out how the records of an input are written, such as the format of the timestamps in a log. Throws
+  /// Error(kBadInput).
+  /// - first argument: the beginning of the input, at least kFrontBytes bytes or the whole input
+  /// - second argument: the index of the input
+  /// - third argument: the parser's state, which is updated
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
-  /// The number of bytes at the beginning of an input that BeginInput() examines. In most logs, they contain the 400
-  /// lines that LearnLog() needs. Even a job with little memory reads this many bytes at a time, so that the result
-  /// does not depend on --memory.
+  /// The number of bytes at the beginning of an input that BeginInput() examines.
   static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
-  /// Returns a description of an input for --explain, such as the form of the times in a log. The arguments are the
-  /// first bytes of the input and the state that BeginInput() has set. Returns an empty text if there is nothing to
-  /// say.
+  /// Returns a description of an input for --explain, such as the format of the timestamps in a log. The arguments are
+  /// the first bytes of the input and the state that BeginInput() has set. Returns an empty string if there is nothing
+  /// to say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
   /// Returns the parser's state at the beginning of an input. The argument is the state at the end of the previous
   /// input. By default, the result does not depend on the previous input.
@@ -164,16 +161,16 @@ class RecordFormat {
   /// The argument is the parser's state at the end of an input. Returns true if the end of the input also ends the last
   /// record, as in a log. Returns false if a certain byte, such as a newline, ends every record.
   virtual bool ends_in(const ScanState&) const { return false; }
-  /// Handles the end of an input. `open` is the bytes after the last record that Scan() has found. The second argument
-  /// is the parser's state after `open`. Returns the size of one more record, which `open` begins with, or 0 if there
-  /// is none. All bytes after this record are the trailer, which the output gets after its last record. Throws
-  /// BadRecord.
+  /// Handles the end of an input. Throws BadRecord.
+  /// - `open`: the bytes after the last record that Scan() has found
+  /// - second argument: the parser's state after `open`
+  /// - Returns the size of one more record at the beginning of `open`, or 0.
   virtual std::uint64_t Finish(RecordSpan open, const ScanState&) const {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
-  /// Counts in the tally what a warning needs to know of a text that the end of the input ends, such as a statement of a
-  /// dump without a semicolon. The first argument is the parser's state at the end of the input.
+  /// Counts in the tally what the end of the input ends, for warnings, such as an SQL statement without a semicolon.
+  /// The first argument is the parser's state at the end of the input.
   virtual void NoteEnd(const ScanState&, KeyTally&) const {}
   /// Returns true if an input can have a trailer: bytes after the last record, which the output gets at its end.
   virtual bool has_trailer() const { return false; }
@@ -185,20 +182,19 @@ class RecordFormat {
   /// - 0: `mode` alone does not describe the state of the parser. Records can then be found only by a scan from the
   ///   beginning of the input.
   virtual unsigned modes() const { return 1; }
-  /// SaveState() returns the parser's state between two records as text, for another process of the same job.
-  /// LoadState() turns the text into the state again. An empty text stands for ScanState{}.
+  /// SaveState() returns the parser's state between two records as a string, for another process of the same job.
+  /// LoadState() turns the string into the state again. An empty string stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns a parser's state for computing the key of any single record without the records before it. The argument is
-  /// the states at the beginnings of all inputs. Returns ScanState{} for formats that need no special state or do not
-  /// support this.
+  /// Returns a parser's state with which every record of all inputs can be read by itself.
+  /// - argument: the parser's states at the beginnings of the inputs
+  /// - By default, returns ScanState{}.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
-  /// Returns true if a file can have text between two rows that stays in its place while the rows are sorted. In a
+  /// Returns true if a file can have bytes between two rows that stay in their place while the rows are sorted. In a
   /// dump, this can be the SQL between two INSERT statements (runs/gap_filler.hpp).
   virtual bool has_gaps() const { return false; }
   /// Returns the reason why a record has not ended yet, for example "the quotes are not closed". The argument is the
-  /// parser's state inside the record. The text is added to the error "record too long". It is empty if there is
-  /// nothing to add.
+  /// parser's state inside the record. The result is added to the error "record too long", and may be empty.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
 
   /// The result of scanning a block of bytes without knowing the bytes before it. The scan begins after the first
@@ -220,7 +216,7 @@ class RecordFormat {
   /// the whole input if `all` is true. Returns std::nullopt if more bytes are needed to tell.
   static std::optional<std::uint64_t> ByteOrderMark(RecordSpan front, bool all);
 
-  PrefixedLines prefixed_;  ///< the lines of the header that begin with a text of --header-prefix
+  PrefixedLines prefixed_;  ///< the lines of the header that begin with a string of --header-prefix
 };
 
 /// The format of lines and of records of a fixed size. The first `header_lines` lines of an input are its header.

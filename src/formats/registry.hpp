@@ -40,8 +40,7 @@ enum FormatOption : unsigned {
   kTakesPrefix = 32768,  ///< the option --header-prefix
 };
 
-/// How a sort key names a column: by its name in the header, by a number, by a JSON path, by the names of a table and a
-/// column, or by the name of a field.
+/// The names of columns in -k options: names in the header, numbers, JSON paths, TABLE.COLUMN, or names of fields.
 enum class ColumnNames { kHeader, kNumbers, kPaths, kTables, kFields };
 
 /// The kind of input that a job expects. The job ends with an error if the beginning of its input looks like another
@@ -51,10 +50,9 @@ enum Reads : unsigned {
   kReadsNulLines = 2,  ///< lines that end with a NUL byte
   kReadsNumbers = 4,
   kReadsCsv = 8,
-  /// CSV with another delimiter or other quotes, such as TSV. An input that looks like JSON is not refused, because a
-  /// field can contain JSON.
+  /// CSV with other delimiters or quotes, such as TSV.
   kReadsOtherCsv = 16,
-  kReadsRows = 32,  ///< other text: its first bytes do not show the format
+  kReadsRows = 32,  ///< rows of text in any other format
   kReadsJson = 64,
   kReadsBinaryRows = 128,
   kReadsPgDump = 256,
@@ -71,7 +69,7 @@ struct FormatRow {
   ColumnNames names;
   unsigned takes;  ///< the accepted options, as bits of FormatOption
   /// The default values of --delimiter, --quote, --escape, --header and --null. -1 as `quote` or `escape` means that
-  /// there is no such byte. `null` is the text of a field that is a null value.
+  /// there is no such byte. `null` is the string that stands for a null value.
   unsigned char delimiter;
   int quote, escape;
   std::uint64_t header;
@@ -80,11 +78,10 @@ struct FormatRow {
   /// A function that returns advice for the error "no record has the column of this key". `column` is the name of the
   /// column, and `record` is an example of a record. Null: the format has no advice.
   std::string (*hint)(const std::string& column, const std::string& record) = nullptr;
-  /// Two parts of the warning about a record that is probably several records. `glued` is what was found in the record,
-  /// and `glued_advice` is what the user can do.
+  /// The warning that one record may really be several records: the reason, and the advice for the user.
   const char* glued = "a newline in quotes and text after the closing quote";
   const char* glued_advice = "if quotes are text there, say --quote none";
-  /// The column that a job without -k sorts by, as a timestamp. Empty: a job without -k sorts by all columns, as text.
+  /// The column of timestamps by which a job without -k sorts. Empty: the job sorts by all columns, as text.
   const char* key = "";
   /// True if --verify-output can be used, which computes the sort keys again from the output. False for logs, whose
   /// sort keys can be computed only from the inputs.
@@ -172,7 +169,7 @@ bool IsDump(const JobSpec& spec);
 /// Returns the word that messages use for a column of this format: "column", "path" or "field".
 std::string ColumnWord(const FormatRow& row);
 
-/// A text that is put together at compile time. It has at most 512 bytes.
+/// A string that is put together at compile time. It has at most 512 bytes.
 struct StaticText {
   char text[512] = {};
   std::size_t size = 0;
@@ -181,8 +178,7 @@ struct StaticText {
     for (const char c : more) text[size++] = c;
     return *this;
   }
-  /// Appends a space and row.*member for each row of kFormatRows in which this text is not empty. For example,
-  /// &FormatRow::name appends the names of all formats.
+  /// Appends the text `member` of each row of kFormatRows, with a space before each string. Leaves out empty strings.
   constexpr StaticText& AddOfRows(const char* FormatRow::*member) {
     for (const FormatRow& row : kFormatRows) {
       if (*(row.*member) != '\0') Add(" ").Add(row.*member);

@@ -144,6 +144,7 @@ SqlDumpFormat::SqlDumpFormat(const JobSpec& spec)
     for (unsigned type = 0; type <= static_cast<unsigned>(ValueType::kSet); ++type) {
       rule.type = static_cast<ValueType>(type);
       const bool used = rule.type == ValueType::kText || rule.type >= ValueType::kInt;
+      // An enum or a set also needs the words of its column, so MakePart() makes these objects.
       list.push_back(used && !HasLabels(rule.type) ? std::make_shared<const ValueKey>(rule) : nullptr);
     }
   };
@@ -293,6 +294,7 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
     } else if (begins && describes()) {
       create = words;
     }
+    // A smaller limit, because each line of the statement copies the text before it.
     const bool program =
         !create.empty() && std::strchr("uUdDmMwW", create[0]) != nullptr;  // UPDATE, DELETE, MERGE, WITH
     if (create.empty() || (text.open && create.size() <= (program ? kMostProgram : kMostTable))) continue;

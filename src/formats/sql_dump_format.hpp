@@ -1,23 +1,15 @@
-// The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. The rows of each COPY block are sorted, and so are
-// the rows of consecutive INSERT statements for one table. All other text stays in its place. The dump is divided into
-// parts: rows that are sorted together, or the SQL before or after such rows. A single sort handles all parts, because
-// every sort key begins with the index of a part.
+// The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. Start at Scan.
+// - The rows of each COPY block are sorted.
+// - The rows of consecutive INSERT statements for one table are sorted.
+// - All other bytes stay in their place, also an INSERT that cannot be parsed.
+// - The sort keys of the user name a table and a column: [SCHEMA.]TABLE.COLUMN.
 //
-// The records of a dump are:
-// * Outside of rows, a line.
-// * In a COPY block, a row.
-// * An INSERT with one row. But from the first INSERT with several rows on, each row is a record, together with the
-//   comma after it.
-// * The text between the last row of an INSERT with several rows and the first row of the next INSERT. This record is
-//   called a gap. It stays in its place: in the output, it comes after the same number of rows as in the input
-//   (runs/gap_filler.hpp).
-//
-// The sort keys of the user name a table and a column: [SCHEMA.]TABLE.COLUMN. An INSERT that cannot be parsed stays in
-// its place.
-//
-// These files implement the class: sql_dump_scan.cpp (finds the records), sql_dump_keys.cpp (the sort keys of records),
-// sql_dump_schema.cpp (what statements say about tables), sql_dump_state.cpp (the state that another process can load),
-// and sql_dump_format.cpp (lines of SQL, and the statements of a part). Start at Scan.
+// These files implement the class:
+// - sql_dump_scan.cpp finds the records.
+// - sql_dump_keys.cpp makes the sort keys of records.
+// - sql_dump_schema.cpp reads what statements say about tables.
+// - sql_dump_state.cpp saves and loads the parser's state.
+// - sql_dump_format.cpp reads lines of SQL and the statements of a part.
 #pragma once
 
 #include <atomic>
@@ -79,9 +71,7 @@ class SqlDumpFormat : public CopyFormat {
   /// to the table and the columns that it names.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
   const DumpState& StateOf(const ScanState& state) const;
-  /// Replaces the DumpState of `state` by a copy, and returns the copy, which the caller can change. The old DumpState
-  /// must not change, because other states may share it. The caller may use the result until the next call of a
-  /// function with `state`.
+  /// Gives `state` a new copy of its DumpState. Returns the copy, which is valid until the next call for `state`.
   DumpState& Change(ScanState& state) const;
   /// Updates `state` for `line`, a line of SQL at offset `at`. Unless `tally` is null, also counts statements that the
   /// job warns about, such as an INSERT that cannot be sorted. Throws BadRecord if the line shows that the rows of a
@@ -107,30 +97,28 @@ class SqlDumpFormat : public CopyFormat {
     bool counts = false;    ///< see InsertHead
     SqlTarget target;
   };
-  /// Parses an INSERT at the beginning of `text`, which must be the beginning of a line or the text after another
-  /// INSERT. Throws BadRecord if it is not yet known which database system wrote the dump.
+  /// Parses an INSERT at the beginning of `text`, which must begin a line or follow another INSERT. Throws BadRecord if
+  /// it is not yet known which database system wrote the dump.
   Insert FindInsert(std::string_view text, ScanState& state) const;
   /// Updates `state` for an INSERT statement with rows. `text` begins with the statement, and `insert` describes it.
   /// Unless insert.goes_on is true, the statement begins a new group of rows that are sorted together.
   void BeginInsert(const Insert& insert, std::string_view text, ScanState& state) const;
-  /// Throws Error(kUsage) if an option of the job, such as -m, does not allow a dump with text between rows.
+  /// Throws Error(kUsage) if an option of the job, such as -m, does not allow a dump with bytes between rows.
   void RefuseGaps() const;
-  /// Must be called when the current statement turns out to have several rows. Begins a new group of rows with this
-  /// statement if the earlier statements of the group have one row each and end differently, for example with different
-  /// ON CONFLICT clauses.
+  /// Begins a new group of rows if the statements of the current group end differently. Call before DecidePart().
   void SplitPart(ScanState& state) const;
-  /// Must be called after the first row of an INSERT statement. If `several` is true, each row is a record from this
-  /// statement on; otherwise each whole statement is a record. `separator` is the text after the first row. If the
-  /// statement has several rows, the caller must call SplitPart() first.
+  /// Decides what the records are from the current INSERT on: rows if `several` is true, otherwise statements.
+  /// - `separator`: the bytes after the first row
+  /// - Throws Error(kUsage) if rows become records, but an option such as -m does not allow this.
   void DecidePart(bool several, std::string_view separator, ScanState& state) const;
-  /// Updates `state` for the end of an INSERT statement. `end` is the text after the last row, including the semicolon
-  /// and the newline. Throws BadRecord at offset `at` if this statement and an earlier one of the group have several
-  /// rows, but different clauses after the last row.
+  /// Updates `state` for the end of an INSERT statement.
+  /// - `end`: the bytes after the last row, including the semicolon and the newline
+  /// - Throws BadRecord at offset `at` if the statement cannot be sorted together with the statements before it.
   void EndInsert(const AfterRow& after, std::string_view end, std::uint64_t at, ScanState& state) const;
   /// Calls EndInsert() for a statement whose last row ends at `row_end`. Updates `tally` if the statement has a clause
   /// such as ON CONFLICT.
   void TakeEnd(const AfterRow& after, const Byte* row_end, ScanState& state, KeyTally& tally) const;
-  /// Updates `tally` for the table of `part`, in which REPLACE, INSERT IGNORE or ON CONFLICT can replace or skip rows.
+  /// Notes in `tally` that INSERT statements for the table of `part` can replace or skip rows.
   static void NoteReplacing(const RowsPart& part, KeyTally& tally);
   /// Returns the description of a new group of rows of the table `target`, including how their sort keys are computed.
   /// Also notes in `dump` that the table has rows. Throws Error(kUsage) if the table lacks a column that the job sorts
@@ -151,12 +139,13 @@ class SqlDumpFormat : public CopyFormat {
   const Byte* PutInsertRow(const Byte* begin, const Byte* end, ScanState& state, Scratch& scratch, FieldWriter& out,
                            KeyTally& tally) const;
   void PutGap(const ScanState& state, Scratch& scratch, FieldWriter& out) const;
-  /// Returns the end of the INSERT row at `p`. `record` is the beginning of the record that contains the row. Sets
-  /// `depends` to true if a value of the row can depend on earlier rows, and to false otherwise. Throws BadRecord.
+  /// Returns the end of the INSERT row at `p`. Throws BadRecord.
+  /// - `record`: the beginning of the record that contains the row
+  /// - `depends`: set to true if a value can depend on earlier rows, such as nextval('s'), and to false otherwise
   const Byte* RowEnd(const Byte* p, const Byte* end, const Byte* record, const DumpState& dump, bool& depends) const;
-  /// Writes the sort key of a value of SQLite. A column of SQLite can mix types: nulls come first, then numbers, texts
-  /// and blobs. `orders` has the object that makes keys for each ValueType. If `whole` is true, equal numbers that are
-  /// written differently, such as 1 and 1.0, get different keys.
+  /// Writes the sort key of a value of SQLite, where a column can mix nulls, numbers, strings and blobs.
+  /// - `orders` has the object that makes keys for each ValueType.
+  /// - If `whole` is true, equal numbers with different spellings, such as 1 and 1.0, get different keys.
   static void PutLite(const Orders& orders, SqlValue::Is is, const Field& field, bool whole, FieldWriter& out);
   class InsertColumns;
   class CopyColumns;
@@ -173,14 +162,11 @@ class SqlDumpFormat : public CopyFormat {
   const bool strip_;                        ///< true: lines that differ between dumps of the same data are left out
   std::vector<Name> names_;                 ///< one for each key of the user
   std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump
-  /// The dialect of the dump and the meaning of a backslash (see PackRules) at the end of the last Scan(). LookAhead()
-  /// uses them.
+  /// The dialect and the meaning of a backslash after the last Scan(), as PackRules() returns them.
   mutable std::atomic<unsigned> rules_;
-  /// For each ValueType: the object that makes the keys of the columns that CREATE TABLE declares with this type. Null:
-  /// no column has this type, or the type is an enum or a set, whose words must be known first.
+  /// The order of the values of each ValueType. Null for kEnum, kSet, and types that no SQL column has.
   Orders of_type_;
-  /// For each sort key of the job: one object that makes keys for each ValueType. The type of the column in CREATE
-  /// TABLE selects the object. Empty if the -k option gives the type.
+  /// For each -k option without a type: an order for each type that its column can have. Empty for other options.
   std::vector<Orders> of_key_;
 };
 

@@ -1,3 +1,11 @@
+// Finds the parts and the records of an SQL dump. A part is rows that are sorted together, or the SQL before or after
+// them. One sort handles all parts, because every sort key begins with the index of a part. The records are:
+// - Outside of rows: a line.
+// - In a COPY block: a row.
+// - An INSERT with one row. After the first INSERT with several rows of a part, each row is a record, with the comma
+//   after it.
+// - A gap: the text between the last row of an INSERT with several rows and the first row of the next INSERT. In the
+//   output, it comes after the same number of rows as in the input (runs/gap_filler.hpp).
 #include <algorithm>
 #include <memory>
 #include <utility>

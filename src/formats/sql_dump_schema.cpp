@@ -327,6 +327,7 @@ std::shared_ptr<const RowsPart> SqlDumpFormat::MakePart(const SqlTarget& given, 
     if (!at->primary.empty()) unique.push_back(at->primary);
   }
   part->keyless = table->complete && table->primary.empty() && unique.empty();
+  // If rows with equal unique keys keep their order, REPLACE keeps the same rows as without sorting.
   part->keeps_winners = part->keyless || (!part->primary.keys.empty() && has_keys(table->primary) &&
                                           std::ranges::all_of(unique, has_keys));
   return part;

@@ -12,6 +12,7 @@ namespace gpusort {
 const DumpState& SqlDumpFormat::StateOf(const ScanState& state) const { return state.dump ? *state.dump : *front_; }
 
 DumpState& SqlDumpFormat::Change(ScanState& state) const {
+  // The old object must not change, because other states may share it.
   auto next = std::make_shared<DumpState>(StateOf(state));
   DumpState& dump = *next;
   state.dump = std::move(next);

@@ -32,30 +32,28 @@ struct RowsPart {
   /// keys.
   bool refers_to_itself = false;
   bool again = false;  ///< true: the table also has rows earlier in the dump
-  /// True: rows with equal primary or unique keys keep their order. REPLACE then keeps the same row as without sorting.
+  /// True: sorting does not change which of several rows with equal unique keys the server keeps.
   bool keeps_winners = false;
-  bool keyless = false;  ///< true: the table has no primary or unique key, so REPLACE keeps all rows
+  bool keyless = false;  ///< true: the table has no primary or unique key
   /// The indices of the columns that the server numbers automatically (AUTO_INCREMENT), in ascending order. If a row
   /// has no value or null in such a column, the server stores the next number.
   std::vector<std::size_t> counted;
   std::vector<bool> only_default;  ///< for each column in `counted`: see SqlTable::Column
   bool triggered = false;          ///< a trigger or rule of the table was made before
-  /// True: the rows have no values for a column that the server numbers automatically, or the INSERT tells the server
-  /// to ignore these values. The server then gives a number to each row.
+  /// True: the server, not the dump, gives numbers to the rows (AUTO_INCREMENT).
   bool lacks_counted = false;
 
-  std::string head;  ///< the COPY statement, or the text of each INSERT before its first row
+  std::string head;  ///< the COPY statement, or the part of each INSERT before its first row
   // The following members are only for INSERT.
   bool decided = false;
   /// True: each row is a record, except in the first `singles` statements. False: each INSERT is a record.
   bool several = false;
-  /// The number of INSERT statements at the beginning of the part that have one row each and are whole records. Used
-  /// only if `several` is true.
+  /// Only if `several` is true: the number of INSERT statements before the first row that is a record.
   std::uint64_t singles = 0;
-  std::string separator;     ///< the text after most rows, such as a comma; it is part of the row's record
+  std::string separator;     ///< the bytes after most rows, such as a comma; it is part of the row's record
   bool ended = false;        ///< true: `tail` and `end` are known
-  std::string tail;          ///< the text between the last row of the first statement and its semicolon
-  std::string end;           ///< the text after the last row of the first statement, up to its newline
+  std::string tail;          ///< the bytes between the last row of the first statement and its semicolon
+  std::string end;           ///< the bytes after the last row of the first statement, up to its newline
   bool ends_differ = false;  ///< true: not all statements with one row have the same `end`
   bool replaces = false;     ///< true: a statement says what happens to a row whose key exists
 
@@ -103,35 +101,33 @@ struct DumpState {
   Session session;
   std::shared_ptr<const RowsPart> part;  ///< the last group of rows
   bool any = false;                      ///< true: a line was read
-  bool gaps = false;                     ///< true: a part had gaps (text between rows)
+  bool gaps = false;                     ///< true: a part had gaps (bytes between rows)
   bool inserts = false;                  ///< true: an INSERT was left in place
 };
 
-/// The values of ScanState::mode. In a COPY block, the mode is kRows plus the mode of CopyFormat.
+/// The values of ScanState::mode. In a COPY block, it is kRows plus a value of CopyFormat::Mode.
 enum Mode : unsigned {
   kSql = 0,           ///< at the beginning of a line of SQL
   kRows = 1,          ///< in a COPY block
   kAfterInsert = 16,  ///< as kSql, but directly after an INSERT with rows
-  /// In the first row of an INSERT, while RowsPart::several is false.
+  /// In the first row of an INSERT statement. The whole statement may become one record.
   kFirstRow,
   kLaterRow,       ///< in any other row of an INSERT
   kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
   kNextRow,  ///< before a row, in a part of statements with several rows
-  kGap,      ///< before a gap (text between two rows); used only when sort keys are made
+  kGap,      ///< before a gap (bytes between two rows); used only when sort keys are made
 };
 
-inline constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the largest size of a COPY statement, in bytes
-inline constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the largest size of a CREATE TABLE, in bytes
-/// The largest size of an UPDATE or a DELETE that is examined, in bytes. A larger limit would be slow, because the
-/// parser copies the statement for each of its lines.
+inline constexpr std::size_t kMostStatement = std::size_t{1} << 14;  ///< the maximum size of a COPY statement, in bytes
+inline constexpr std::size_t kMostTable = std::size_t{1} << 20;      ///< the maximum size of a CREATE TABLE, in bytes
+/// The maximum size of an UPDATE or DELETE statement in bytes. Longer statements are not parsed.
 inline constexpr std::size_t kMostProgram = std::size_t{32} << 10;
-/// The largest size of the text of an INSERT before its first row, in bytes.
+/// The maximum size of the part of an INSERT before its first row, in bytes.
 inline constexpr std::size_t kMostHead = std::size_t{64} << 10;
-/// The largest size, in bytes, of the text that follows a row inside an INSERT, up to the next row or the end of the
-/// statement.
+/// The maximum number of bytes between two rows of an INSERT, or after its last row.
 inline constexpr std::size_t kMostTail = std::size_t{1} << 20;
-inline constexpr std::size_t kMostTables = 20;  ///< the largest number of tables that a message names
+inline constexpr std::size_t kMostTables = 20;  ///< the maximum number of tables that a message names
 
 /// Sets the dialect of `dump`, and how this dialect treats a backslash in a string by default: as an escape character
 /// (MySQL) or as an ordinary byte.

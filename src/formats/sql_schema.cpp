@@ -469,6 +469,7 @@ std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dia
   if (!tokens.Take("trigger") && !tokens.Take("rule")) return std::nullopt;
   for (const std::string_view word : {"if"sv, "exists"sv}) tokens.Take(word);
   if (!TakeDottedName(tokens, trigger.table.schema, trigger.name)) return std::nullopt;
+  // Without ON, only the schema of the table is known: s in DROP TRIGGER s.name.
   if (tokens.Take("on") && !TakeDottedName(tokens, trigger.table.schema, trigger.table.table)) return std::nullopt;
   return trigger;
 }

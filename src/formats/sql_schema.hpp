@@ -21,10 +21,9 @@ namespace gpusort {
 struct SqlEnum {
   std::string schema, name;
   std::vector<std::string> labels;  ///< the words of the type, the least first; empty: the type is a domain
-  bool counted = false;             ///< true: the type is a domain with a DEFAULT such as nextval
+  bool counted = false;             ///< true: the type is a domain whose DEFAULT numbers rows, such as nextval
 };
-/// Parses a statement that begins with CREATE TYPE or CREATE DOMAIN. Returns std::nullopt if it makes neither an enum
-/// type nor a domain with a DEFAULT such as nextval.
+/// Parses CREATE TYPE or CREATE DOMAIN. Returns std::nullopt if no SqlEnum can describe the type.
 std::optional<SqlEnum> ParseCreateEnum(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TYPE or CREATE DOMAIN.
 bool BeginsCreateType(std::string_view text);
@@ -51,22 +50,21 @@ struct SqlTable {
     /// The server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and 1.004
     /// in a decimal(9,2).
     bool loose = false;
-    /// The byte that the server ignores at the end of a text, such as the blank in char(n). kNoPadding: there is no
+    /// The byte that the server ignores at the end of a string, such as the blank in char(n). kNoPadding: there is no
     /// such byte.
     unsigned padding = kNoPadding;
     static constexpr unsigned kNoPadding = 256;
-    /// SQLite: the values that the column converts to another type. kNumber: texts that contain a number. kReal: also
-    /// large integers. kText: numbers.
+    /// SQLite: the values that the column converts to another type. kNumber: strings that contain a number. kReal:
+    /// strings that contain a number, and large integers. kText: numbers.
     enum Affinity : std::uint8_t { kNone, kNumber, kReal, kText } affinity = kNone;
-    /// The maximum length of a text. The server cuts off longer texts. 0: no maximum is known. In a column of the type
-    /// macaddr or macaddr8: the length of a complete address, 17 or 23.
+    /// The maximum length of a value, such as 10 in varchar(10). 0: not known.
+    /// - macaddr, macaddr8: the length of a complete address, 17 or 23
     std::uint64_t size = 0;
     bool in_bytes = false;  ///< true: `size` is in bytes; false: in characters
-    /// MySQL: the texts that the column certainly stores without a change. kBytes: all texts. kCharacters: valid UTF-8.
-    /// kAscii: ASCII.
+    /// MySQL: the strings that the column stores without a change. kBytes: all. kCharacters: valid UTF-8. kAscii:
+    /// ASCII.
     enum Text : std::uint8_t { kBytes, kCharacters, kAscii } text = kBytes;
-    /// The smallest and the largest integer that the column can store. The server changes other integers. Both 0: not
-    /// known.
+    /// The range of the integers that the column stores without a change. Both 0: not known.
     std::int64_t least = 0;
     std::uint64_t most = 0;
     bool year = false;  ///< MySQL: the type is YEAR; the server changes numbers that do not have four digits
@@ -89,11 +87,11 @@ struct SqlTable {
   bool copies_defaults = true;  ///< false: the server does not number rows in the copied columns
   SqlTarget partition_of;       ///< PostgreSQL: the table that this table is a partition of; empty: none
 };
-/// Parses a statement that begins with CREATE TABLE. Returns null for any other text. `enums` must have the enum types
-/// from the CREATE TYPE statements before it.
+/// Parses a statement that begins with CREATE TABLE. Returns null for any other statement. `enums` must have the enum
+/// types from the CREATE TYPE statements before it.
 std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
                                                  const std::vector<SqlEnum>& enums);
-/// Changes the type of an enum or a set to text if its words are not known.
+/// Changes the type of `column` from enum or set to text if the column has no labels, or too many.
 void RequireLabels(SqlTable::Column& column);
 /// Returns true if the server certainly stores `value`, a value of an INSERT, in `column` without a change. `text` is
 /// the value without quotes and escapes.
@@ -124,12 +122,12 @@ struct SqlTableChange {
   };
   std::vector<Switch> switches;
 };
-/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other text.
-/// Also returns std::nullopt if the order of the rows does not matter for the change.
+/// Parses a statement that begins with ALTER TABLE or CREATE UNIQUE INDEX. Returns std::nullopt for any other
+/// statement. Also returns std::nullopt if the order of the rows does not matter for the change.
 std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect dialect);
 /// Returns true if `text` begins with CREATE TRIGGER, CREATE RULE, DROP, UPDATE, DELETE, MERGE or WITH.
 bool BeginsRowProgram(std::string_view text);
-/// A trigger (CREATE TRIGGER) or rule (CREATE RULE) of a table that fires when a row is inserted.
+/// A trigger or rule that fires when a row is inserted into `table`.
 struct SqlTrigger {
   std::string name;
   SqlTarget table;
@@ -139,17 +137,17 @@ struct SqlTrigger {
 };
 /// Parses CREATE TRIGGER or CREATE RULE. Returns std::nullopt unless the trigger or rule fires for INSERT.
 std::optional<SqlTrigger> ParseInsertTrigger(std::string_view text, SqlDialect dialect);
-/// Parses DROP TRIGGER or DROP RULE. Returns std::nullopt for any other text. If the statement has no ON clause,
-/// SqlTrigger::table has no name, but can have a schema: s in DROP TRIGGER s.name.
+/// Parses DROP TRIGGER or DROP RULE. Returns std::nullopt for any other statement. Without an ON clause,
+/// SqlTrigger::table has no table name.
 std::optional<SqlTrigger> ParseDropTrigger(std::string_view text, SqlDialect dialect);
-/// Returns true if the result of the statement `text` can depend on the order of the rows in a table, as for DELETE
-/// FROM t LIMIT 5. Returns false unless `text` is an UPDATE, a DELETE, a MERGE, a statement that begins with WITH, or a
-/// CREATE TABLE with a SELECT. is_key() must return true if `column` alone is a unique key of `table`.
+/// Returns true if the effect of `text` can depend on the order of a table's rows, such as DELETE FROM t LIMIT 5.
+/// - `text`: a statement; false unless it is UPDATE, DELETE, MERGE, WITH ... or CREATE TABLE ... SELECT
+/// - is_key(): must return true if no two rows of `table` have equal values in `column`
 bool DependsOnOrder(std::string_view text, SqlDialect dialect,
                     const std::function<bool(const SqlTarget& table, const std::string& column)>& is_key);
 /// Returns true if `a` and `b` are equal, or differ only in the upper or lower case of ASCII letters.
 bool IsSameSqlName(std::string_view a, std::string_view b);
-/// Returns true if `tail` contains ON CONFLICT or ON DUPLICATE KEY. `tail` is the text between the last row of an
+/// Returns true if `tail` contains ON CONFLICT or ON DUPLICATE KEY. `tail` is the part between the last row of an
 /// INSERT and its semicolon.
 bool SaysWhatConflictsDo(std::string_view tail, SqlDialect dialect);
 

@@ -20,8 +20,8 @@ struct SqlText {
   enum In : std::uint8_t { kNothing, kString, kEscapeString, kName, kBacktick, kBracket, kDollar, kComment };
   In in = kNothing;             ///< the string, quoted name or comment in which the line begins
   unsigned depth = 0;           ///< the number of comments, one inside the other, in which the line begins
-  std::string tag;              ///< only with kDollar: the text $...$ that ends the string
-  std::string delimiter;        ///< MySQL: the text that ends a statement, as set by DELIMITER; empty: a semicolon
+  std::string tag;              ///< only with kDollar: the word $...$ that ends the string
+  std::string delimiter;        ///< MySQL: the string that ends a statement, as set by DELIMITER; empty: a semicolon
   bool escapes = false;         ///< true: a backslash in '...' changes the meaning of the next byte
   bool escapes_before = false;  ///< the value of `escapes` before the last SET; another SET can restore it
   bool open = false;            ///< true: the line begins inside a statement
@@ -31,14 +31,14 @@ struct SqlText {
   unsigned brackets = 0;  ///< PostgreSQL: the number of open brackets in the statement
   unsigned end = 0;       ///< the number of tokens of "; END", the end of a trigger, that were just read
 
-  /// Returns true if a statement can begin at the beginning of the line.
+  /// Returns true if a new statement can begin here, at the beginning of a line.
   bool between() const { return in == kNothing && !open && delimiter.empty(); }
   friend bool operator==(const SqlText&, const SqlText&) = default;
 };
 
-/// Reads `line`, which can be the rest of a line, up to the end of the current statement or of the line. Removes the
-/// bytes that were read from `line`, and updates the parser's state `text`. Returns true if an INSERT begins in the
-/// bytes that were read, but after other text, such as a comment.
+/// Removes the rest of the current SQL statement from `line`, or the whole line if the statement is longer.
+/// - `text`: the parser's state, which is updated
+/// - Returns true if an INSERT begins in the removed bytes, but after other bytes, such as a comment.
 bool TakeSql(std::string_view& line, SqlDialect dialect, SqlText& text);
 
 /// Returns the database system that wrote the dump, if `line` shows it. Otherwise returns kUnknown. `line` is a line
@@ -104,26 +104,25 @@ struct LeadOfStatement {
 /// have several lines. Otherwise they end before the first newline.
 LeadOfStatement SkipLead(std::string_view text, SqlDialect dialect, bool lines);
 
-/// The text after a row of an INSERT statement: a comma before the next row, or the end of the statement.
+/// The bytes after a row of an INSERT statement: a comma before the next row, or the end of the statement.
 struct AfterRow {
   enum Is : std::uint8_t { kUnfinished, kComma, kEnd } is = kUnfinished;
-  /// The position after the comma or semicolon, and after comments and a newline that follow it.
+  /// The beginning of the next row or of the next statement.
   const Byte* stop = nullptr;
   bool sure = false;      ///< true: `stop` is final; false: more bytes could change it
-  std::string_view tail;  ///< only with kEnd: the text between the row and the semicolon
+  std::string_view tail;  ///< only with kEnd: the bytes between the row and the semicolon
 };
-/// Parses the text [p, end), which follows a row of an INSERT statement. The result has `is` = kUnfinished if the text
-/// has neither a comma nor a semicolon.
+/// Parses [p, end), the bytes after a row of an INSERT. AfterRow::is is kUnfinished if there are too few bytes.
 AfterRow ParseAfterRow(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
-/// Skips up to `most` rows of an INSERT statement from `p`, the beginning of a row. Sets `rows` to the number of
-/// skipped rows. Can stop before any row. RowLexer can read all rows, but is slower.
-/// - If `separator` is not empty, skips a row only if `separator` and another row follow it. Returns the end of the
-///   last separator, or `p` if no row is skipped.
-/// - If `separator` is empty, skips at most one row. Returns the end of the row, or `p` if no row is skipped.
+/// Skips rows of an INSERT statement. Returns the beginning of the first row that is not skipped.
+/// - `p`: the beginning of a row
+/// - `separator`: the bytes between rows, such as ",\n". Empty: skips at most one row, and returns its end.
+/// - `most`: the maximum number of rows to skip
+/// - `rows`: set to the number of skipped rows. It can be smaller than possible, or 0.
 const Byte* SkipRows(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, std::string_view separator,
                      std::uint64_t most, std::uint64_t& rows);
 /// Returns the clause after the last row of an INSERT, such as "ON CONFLICT DO NOTHING". Removes comments, and replaces
-/// white space by single blanks. `tail` is the text between the row and the semicolon. Two INSERT statements have the
+/// white space by single blanks. `tail` is the part between the row and the semicolon. Two INSERT statements have the
 /// same clause if the results are equal.
 std::string ClauseOf(std::string_view tail, SqlDialect dialect);
 
@@ -147,17 +146,15 @@ struct RowLexer {
   std::uint32_t depth = 0;     ///< the number of open brackets
   char last[2] = {0, 0};       ///< the last two bytes of the previous piece
 
-  /// Reads the bytes [p, end) of a row. The result is:
-  /// * the end of the row,
-  /// * `end`, if the row goes on after `end`. `depth` is then not 0, because a bracket is open.
-  /// * null, if a comment or a string between dollar signs ($$...$$) begins, which a row must not have. `bad` is then
-  ///   its place.
+  /// Reads the bytes [p, end) of a row. Returns:
+  /// - the end of the row
+  /// - `end`, if the row continues after it. `depth` is then not 0.
+  /// - null, if a comment or a string $$...$$ begins at `bad`. A row must not have these.
   const Byte* Take(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes, const Byte*& bad);
 };
 
-/// Returns the end of the value that begins at `p`, in a row of an INSERT: a pointer to the comma or bracket after the
-/// value. [p, end) must contain the rest of the row. The row must have no comments. RowLexer refuses rows with
-/// comments.
+/// Returns the end of the value at `p` in a row of an INSERT: a pointer to the comma or bracket after the value.
+/// - [p, end) must contain the rest of the row. The row must have no comments.
 const Byte* ValueEnd(const Byte* p, const Byte* end, SqlDialect dialect, bool escapes);
 
 /// A value in a row of an INSERT statement.

@@ -1,5 +1,4 @@
-// Finds types that can read the values of a column. Messages suggest these types for sorting by the column. Start at
-// SuggestTypes.
+// Suggests types for sorting by a column, such as "decimal" or "timestamp". Start at SuggestTypes.
 #pragma once
 
 #include <string>
@@ -21,7 +20,7 @@ struct Suggestion {
 /// can. Returns none if no type can read them.
 std::vector<Suggestion> SuggestTypes(const std::vector<std::string>& samples, const ValueRule& given);
 
-/// Returns true if `text` is a day or time in the years 1900 to 2199 without separators: YYYYMMDD, YYYYMMDDhhmm or
+/// Returns true if `text` is a day or timestamp in the years 1900 to 2199 without separators: YYYYMMDD, YYYYMMDDhhmm or
 /// YYYYMMDDhhmmss.
 bool IsCompactTime(std::string_view text);
 

@@ -235,6 +235,7 @@ void TableFormat::CheckKey(const ColumnKey& key) const {
 
 RecordLayout TableFormat::layout() const {
   RecordLayout layout = MakeLineLayout('\n', view_);
+  // A sort key is a single field with the keys of all columns, one after the other. Records are compared by its bytes.
   layout.keys = table_.placed ? kPlacedKeys : kTableKeys;
   return layout;
 }
@@ -245,6 +246,8 @@ class TableFormat::Encoder : public KeyEncoder {
 
   std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
     const std::size_t begin = out.size();
+    // This bit makes the byte different from a newline, a NUL and kKeyEnd.
+    // This bit makes the byte different from a newline, a NUL and kKeyEnd.
     out.push_back(std::byte{kKeyedHead});
     out.push_back(static_cast<std::byte>(kKeyEnd));
     tally.columns.resize(format_.keys_.size());
@@ -322,6 +325,7 @@ void TableFormat::GuessType(std::string_view text, KeyTally::Column& seen) {
   if (guess) types |= Bit(*guess);
   if (guess == ValueType::kInt) types |= Bit(ValueType::kDecimal);
   if (guess == ValueType::kDate) types |= Bit(ValueType::kTimestamp);
+  // At the end of the job, a message may suggest one of these types.
   seen.looks_like &= types;
   KeepSample(text, ++seen.values, seen.samples);
 }

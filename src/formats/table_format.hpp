@@ -1,7 +1,5 @@
-// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). Each record gets a sort key. The
-// key is stored before the record (formats/keyed_record.hpp). This sort key is a single field with the keys of all
-// columns that the job sorts by, one key after the other. Records are compared by the bytes of this field. Start at
-// TableFormat.
+// The base class of all formats of records with columns (CSV, JSON Lines, COPY, ...). Each record gets a sort key,
+// which is stored before the record (formats/keyed_record.hpp). Start at TableFormat.
 #pragma once
 
 #include <bitset>
@@ -29,7 +27,7 @@ struct KeyColumns {
     std::size_t key;       ///< the index of the key (-k option) that names the column
   };
   std::vector<Wanted> by_column;
-  /// The indexes of the keys (-k options), in the order in which a sort key contains them.
+  /// The indexes of the -k options (0 is the first), in the order in which they are compared.
   std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
@@ -48,6 +46,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
            longest_prefix_;
   }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
+  // False for a header that is only a byte order mark.
   bool ends_header(RecordSpan header) const override { return ByteOrderMark(header, true) != header.size(); }
   /// Returns a newline if `tail`, the end of an input, does not end with one. Otherwise returns an empty string. `tail`
   /// may be empty.
@@ -68,7 +67,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
     enum : std::uint8_t { kMissing, kNull, kValue } is = kMissing;
     std::uint64_t at = 0;  ///< offset of the field in the record
   };
-  /// The buffers that one thread uses to read a record: the fields of the record, and the decoded texts that
+  /// The buffers that one thread uses to read a record: the fields of the record, and the decoded strings that
   /// Field::text refers to.
   struct Scratch {
     virtual ~Scratch() = default;
@@ -84,29 +83,30 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   /// Returns new buffers for the calls of PutKeys() by one thread.
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
-  /// Writes the sort key of the first record in `records` to `out`, or sets Scratch::left_out if the output shall not
-  /// have the record. Returns the size of the record. On entry, `state` must be the parser's state before the record.
-  /// On return, it is the state after the record. Throws BadRecord. Several threads may call this at the same time if
-  /// each uses another `scratch`.
+  /// Writes the sort key of the first record in `records` to `out`. Returns the size of the record. Throws BadRecord.
+  /// - Sets Scratch::left_out if the output shall not have the record.
+  /// - Changes `state` from the parser's state before the record to the state after the record.
+  /// - Several threads may call this at the same time, each with its own `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
                                 KeyTally& tally) const = 0;
-  /// Writes the sort key of `field`, the value of a record for the -k option with the index `key`. A missing, null or
-  /// invalid value gets the key of null, and is counted in `tally`. With --strict, throws BadRecord if the value is
-  /// missing or invalid. If `by` is not null, `by` makes the key instead of the type of the -k option.
+  /// Writes the sort key of `field` for the -k option with the index `key`.
+  /// - A missing, null or invalid value gets the key of null, and is counted in `tally`.
+  /// - With --strict, throws BadRecord if the value is missing or invalid.
+  /// - If `by` is not null, it makes the key, and the type of the -k option is ignored.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
-  /// Writes the sort key of the text `value` for the -k option with the index `key`. std::nullopt: the record has no
+  /// Writes the sort key of the string `value` for the -k option with the index `key`. std::nullopt: the record has no
   /// such value. If `value` lies in `record`, error messages give its offset in the record.
   void PutText(std::size_t key, const std::optional<std::string_view>& value, std::string_view record, FieldWriter& out,
                KeyTally& tally) const;
   /// Stores `record` in `tally` as an example of a record without a value for a key, unless `record` is long or there
   /// is an example already.
   static void KeepExample(std::string_view record, KeyTally& tally);
-  /// Writes the sort key of `field`, by the type of the -k option with the index `key`. Returns false and writes
-  /// nothing if the field is not a value of that type. This version of the function parses the field as text. Formats
-  /// with other fields, such as binary ones, override it.
+  /// Writes the sort key of `field` for the -k option with the index `key`.
+  /// - Returns false and writes nothing if `field` is no value of the type of the option.
+  /// - By default, parses the field as text. Formats with binary fields override this.
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
-  /// Writes the sort key of one column, as a text. Used if the user gave no --key: the job then sorts by all columns.
+  /// Writes the sort key of one column, as a string. Used if the user gave no --key: the job then sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
   /// Makes the record itself the sort key of a format whose records are lines without newlines inside, and whose
   /// PutKeys() writes nothing. Call this in the constructor, and only if records carry their place.
@@ -120,30 +120,28 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   const TableOptions& table_;
   std::vector<ValueKey> keys_;
-  /// The columns of the keys. If keys name columns, this member is complete only after Resolve().
+  /// The columns that the job sorts by. If the keys are names of columns, call Resolve() first.
   KeyColumns wanted_;
 
  private:
-  /// Updates `seen` for `text`, the next value of a key that has no type. `seen` says which types can read all values
-  /// so far. At the end of the job, a message may suggest one of these types.
+  /// Removes the types that cannot be the type of the value `text` from seen.looks_like.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
 
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter_ = 0;
 
-  /// The texts that --prefix-name writes before records: one text for each input, written before each record of this
+  /// The strings that --prefix-name writes before records: one for each input, written before each record of this
   /// input. Empty without --prefix-name.
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
-  /// The maximum number of bytes that a sort key adds to a record: `kMostKeys` for keys of columns, and `kMostPlace`
-  /// for --shuffle.
+  /// The maximum size of a sort key in bytes: kMostKeys, or kMostPlace with --shuffle.
   static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10, kMostPlace = 32;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;
-  std::bitset<256> begins_null_;  ///< the first bytes of the texts in table_.nulls
+  std::bitset<256> begins_null_;  ///< the first bytes of the strings in table_.nulls
   LineKey key_;
   LineOrderView view_;
 };

@@ -68,6 +68,7 @@ std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const st
   // The memory of the compiled expression and of its cache of states. The cache grows only as far as the texts need it,
   // and few need more than some KiB.
   constexpr std::int64_t kMostMemory = std::int64_t{4} << 20;
+  // In an expression of only ASCII, `.` matches a byte. Otherwise it matches a UTF-8 character.
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   const bool characters = !std::ranges::all_of(pattern, is_ascii) || pattern.find("\\p") != pattern.npos ||
                           pattern.find("\\P") != pattern.npos || pattern.find("\\x{") != pattern.npos;
@@ -93,6 +94,7 @@ std::optional<std::string_view> TextKeys::Find(std::size_t key, std::string_view
   if (const re2::RE2* const pattern = patterns_[key].get()) {
     const int groups = std::min(pattern->NumberOfCapturingGroups(), 1);
     re2::StringPiece found[2];
+    // Not all versions of RE2 accept std::string_view.
     if (!pattern->Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED, found, groups + 1))
       return std::nullopt;
     const re2::StringPiece& value = found[groups];

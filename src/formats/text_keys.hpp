@@ -16,10 +16,9 @@ class RE2;
 
 namespace gpusort {
 
-/// Compiles the regular expression `pattern` in the syntax of RE2. In the expression, `.` matches a byte if `pattern`
-/// is ASCII and has no \p, \P or \x{, and otherwise a UTF-8 character. Throws Error(kUsage) if `pattern` is invalid.
-/// `of` is the name of the option or key, for the error message. Pass texts to RE2 as {data, size}: not all versions
-/// accept std::string_view.
+/// Compiles a regular expression. Throws Error(kUsage) if it is invalid.
+/// - `pattern`: the expression in the syntax of RE2
+/// - `of`: the option or key with the expression, for the error message
 std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const std::string& of);
 
 /// Finds the values of sort keys that are fields of a line or matches of a regular expression. Only one thread at a
@@ -32,9 +31,9 @@ class TextKeys {
   ~TextKeys();
   TextKeys(TextKeys&&) noexcept;
 
-  /// Returns the value of the key with the index `key` in `text`, or std::nullopt if there is no such field or no
-  /// match. For a key of fields, the value is the text of the fields. For a regular expression, the value is the first
-  /// group, or the whole match if the expression has no group.
+  /// Returns the value of the sort key with the index `key` in `text`, or std::nullopt if `text` has none.
+  /// - A key such as 3 or 3,4: the bytes of these fields
+  /// - A regular expression: the match of its first group, or the whole match if it has no group
   std::optional<std::string_view> Find(std::size_t key, std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// TextReader is the rest of a text that a parser reads from front to end.
+// TextReader is the rest of a string that a parser reads from front to end.
 #pragma once
 
 #include <cstddef>
@@ -43,14 +43,14 @@ struct TextReader {
     at += lower.size();
     return true;
   }
-  /// Skips a '-' or '+' at the front of the text, if there is one. Returns true if it was '-'.
+  /// Skips a '-' or '+' at the beginning of the string, if there is one. Returns true if it was '-'.
   bool TakeSign() { return Take('-') || (Take('+') && false); }
   bool SkipSpace() {
     const char* const begin = at;
     while (at != end && IsSpace(*at)) ++at;
     return at != begin;
   }
-  /// Returns the number of digits at the front of the text.
+  /// Returns the number of digits at the beginning of the string.
   std::size_t digits() const {
     const char* c = at;
     while (c != end && IsDigit(*c)) ++c;

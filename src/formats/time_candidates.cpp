@@ -173,6 +173,8 @@ bool TimeCandidates::AreOfSameDays(const TimeCandidate& numbers, const TimeCandi
     const std::int64_t seconds = SecondsIn(numbers.shape, i);
     same += first <= seconds && seconds <= last;
   }
+  // At least nine of ten lines with a number must have no time of `times`, and be at most a day before or after these
+  // times.
   return 10 * same >= 9 * numbers.lines.count();
 }
 

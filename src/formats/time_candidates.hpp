@@ -1,5 +1,5 @@
-// Finds out where the lines of a sample have their times. A candidate is a possible answer: a way to write times (a
-// form), and a place in the line. Start at TimeCandidates.
+// Finds out where the lines of a sample have their timestamps. A candidate is a possible answer: a way to write
+// timestamps (a format), and a place in the line. Start at TimeCandidates.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +12,43 @@
 
 namespace gpusort {
 
-/// Finds candidates in a sample of lines, and decides which of them can be the times of records. A candidate is a way
-/// to write times (a form), and a place in the line.
+/// Finds candidates in a sample of lines, and decides which of them can be the timestamps of records. A candidate is a
+/// way to write timestamps (a format), and a place in the line.
 class TimeCandidates {
  public:
-  /// `sample` and `forms` must outlive this object. `latest` is the latest time that a line can have.
+  /// `sample` and `forms` must outlive this object. `latest` is the latest timestamp that a line can have.
   TimeCandidates(const LogSample& sample, const std::vector<TimeForm>& forms, std::int64_t latest)
       : sample_(sample), forms_(forms), latest_(latest) {}
 
-  /// Searches the lines of the sample that `lines` selects, and replaces all candidates by those found there. `kind` is
-  /// kGiven if the user gave the forms (--time), otherwise kKnown.
+  /// Finds all candidates in the lines of the sample that are in `lines`. Forgets earlier candidates.
+  /// - `kind`: kGiven if the user gave the formats of timestamps (--time), otherwise kKnown
   void Search(TimeShape::Kind kind, const LineSet& lines);
-  /// Removes the candidates whose times are not at the beginning of the lines.
+  /// Removes the candidates whose timestamps are not at the beginning of the lines.
   void KeepFront();
-  /// Removes candidates (time formats with a place in the line) that are unlikely to be the times of records, such as
-  /// numbers that are IDs. If `paragraphs` is true, also removes times that are not in the first lines of paragraphs,
-  /// which blank lines separate. If two forms can read the same text, such as day/month and month/day, finds out which
-  /// one is right.
+  /// Removes candidates that are probably not the timestamps of records, such as numbers that are IDs.
+  /// - If `paragraphs` is true, also removes timestamps that are not in the first line of a paragraph (lines between
+  ///   blank lines).
   void Weed(bool paragraphs);
 
   std::vector<TimeCandidate>::const_iterator begin() const { return all_.begin(); }
   std::vector<TimeCandidate>::const_iterator end() const { return all_.end(); }
-  /// Returns true if the form of `candidate` is ambiguous, such as day/month or month/day, but Weed() has found that
-  /// the form is right.
+  /// Returns true if the format of `candidate` is ambiguous, such as day/month or month/day, but Weed() has found that
+  /// the format is right.
   bool IsResolved(const TimeCandidate& candidate) const;
-  /// Returns true if Weed() has removed times because they are not in the first lines of paragraphs (text between blank
-  /// lines).
+  /// Returns true if Weed() has removed timestamps because they are not in the first line of a paragraph.
   bool late() const { return late_; }
 
-  /// Returns the time in a line of the sample, in seconds since 1970, or 0 if the line has no time of the given shape.
-  /// `line` is the index of the line.
+  /// Returns the timestamp in a line of the sample, in seconds since 1970, or 0 if the line has no timestamp of the
+  /// given shape. `line` is the index of the line.
   std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const;
-  /// Returns true if the input looks like two merged logs with the times `numbers` and `times`. At least nine of ten
-  /// lines with a time of `numbers` must have no time of `times`. These lines must also be in the period of `times`,
-  /// extended by one day at both ends.
+  /// Returns true if the sample may be two logs of about the same days, one with `numbers` and one with `times`.
   bool AreOfSameDays(const TimeCandidate& numbers, const TimeCandidate& times) const;
-  /// Returns true if the times begin with the year, and the lines look like logs of Apache Hadoop or Spark, such as
-  /// "26/11/23 22:10:01 INFO mapred.JobClient: text".
+  /// Returns true if the timestamps begin with the year, and the lines look like logs of Apache Hadoop or Spark, such
+  /// as "26/11/23 22:10:01 INFO mapred.JobClient: text".
   bool IsOfHadoop(const TimeCandidate& candidate) const;
-  /// Returns true if each line that contains a time of `candidate` ends with this time.
+  /// Returns true if each line that contains a timestamp of `candidate` ends with this timestamp.
   bool FillsLines(const TimeCandidate& candidate) const;
-  /// Returns false if at least five lines contain a time of `candidate`, and the time is the same in all of these
-  /// lines. Otherwise returns true.
+  /// Returns false if five or more lines have a timestamp of `candidate`, and all these timestamps are equal.
   bool Varies(const TimeCandidate& candidate) const;
 
  private:
@@ -68,7 +63,7 @@ class TimeCandidates {
   const std::vector<TimeForm>& forms_;
   const std::int64_t latest_;
   std::vector<TimeCandidate> all_;
-  std::vector<std::size_t> resolved_;  ///< the indexes of the forms for which IsResolved() is true
+  std::vector<std::size_t> resolved_;  ///< the indexes of the formats for which IsResolved() is true
   bool late_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Finds times of all known forms, at any place in a line. Start at TimeFinder.
+// Finds timestamps of all known formats, at any place in a line. Start at TimeFinder.
 #pragma once
 
 #include <algorithm>
@@ -15,41 +15,43 @@
 
 namespace gpusort {
 
-/// Returns true if a field with this name can be a time, as a number of seconds since 1970.
+/// Returns true if a field with this name can be a timestamp, as a number of seconds since 1970.
 bool IsTimeName(std::string_view name);
 
-/// A way to write times (a form), a place in the line, and those lines of the sample that have such a time there.
+/// A way to write timestamps (a format), a place in the line, and those lines of the sample that have such a timestamp
+/// there.
 struct TimeCandidate {
   TimeShape shape;
-  std::size_t form = 0;  ///< the index of the form in TimeFinder's `forms`
+  std::size_t form = 0;  ///< the index of the format in TimeFinder's `forms`
   LineSet lines;
-  std::uint64_t at = 0, size = 0;  ///< the sums, over all lines, of the time's offset and size
+  std::uint64_t at = 0, size = 0;  ///< the sums, over all lines, of the timestamp's offset and size
   bool refused = false, dropped = false;
 
-  /// Returns true if the time comes after a fixed text, such as ts= or <time>, which can be anywhere in the line.
+  /// Returns true if the timestamp comes after a fixed string, such as ts= or <time>, which can be anywhere in the
+  /// line.
   bool named() const { return shape.place == TimeShape::kAnywhere && shape.lead.size() > 1 && shape.lead[0] != '['; }
-  /// Returns the name before the time, such as "ts" for ts= and <ts>.
+  /// Returns the name before the timestamp, such as "ts" for ts= and <ts>.
   std::string_view name() const;
-  /// Returns true if the name before the time is usual for times, as in ts= or <time>.
+  /// Returns true if the name before the timestamp is usual for timestamps, as in ts= or <time>.
   bool names_time() const { return IsTimeName(name()) || of_audit(); }
-  /// Returns true if the name before the number shows that the number is not a time, as in pid=123 or <id>123.
+  /// Returns true if the name before the number shows that the number is not a timestamp, as in pid=123 or <id>123.
   bool names_number() const;
-  /// Returns true if the times are those of the Linux audit system, such as audit(1795471801.123:45).
+  /// Returns true if the timestamps are those of the Linux audit system, such as audit(1795471801.123:45).
   bool of_audit() const;
-  /// Returns true if only the text `lead` comes before the time in each line.
+  /// Returns true if only the string `lead` comes before the timestamp in each line.
   bool at_front() const {
     return shape.place != TimeShape::kLabel && at == lines.count() * shape.lead.size() &&
            shape.lead.find(' ') == shape.lead.npos;
   }
 };
 
-/// Searches lines for times.
+/// Searches lines for timestamps.
 class TimeFinder {
  public:
   /// `forms` must outlive this object. If `indented` is true, blanks at the beginning of a line are skipped.
   TimeFinder(const std::vector<TimeForm>& forms, TimeShape::Kind kind, bool indented);
 
-  /// Adds candidates for the times in `text`, a line of the sample. `number` is the index of the line.
+  /// Adds candidates for the timestamps in `text`, a line of the sample. `number` is the index of the line.
   void Search(std::size_t number, std::string_view text) {
     Walk(text, kMostWords, [&](std::size_t form, const char* end, const TimeParts&, Where& where) {
       where.line = number;
@@ -59,7 +61,7 @@ class TimeFinder {
 
   /// The bytes that can separate the columns of a line.
   static constexpr std::string_view kSeparators = ",;|\t";
-  /// The place in a line where a time was found.
+  /// The place in a line where a timestamp was found.
   struct Where {
     std::size_t line;
     const char* begin;  ///< the beginning of the line
@@ -70,9 +72,12 @@ class TimeFinder {
     std::array<const char*, kSeparators.size()> after;  ///< for each separator: the byte after its last occurrence
   };
 
-  /// Calls take(form, end, parts, where) for each time in the line `text`, but not for times with more than `words`
-  /// words before them. `form` is the index of the time's form in `forms`. `end` is the end of the time, `parts` are
-  /// the values in the time, such as the year, and `where` is the place of the time.
+  /// Calls take(form, end, parts, where) for each timestamp in the line `text`.
+  /// - `words`: timestamps after more words are ignored, also timestamps after more than 400 bytes.
+  /// - `form`: the index of the timestamp's format in the vector `forms` of the constructor
+  /// - `end`: a pointer to the byte after the timestamp
+  /// - `parts`: the values in the timestamp, such as the year
+  /// - `where`: the place in the line at which the timestamp begins
   template <typename Take>
   void Walk(std::string_view text, unsigned words, Take take) {
     const TextReader all{text.data(), text.data() + text.size()};
@@ -120,11 +125,10 @@ class TimeFinder {
   };
 
   static void Separator(char c, const char* p, Where& where);
-  /// Returns the indexes of the forms that a time at `p` can have, or null if no time can begin there.
+  /// Returns the indexes of the formats that a timestamp at `p` can have, or null if no timestamp can begin there.
   const std::vector<std::size_t>* FormsAt(const char* p, const TextReader& line);
-  /// Parses the text at the beginning of `reader` by each form of `forms`, which are indices into `forms_`. Calls
-  /// take() for each form that matches. Returns the end of the longest match, or null if no form matches. Sets
-  /// where.time.
+  /// Calls take() for each format in `forms` that matches the beginning of `reader`. Returns the end of the longest
+  /// match, or null if no format matches.
   template <typename Take>
   const char* Try(const std::vector<std::size_t>& forms, const TextReader& reader, Where& where, Take take) {
     const char* end = nullptr;

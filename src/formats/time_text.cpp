@@ -1,3 +1,4 @@
+// The parsers allocate no memory, except for the names of zones with a slash or in brackets.
 #include "formats/time_text.hpp"
 
 #include <algorithm>

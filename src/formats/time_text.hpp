@@ -1,7 +1,6 @@
-// Parsers of days and instants. They read ISO 8601 and RFC 3339, the notations of PostgreSQL, MySQL and Apache, seconds
-// since 1970, and formats in the letters of strptime. The calendar is always the Gregorian one, as in ISO 8601 and
-// PostgreSQL. A day that does not exist, such as February 30, is refused. The results do not depend on the locale. No
-// function allocates memory, except for zone names with a slash or in brackets. Start at ParseInstant.
+// Parsers of days and instants, for example in ISO 8601, RFC 3339, seconds since 1970, and strptime formats. The
+// calendar is Gregorian. Days that do not exist are refused. The results do not depend on the locale. Start at
+// ParseInstant.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday"
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
 /// Skips an optional time zone at the beginning of `reader`: an abbreviation such as CET, Z, +hh, +hhmm, +hh:mm or
 /// +hh:mm:ss. Sets `offset` to local time minus UTC in seconds; leaves it unchanged if there is no zone. Returns false
-/// if the text begins with a sign but is no valid zone.
+/// if a sign is not followed by a valid zone.
 bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset);
 
 /// A day of the calendar, or one of the values -infinity and infinity, which come before and after all days.
@@ -51,32 +50,32 @@ struct Instant {
   /// False: the time is `seconds + fraction`. True: the time is `seconds + 1 - fraction`, used for negative times with
   /// a fraction. For example, -0.25 has `seconds` -1, `fraction` "25" and `from_next` true.
   bool from_next = false;
-  bool zoned = true;  ///< true: the text had a time zone; false: it was read as UTC
+  bool zoned = true;  ///< true: the timestamp had a time zone; false: it was read as UTC
 };
 
-/// Parses a day: YYYY-MM-DD, YYYY/MM/DD, YYYYMMDD, infinity or -infinity. In the form YYYY-MM-DD, the year can have 4
-/// to 7 digits and a sign. " BC" may follow a day; year 0 is 1 BC. Returns std::nullopt for any other text.
+/// Parses a day: YYYY-MM-DD, YYYY/MM/DD, YYYYMMDD, infinity or -infinity. In the format YYYY-MM-DD, the year can have 4
+/// to 7 digits and a sign. " BC" may follow a day; year 0 is 1 BC. Returns std::nullopt for any other string.
 std::optional<Day> ParseDay(std::string_view text);
 
-/// Parses a point in time. Returns std::nullopt unless `text` has one of these forms:
-/// * A day as for ParseDay(), alone or with a time and a zone: 2026-12-31, 2026-12-31 23:59, 2026-12-31T23:59:59.5Z.
-/// * A day of eight digits with a time, and optionally a zone: 20261231T235959, 20261231 23:59.
-/// * The form of Apache: 31/Dec/2026:23:59:59 +0100.
-/// * A number since 1970: seconds (up to 10 digits, optionally with a fraction), milliseconds (11 to 14 digits),
-///   microseconds (15 to 17 digits) or nanoseconds (18 or 19 digits). A sign can come before the number.
-/// * infinity or -infinity.
+/// Parses a point in time. Returns std::nullopt unless `text` has one of these formats:
+/// - A day as for ParseDay(), optionally with a time and a zone: 2026-12-31, 2026-12-31 23:59, 2026-12-31T23:59:59.5Z.
+/// - A day of eight digits with a time, and optionally a zone: 20261231T235959, 20261231 23:59.
+/// - The format of Apache: 31/Dec/2026:23:59:59 +0100.
+/// - Seconds since 1970: up to 10 digits, optionally with a sign and a fraction.
+/// - Milliseconds (11 to 14 digits), microseconds (15 to 17) or nanoseconds (18 or 19) since 1970, optionally with a
+///   sign.
+/// - infinity or -infinity.
 ///
 /// The zone can be Z, an abbreviation such as CET, an offset such as +01:00, or a name such as Europe/Berlin or
-/// [Europe/Berlin]. If a local time occurs twice in a named zone, because clocks are set back, returns the second
-/// occurrence.
+/// [Europe/Berlin]. A local time that occurs twice in a named zone means the second one.
 std::optional<Instant> ParseInstant(std::string_view text);
 
-/// Checks a format of times in the letters of strptime. Returns it in the form that ParseInstantBy takes. Throws
-/// Error(kUsage) for an unknown letter. The letters are %Y %m %d %H %M %S %y %b %B %a %A %e %j %p %I %z %Z %s %T %D %F
-/// %R %n %t %%, and %f for the fraction of a second.
+/// Checks a time format of strptime, such as "%d.%m.%Y", and returns it in the form that ParseInstantBy takes.
+/// - %f stands for the fraction of a second.
+/// - Throws Error(kUsage) for an unknown conversion. The message lists all known ones.
 std::string CheckedTimeFormat(std::string_view format);
 
-/// The parts of a time that were read from a text. A number is 0 if the text lacks this part, unless a comment says
+/// The parts of a timestamp, such as the year. A number is 0 if the timestamp lacks this part, unless a comment says
 /// otherwise.
 struct TimeParts {
   static constexpr unsigned kNoYear = ~0u;
@@ -86,10 +85,10 @@ struct TimeParts {
   unsigned nanoseconds = 0;            ///< the fraction of a second if `fraction` is empty; instant() ignores it
   bool afternoon = false;              ///< true: `hour_of_half` is in the afternoon (PM)
   std::string_view fraction;           ///< the digits of the fraction of a second
-  std::optional<std::int64_t> offset;  ///< local time minus UTC, in seconds; no value: the text has no time zone
+  std::optional<std::int64_t> offset;  ///< local time minus UTC, in seconds; no value: the timestamp has no time zone
   std::string_view zone;               ///< the name of a zone of the IANA database, such as "Europe/Berlin"; or empty
   std::optional<std::int64_t> count;   ///< seconds since 1970; if set, only it, `fraction` and `minus` are used
-  const char* clock = nullptr;         ///< the beginning of the clock HH:MM in the text; null: not known
+  const char* clock = nullptr;         ///< the place of HH:MM in the timestamp; null: not known
   bool minus = false;                  ///< true: `count` and `fraction` are subtracted from 1970-01-01 instead of added
 
   bool lacks_year() const { return year == kNoYear && !count && !lacks_date(); }
@@ -99,8 +98,8 @@ struct TimeParts {
   std::optional<Instant> instant() const;
 };
 
-/// Reads the time at the beginning of `reader`, and moves `reader` to the end of the time. `format` must be a result of
-/// CheckedTimeFormat(). If the text does not match, returns false, and `reader` and `parts` are undefined.
+/// Reads the timestamp at the beginning of `reader`, and moves `reader` to its end. `format` must be a result of
+/// CheckedTimeFormat(). If there is no match, returns false, and `reader` and `parts` are undefined.
 bool TakeTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
 /// Parses `text` by `format`, which must be a result of CheckedTimeFormat(). Returns std::nullopt unless the whole text

@@ -1,3 +1,6 @@
+// The first byte of a key shows whether the value is null. No key is a proper prefix of another key of the same column.
+// Keys of numbers and times contain no byte that FieldWriter would have to escape. If a job sorts by several columns, a
+// record has their keys one after the other.
 #include "formats/value_key.hpp"
 
 #include <algorithm>

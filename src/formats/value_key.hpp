@@ -1,8 +1,5 @@
-// ValueKey makes sort keys of values that have a type, such as numbers and times. A sort key is a sequence of bytes.
-// Comparing keys by memcmp gives the order of the values. If a job sorts by several columns, a record has their keys
-// one after the other. Equal values have equal keys, and no key is a proper prefix of another key for the same column.
-// The first byte shows whether the value is null. Keys of numbers and times contain no byte that FieldWriter would have
-// to escape. Start at ValueKey.
+// ValueKey makes sort keys of values that have a type, such as numbers and times. Comparing keys by memcmp gives the
+// order of the values. Equal values have equal keys. Start at ValueKey.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +20,17 @@ namespace gpusort {
 /// knows other names, such as "int4". It returns std::nullopt for an unknown name.
 std::string_view ValueTypeName(ValueType type);
 std::optional<ValueType> FindValueType(std::string_view name);
-/// Returns the names of all types as one text for messages: "text, nocase, ...".
+/// Returns the names of all types as one string for messages: "text, nocase, ...".
 std::string ValueTypeNames();
 
 /// Guesses the type of the value `text`, for hints in messages: kInt, kDecimal, kTimestamp, kDate, kUuid or kIp.
 /// Returns std::nullopt if the type is uncertain, for example for a number with leading zeros.
 std::optional<ValueType> LooksLike(std::string_view text);
 
-/// Writes the sort keys of the values of one column. Any thread may call the functions. Each function that begins with
-/// Put writes one whole key to `out`. The caller must not call out.set_reverse(true) before it: the functions handle
-/// ValueRule::descending themselves.
+/// Writes the sort keys of the values of one column.
+/// - Any thread may call the functions.
+/// - Each function that begins with Put writes one whole key to `out`.
+/// - The caller must not reverse `out` (set_reverse). The functions do this themselves for descending keys.
 class ValueKey {
  public:
   /// Throws Error(kUsage) if `rule` is invalid:
@@ -42,33 +40,41 @@ class ValueKey {
   explicit ValueKey(const ValueRule& rule);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
-  /// Sets *lacks_zone to true if `text` is a time without a zone, which is read as UTC. Never sets *lacks_zone to
-  /// false. The types text, nocase, natural and locale accept any bytes. All other types ignore white space around the
-  /// value. The types:
-  /// * text: by unsigned bytes. nocase: ASCII capitals count as small letters. natural: as GNU sort -V.
-  /// * locale: by strxfrm. NULs divide the text into parts, which are compared one after the other.
-  /// * int: digits, optionally after a sign. decimal: also a fraction and an exponent, exact at any length. -0 equals
-  ///   0. As in PostgreSQL, decimal accepts inf and infinity with an optional sign, and NaN, which is greater than all
-  ///   numbers. The byte `thousands` may stand between digits before the decimal point.
-  /// * number: a decimal number with currency signs, separators or suffixes, such as $1,234.50 or 2K. See
-  ///   PutLooseNumber.
-  /// * float: the texts of decimal, rounded to binary64, in the totalOrder of IEEE 754: -nan, -inf, ..., -0, 0, ...,
-  ///   inf, nan.
-  /// * bool: f, false, no, n, off, 0 are less than t, true, yes, y, on, 1. Letters may be in upper or lower case.
-  /// * date, timestamp: see ParseDay and ParseInstant, or ParseInstantBy for date(FORMAT) and timestamp(FORMAT).
-  /// * time: see ParseClock. The order is by the time in UTC, then by the zone, from east to west, as PostgreSQL's
-  ///   timetz.
-  /// * interval: see ParseInterval. A month has 30 days and a day has 24 hours, as in PostgreSQL's order.
-  /// * ip: as PostgreSQL's inet. Addresses of version 4 come first (also before ::ffff:1.2.3.4). The order is by the
-  ///   bits of the network, the length of the prefix, and the bits of the host. An address without a prefix has the
-  ///   full length.
-  /// * macaddr: six or eight bytes in hexadecimal digits, by the bytes. All addresses of six bytes come first.
-  /// * uuid: 32 hexadecimal digits, with optional hyphens after every four digits and optional braces.
-  /// * bytes-hex: an even number of hexadecimal digits, optionally after \x or 0x.
-  /// * bit: digits 0 and 1, optionally as b'0101'. A value comes before longer values that begin with it.
-  /// * severity: the levels of logs, see PutSeverity. enum: one of the words of the rule, in their order.
-  /// * set: words of the rule with commas between them, see ValueType::kSet.
-  /// * order: the words of the rule in their order, and then all other texts by unsigned bytes (see Lists).
+  /// - Sets *lacks_zone to true if `text` is a timestamp without a zone, which is read as UTC. Never sets *lacks_zone
+  ///   to false.
+  /// - The types text, nocase, natural and locale accept any bytes.
+  /// - All other types ignore white space around the value.
+  ///
+  /// The types:
+  /// - text: by unsigned bytes
+  /// - nocase: as text, but ASCII capitals count as small letters
+  /// - natural: as GNU sort -V
+  /// - locale: by strxfrm; NULs divide the string into parts, which are compared one after the other
+  /// - int: digits, optionally after a sign
+  /// - decimal: as int, optionally with a fraction and an exponent, exact at any length
+  /// - decimal: also inf and infinity with an optional sign, and NaN, which is greater than all numbers, as in
+  ///   PostgreSQL
+  /// - int, decimal: -0 equals 0; the byte `thousands` may stand between digits before the decimal point
+  /// - number: a decimal number with currency signs, separators or suffixes, such as $1,234.50 or 2K (see
+  ///   PutLooseNumber)
+  /// - float: the strings of decimal, rounded to binary64, in the order of IEEE 754: -nan, -inf, ..., -0, 0, ..., inf,
+  ///   nan
+  /// - bool: f, false, no, n, off, 0 are less than t, true, yes, y, on, 1, in upper or lower case
+  /// - date, timestamp: see ParseDay and ParseInstant
+  /// - date(FORMAT), timestamp(FORMAT): see ParseInstantBy
+  /// - time: see ParseClock; by the time in UTC, then by the zone, from east to west, as PostgreSQL's timetz
+  /// - interval: see ParseInterval; a month has 30 days and a day has 24 hours, as in PostgreSQL
+  /// - ip: as PostgreSQL's inet: first version 4, then version 6; by the network, the length of the prefix, and the
+  ///   host
+  /// - ip: an address without a prefix has the full length
+  /// - macaddr: six or eight bytes in hexadecimal digits, by the bytes; all addresses of six bytes come first
+  /// - uuid: 32 hexadecimal digits, with optional hyphens after every four digits and optional braces
+  /// - bytes-hex: an even number of hexadecimal digits, optionally after \x or 0x
+  /// - bit: digits 0 and 1, optionally as b'0101'; a value comes before longer values that begin with it
+  /// - severity: the levels of logs (see PutSeverity)
+  /// - enum: one of the words of the rule, in their order
+  /// - set: words of the rule with commas between them (see ValueType::kSet)
+  /// - order: the words of the rule in their order, then all other strings by unsigned bytes (see Lists)
   bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
   /// Returns true if `text`, without white space around it, is one of the words of the rule.
   bool Lists(std::string_view text) const;
@@ -93,8 +99,8 @@ class ValueKey {
   /// Writes the key of a value of type date: the day that is `days` days after 1970-01-01. The smallest value of `days`
   /// stands for -infinity, and the largest one for infinity.
   void PutDays(std::int32_t days, FieldWriter& out) const;
-  /// Writes the key of the text `bytes`. The order is that of unsigned bytes, unless the type of the column is nocase,
-  /// natural or locale. These types keep their own orders.
+  /// Writes the key of the string `bytes`. The order is that of unsigned bytes, unless the type of the column is
+  /// nocase, natural or locale. These types keep their own orders.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }
@@ -109,7 +115,7 @@ class ValueKey {
   /// For the types kEnum, kSet and kOrder: the words of the type in alphabetical order, each with its position in the
   /// list of the type. Values sort by these positions.
   std::vector<std::pair<std::string, std::size_t>> labels_;
-  bool collates_;  ///< true: the locale does not order texts by their bytes, so strxfrm is needed
+  bool collates_;  ///< true: the locale does not order strings by their bytes, so strxfrm is needed
 };
 
 }  // namespace gpusort

@@ -1,7 +1,6 @@
-// Functions that append the sort keys of numbers, texts, words, bytes and network addresses. ValueKey::Put describes
-// the types. Each function that returns bool returns false if the text is no value of its type, and then appends
-// nothing. A TextReader that is passed to a function must hold the whole text of the value, without white space around
-// it.
+// Functions that append the sort keys of numbers, strings, words, bytes and network addresses.
+// - A function returns false and appends nothing if the string is no value of its type.
+// - A TextReader must hold the whole text of the value, without white space around it.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +16,17 @@ namespace gpusort::keys {
 
 // --- Numbers (number_keys.cpp) ----------------------------------------------------------------------------------
 
-/// Returns true if the text is a finite decimal number, with '.' as the decimal point and without separators of
+/// Returns true if the string is a finite decimal number, with '.' as the decimal point and without separators of
 /// thousands.
 bool IsDecimal(TextReader reader);
-/// Appends the sort key of a whole or decimal number. If `whole` is true, the text may contain only digits and a sign.
+/// Appends the sort key of a whole or decimal number. If `whole` is true, the string may contain only digits and a
+/// sign.
 bool PutNumber(TextReader reader, const ValueRule& rule, bool whole, KeyBytes& out);
-/// Appends the sort key of an infinity or NaN, for a column of decimal numbers. Returns false if the text is neither.
+/// Appends the sort key of an infinity or NaN, for a column of decimal numbers. Returns false if the string is neither.
 bool PutSpecial(TextReader reader, KeyBytes& out);
-/// Appends the sort key of a finite decimal number that is written for people, such as $1,234.50, -5% or 1.5K:
-/// * Currency signs and percent signs are ignored. A number in parentheses is negative.
-/// * The `thousands` byte of `rule` may separate digits. If `rule` has no such byte, one of the usual separators, such
-///   as a comma or a space, may separate groups of three digits.
-/// * The suffixes K, M, G, T, P and E multiply by powers of 1000, and Ki, Mi and so on by powers of 1024. A B may
-///   follow the suffix. After a currency sign, B alone multiplies by 10^9.
+/// Appends the sort key of a number as people write it, such as $1,234.50, -5%, (20) or 1.5K.
+/// - `rule`: gives the decimal point and the separator of thousands
+/// - Returns false for other strings.
 bool PutLooseNumber(TextReader reader, const ValueRule& rule, KeyBytes& out);
 bool PutFloatText(TextReader reader, const ValueRule& rule, KeyBytes& out);
 /// Appends the sort key of a `numeric` value of PostgreSQL: the sum of all digits[i] * 10000^(weight - i). `sign` is
@@ -47,20 +44,20 @@ bool PutBoolText(std::string_view text, KeyBytes& out);
 bool PutHex(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a string of the digits 0 and 1, written as 0101 or b'0101'.
 bool PutBits(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a log level: trace < debug < info < notice < warn < error < crit < alert < emerg. Also
-/// accepts the names of levels in syslog, PostgreSQL, MariaDB, Java, Python, Go and Android: for example, fatal counts
-/// as crit. Upper and lower case do not matter. The word may be in brackets, and a colon may follow it.
+/// Appends the sort key of a log level: trace < debug < info < notice < warn < error < crit < alert < emerg.
+/// - Also accepts other usual names. For example, FATAL has the key of crit.
+/// - The word may be in brackets, and a colon may follow it.
 bool PutSeverity(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a value of the type order(FILE): its position in the list, or the text if it has none.
 void PutListed(std::optional<std::uint64_t> position, std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a text in the order of sort -V, which compares versions. The key has two parts: the text
+/// Appends the sort key of a string in the order of sort -V, which compares versions. The key has two parts: the string
 /// without its suffix, such as .tar.gz, and then the suffix.
 void PutNatural(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a text in the order of the locale: the bytes that strxfrm returns. If `text` contains NULs,
-/// each part between them gets its own bytes. The byte 0, which is smaller than all bytes of strxfrm, separates the
-/// parts.
+/// Appends the sort key of a string in the order of the locale: the bytes that strxfrm returns. If `text` contains
+/// NULs, each part between them gets its own bytes. The byte 0, which is smaller than all bytes of strxfrm, separates
+/// the parts.
 void PutCollated(std::string_view text, KeyBytes& out);
 
 // --- Network addresses (network_keys.cpp) ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Time zones of the IANA database, for times that do not name their zones. Start at Zone.
+// Time zones of the IANA database, for timestamps that do not name their zones. Start at Zone.
 #pragma once
 
 #include <absl/time/time.h>

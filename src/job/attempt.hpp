@@ -1,6 +1,5 @@
-// One attempt at a sort: a backend (GPUs or the CPU), a plan for this backend, the memory of the plan, and the check
-// that the output is complete and in order. If an attempt fails, for example because a GPU is lost, all of these are
-// dropped. `Sorting` holds the data with which the next attempt continues. Start at Attempt.
+// One attempt at a sort, on GPUs or on the CPU. If it fails, the next attempt continues with the data in `Sorting`.
+// Start at Attempt.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,7 @@
 
 namespace gpusort {
 
-/// The data of a sort that stays when an attempt ends. If an attempt fails, for example because a GPU is lost, the next
-/// attempt goes on with this data.
+/// The data of a sort. They are kept for another attempt if an attempt fails, for example because a GPU is lost.
 struct Sorting {
   Job& job;
   const Ordered& ordered;
@@ -78,8 +76,8 @@ class Attempt {
   /// thread at the same time as OpenBackend().
   void StartReading(const std::vector<InputRange>& ranges, const Ring& ring);
   void MakePlan(const Ring& ring);
-  /// Makes the plan again, because only now the opened GPUs and the free memory are known. Then allocates the memory of
-  /// the plan.
+  /// Makes the plan (memory and batch sizes) again, because only now the opened GPUs and the free memory are known.
+  /// Then allocates the memory of the plan.
   void Prepare();
   /// Sorts all records that are not in a sorted run yet, and adds the new runs to Sorting::runs.
   void FormRuns();

@@ -18,8 +18,7 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
 /// order, without reading further, or std::nullopt if the input is sorted.
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel);
 
-/// Returns true if the inputs have a header. Call this only if the inputs have no records, so that they are a header
-/// only.
+/// Returns true if the inputs consist of only a header. Call this if no record was found.
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs);
 /// The warning for inputs that have a header but no records.
 inline constexpr const char* kAllHeader =

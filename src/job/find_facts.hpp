@@ -23,11 +23,11 @@ KeyCost KeyCostOf(const KeyScheme& keys);
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
-/// Sets facts.key_cost, the number of bytes that sort keys add to a record. If facts.known is true, also reads a sample
-/// of the first inputs, and does the following:
-/// - calls keys.Tune(), which chooses the largest size of a key from the sample
-/// - estimates facts.records, the number of records
-/// - adds the estimated size of all keys to facts.bytes and to the sizes of the inputs in facts.sorted
+/// Estimates the sizes of the sort keys from a sample of the first inputs.
+/// - Sets facts.key_cost, the number of bytes that sort keys add to a record.
+/// - Sets facts.records, and adds the size of all keys to facts.bytes and facts.sorted.
+/// - Calls keys.Tune(), which chooses the maximum size of a key.
+/// - If facts.known is false: sets only facts.key_cost, without a sample.
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory);
 
 /// Estimates facts.records, the number of lines, from samples at several places of the inputs. Does nothing if

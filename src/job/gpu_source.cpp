@@ -23,6 +23,7 @@ unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t b
   if (!limits.gpus.empty()) return static_cast<unsigned>(limits.gpus.size());
   // Without a limit in bytes, the memory of a GPU is unknown before it is opened.
   const std::uint64_t memory = limits.gpu_memory && !limits.gpu_memory->percent ? limits.gpu_memory->value : 0;
+  // The size of a stream is 0, so one GPU sorts it.
   return UsefulGpus(bytes, memory, gpus.present(), gpus.many_bytes);
 }
 

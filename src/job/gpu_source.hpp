@@ -27,20 +27,21 @@ struct GpuSource {
   std::uint64_t many_bytes = std::uint64_t{48} << 30;
 };
 
-/// Returns the number of GPUs that sort an input of `bytes` bytes fastest: one, or all of the `present` GPUs.
-/// `gpu_memory` is the limit on the memory of each GPU in bytes; 0: the limit is not known, but large. `many_bytes` is
-/// the size of the smallest input that several GPUs sort faster than one GPU. This is a pure function.
+/// Returns the number of GPUs that sort an input of `bytes` bytes fastest: 1 or `present`.
+/// - `gpu_memory`: the memory limit of each GPU in bytes; 0: no limit
+/// - `present`: the number of GPUs of the machine
+/// - `many_bytes`: inputs of this size or larger are sorted by all GPUs
 unsigned UsefulGpus(std::uint64_t bytes, std::uint64_t gpu_memory, unsigned present, std::uint64_t many_bytes);
 
-/// Returns the number of GPUs that a job should use: the number that --device names, or as many as are useful. `bytes`
-/// is the size of the input files, or 0 for a stream, which one GPU sorts. Does not open the driver of a GPU.
+/// Returns the number of GPUs for a job: the GPUs of --device, or as many as are useful. Opens no GPU.
+/// - `bytes`: the size of the input files; 0: the input is a stream
 unsigned WantedGpus(const GpuSource& gpus, const Limits& limits, std::uint64_t bytes);
 
 /// Opens several GPUs at the same time, and returns them as one backend.
-/// - If --device names GPUs, opens these GPUs. If a GPU fails, throws its error.
-/// - Otherwise opens the first `number` GPUs. Leaves out each GPU that fails or has little memory, and calls `note`
-///   with the reason on the calling thread. If no GPU is left, throws the first error.
-/// - In both cases, throws the error of a GPU that hangs.
+/// - If --device names GPUs: opens these GPUs. Throws the error of a GPU that fails.
+/// - Otherwise: opens the first `number` GPUs, without GPUs that fail or have little memory. Throws if none is left.
+/// - Throws the error of a GPU that hangs.
+/// - `note`: called on this thread with the reason for each GPU that is left out
 std::unique_ptr<Backend> OpenGpus(const GpuSource& gpus, const Limits& limits, unsigned number,
                                   const std::function<void(const std::string&)>& note);
 

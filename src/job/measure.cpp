@@ -42,7 +42,8 @@ double Since(SteadyClock::time_point begin) {
 
 double SecondsFor(double bytes, double per_second) { return per_second > 0 ? bytes / per_second : 0; }
 
-/// How many seconds a phase uses each resource.
+/// How many seconds a phase uses each resource. Reading, sorting and writing happen at the same time. The time of the
+/// phase is therefore the longest of these times.
 class Uses {
  public:
   explicit Uses(double cores) : cores_(cores) {}

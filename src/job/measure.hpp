@@ -1,6 +1,5 @@
-// Estimates the time of a job for --explain. Measures the speed of the folders, and of sorting and merging a sample of
-// the input. In a phase of the job, reading, sorting and writing happen at the same time. The time of the phase is
-// therefore the time of the resource that is used longest. Start at MeasureJob.
+// Estimates the time of a job for --explain. Measures the speed of the disks, and of sorting and merging a sample of
+// the input. Start at MeasureJob.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +30,8 @@ struct ExpectFacts {
   double input = 0, spilled = 0, between = 0, output = 0;
   FolderSpeed input_folder, temp_folder, output_folder;
   double open = 0;  ///< the time for opening a GPU, in seconds
-  /// The speed of sorting records into runs (`form`) and of merging runs (`merge`), in bytes per second, without the
-  /// time for disks.
+  /// The speed of sorting records into sorted runs (`form`) and of merging runs (`merge`), in bytes per second, without
+  /// the time for disks.
   double form = 0, merge = 0;
   bool gpu = false, verifies = false;
 };

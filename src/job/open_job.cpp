@@ -24,6 +24,7 @@ Ordered::Ordered(const JobSpec& spec, bool gpu) : plain(spec.order.layout), grou
   if (plain.fixed()) return;
   if (spec.target.split > 0) FindGroups(spec);
   if (spec.order.locale) maker = MakeLocaleKeys(spec.order.lines->order);
+  // With a GPU, there are no keys for lines that can be compared without them.
   if (!maker) maker = MakeKeys(*plain.lines, gpu);
   if (!maker) return;
   lines_ = std::make_unique<KeyedOrder>(*maker, plain.delimiter);

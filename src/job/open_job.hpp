@@ -24,16 +24,13 @@ struct Ordered {
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
   /// True: sort keys only save time. Comparing records in the layout `plain` gives the same order.
   bool optional = false;
-  /// The layout in which --split compares records. Records with equal keys are equal in this layout, so that --split
-  /// can write them to the same part.
+  /// The layout for --split. Records that compare equal in this layout stay in one part of the output.
   RecordLayout groups;
 
   const RecordFormat& format() const { return *format_; }
-  /// Returns the object that makes the sort keys of records with columns. Returns null for other records, which can be
-  /// compared in the layout `plain`.
+  /// Returns the object that makes the sort keys of records with columns. Null if records have no columns.
   KeyScheme* column_keys() const { return table ? keyed : nullptr; }
-  /// Returns the layout in which two records can be compared: with sort keys if records have columns, otherwise
-  /// `plain`.
+  /// Returns the layout for comparing two records: with sort keys if records have columns, and `plain` otherwise.
   RecordLayout comparable() const { return table ? keyed->layout() : plain; }
   /// Finds the key columns by their names in `header`, the header of all inputs. Does nothing if records have no
   /// columns or `header` is empty. Throws Error if a key names a column that does not exist.
@@ -41,8 +38,7 @@ struct Ordered {
     if (table && !header.empty()) keyed->ReadHeader(header);
   }
 
-  /// Makes the order for the job `spec`. `gpu` is true if a GPU may compare the records. If it is true, no sort keys
-  /// are made for records that can be compared without keys.
+  /// `gpu` is true if a GPU may compare the records.
   Ordered(const JobSpec& spec, bool gpu);
 
  private:
@@ -57,11 +53,11 @@ struct Ordered {
 
 /// A job whose inputs are open and whose memory limit is chosen.
 struct OpenJob {
-  /// Opens the inputs of the job `spec`. Throws the errors of Inputs. `spec`, `cancel` and `files` must outlive this
-  /// object.
-  /// - `gpu` is true if a GPU may compare the records.
-  /// - `overwritten` is the file that the output will overwrite, if there is one.
-  /// - `fronts` are the streams that are already open, with the bytes that were read from them.
+  /// Opens the inputs of the job `spec`. `spec`, `cancel` and `files` must outlive this object.
+  /// - `gpu`: true if a GPU may compare the records
+  /// - `overwritten`: the file that the output will overwrite, if there is one
+  /// - `fronts`: the streams that are already open, with the bytes that were read from them
+  /// - Throws the errors of Inputs.
   OpenJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, bool gpu = true,
           std::optional<FileFacts> overwritten = {}, StreamFronts fronts = {});
 

@@ -9,21 +9,21 @@
 
 namespace gpusort {
 
-/// How a job continues after an attempt at a sort has failed: what the next attempt does differently, and the facts for
-/// its plan.
+/// How a job continues after an attempt at a sort has failed: what the next attempt does differently, and the values
+/// for its plan.
 struct Recovery {
   enum class Way {
     kSmaller,  ///< try again with half of the device memory
     kCpu,      ///< try again on the CPU
     kSort,     ///< sort the inputs instead of merging them (-m); the output is the same
-    kAnew,     ///< drop all runs, and sort the inputs again on the CPU
+    kAnew,     ///< drop all sorted runs, and sort the inputs again on the CPU
   };
   Way way;
-  PlanFacts facts;   ///< the facts from which the next attempt is planned
+  PlanFacts facts;   ///< the values from which the next attempt is planned
   std::string note;  ///< the text about the failure, for the log and for --stats
 };
 
-/// Facts about the earlier attempts of a sort that have failed, and other facts on which the next attempt depends.
+/// The earlier attempts of a sort that have failed, and other values on which the next attempt depends.
 struct Past {
   unsigned smaller = 0;   ///< the number of attempts so far that had a smaller plan because GPU memory was refused
   bool only_gpu = false;  ///< true: the options do not allow a sort on the CPU
@@ -39,7 +39,7 @@ struct Past {
 inline constexpr unsigned kSmallerPlans = 2;
 
 /// Decides what to do after a sort has failed with `error`. Returns std::nullopt if trying again would not help.
-/// `facts` are the facts from which the failed attempt was planned. This is a pure function.
+/// `facts` are the values from which the failed attempt was planned. This is a pure function.
 std::optional<Recovery> Recover(const Error& error, const PlanFacts& facts, const Past& past);
 
 /// Returns the error message for a sort that has given a wrong result. The message names the device that may be the

@@ -1,4 +1,4 @@
-// SortContext owns the objects of one sort: open inputs, memory, facts for the plan, output and temp space.
+// SortContext owns all objects of one sort, such as the open inputs, the output and the temp files.
 #pragma once
 
 #include <mutex>
@@ -25,9 +25,9 @@ struct FirstSort {
 /// The objects of one sort, from the open inputs to the temp files. Members are constructed in the order of their
 /// declarations.
 struct SortContext {
-  /// Opens the inputs and collects the facts for the plan. Throws Error if the job cannot be done with the given
-  /// options. `output` is empty if the plan is only printed (--explain). `record` may be null. All references must
-  /// outlive this object.
+  /// Opens the inputs and collects the values for the plan (memory and batch sizes). Throws Error if the job cannot be
+  /// done with the given options. `output` is empty if the plan is only printed (--explain). `record` may be null. All
+  /// references must outlive this object.
   SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output output, StreamFronts fronts,
               const GpuSource& gpus, JobRecord* record);
   /// Passes the plan and the statistics of the job so far to the JobRecord that was given to the constructor.
@@ -38,14 +38,13 @@ struct SortContext {
   /// Returns the plan as rows of a table, as --explain prints it. If `sizes` is true, also returns every size that the
   /// plan has chosen, such as the number of buffers.
   std::string PlanText(bool sizes) const;
-  /// Returns a description of each of the first 20 inputs for --explain, such as the form of the timestamps in a log.
-  /// Returns an empty text if the job's format has only one form. Reads the beginnings of the inputs again, but not
-  /// those of pipes.
+  /// Returns a description of each of the first 20 inputs for --explain, such as the format of the timestamps in a log.
+  /// Returns an empty string if there is nothing to say about the job's format. Reads the beginnings of the inputs
+  /// again, but not those of pipes.
   std::string FormatsText() const;
   /// Tells the second of the two sorts of a job what the first one did. Call this before SortJob().
   void SetFirst(FirstSort first);
-  /// Updates the statistics that can be read at any moment of the job, also after a failure: for example the peak of
-  /// the memory and the times of the phases.
+  /// Updates the statistics, such as the peak of the memory. Call at any time, also after a failure.
   void FillStats();
 
   OpenJob open;

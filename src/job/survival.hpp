@@ -17,8 +17,8 @@ namespace gpusort {
 
 struct Sorting;
 
-/// Finishes a job whose process was killed after its output had got its final name. Returns the facts about the output.
-/// Returns std::nullopt if there is no such job in --resume-dir. Call this before the output is opened.
+/// Finishes a job whose process was killed after its output had got its final name. Returns a description of the
+/// output. Returns std::nullopt if there is no such job in --resume-dir. Call this before the output is opened.
 std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files);
 
 /// Ends a job of two sorts (job/keep_order.hpp) after its output has got its final name. An error here is only logged.
@@ -37,18 +37,15 @@ class JobSurvival {
   /// --resume-dir.
   Journal* journal() const { return journal_.get(); }
 
-  /// Adds the sorted runs of an earlier process to `sorting`, without the lists of their blocks. Returns true if these
-  /// runs contain the whole input. If an input has changed since the runs were made, drops the runs and returns false.
-  /// Throws Error(kIntegrity) if a run refers to a place that does not exist in the inputs.
+  /// Adds the sorted runs of an earlier process to `sorting`. Call FindBlocks() later to complete the runs.
+  /// - Returns true if these runs contain the whole input.
+  /// - If an input has changed since then, drops the runs and returns false.
+  /// - Throws Error(kIntegrity) if a run does not fit the inputs.
   bool TakeUpRuns(Sorting& sorting, Past& past);
-  /// Continues the output that an earlier process has begun, and turns on checkpoints, which record how much of the
-  /// output is written. Does this only if all of the following are true:
-  /// - The output is one new, uncompressed file.
-  /// - --top, --debug, --shuffle and the options for groups of equal records, such as --count and --minus, are not
-  /// given.
-  /// - The sort keys can be computed from the output alone.
-  ///
-  /// Otherwise does nothing, and the output is written from its beginning.
+  /// Continues the output of an earlier process, and turns on checkpoints.
+  /// - Does nothing unless the output is one new, uncompressed file.
+  /// - Does nothing with --top, --debug, --shuffle, or an option for groups of equal records, such as --count.
+  /// - Does nothing if the sort keys cannot be computed from the output.
   void TakeUpOutput(Sorting& sorting, Output& output);
   /// Begins the journal (the log of the finished work), or continues that of an earlier process. Call this after the
   /// plan is made and before RunStore::Open().
@@ -59,8 +56,8 @@ class JobSurvival {
   /// Stores all sorted runs on the disk, so that a later process does not need the input. Call this when all runs are
   /// complete. If the job then fails and makes other runs, call this again.
   void KeepRuns(Sorting& sorting);
-  /// Forgets the stored runs after a wrong result. If they were kept, the same command would merge them again and fail
-  /// again.
+  /// Forgets the stored sorted runs after a wrong result. If they were kept, the same command would merge them again
+  /// and fail again.
   void GiveUpRuns(const Sorting& sorting);
   /// Forgets the part of the output that was written, because it is damaged.
   void GiveUpOutput(const Sorting& sorting, Output& output);

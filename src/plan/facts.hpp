@@ -1,5 +1,5 @@
-// The facts from which the plan of a sort is made: about the options, the inputs and the machine. Plain data. Start at
-// PlanFacts.
+// The values from which the plan of a sort (memory and batch sizes) is made: about the options, the inputs and the
+// machine. Plain data. Start at PlanFacts.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Asked {
   bool checks = false;  ///< the job is --check, which only reads; it needs buffers for reading and no further plan
   bool keeps = false;   ///< all sorted runs are written to temp files, so that a later process can continue
   bool unique = false;
-  std::uint64_t top = 0;  ///< maximum number of records in each run and in the output; 0: no maximum
-  bool in_place = true;   ///< the output is a regular file, and records have the same bytes in it as in the runs
+  std::uint64_t top = 0;  ///< maximum number of records in each sorted run and in the output; 0: no maximum
+  bool in_place = true;   ///< the output is a regular file, and records have the same bytes in it as in the sorted runs
   bool header = false;    ///< the inputs may have headers
   bool traces = false;    ///< --trace is given
   bool page = false;      ///< --report is given
@@ -52,7 +52,7 @@ struct KeyCost {
   friend bool operator==(const KeyCost&, const KeyCost&) = default;
 };
 
-/// Facts about the inputs of a sort.
+/// Values that describe the inputs of a sort.
 struct InputFacts {
   RecordLayout plain;  ///< layout of the records without sort keys
   RecordLayout keyed;  ///< layout of the records with sort keys before them; not set if `keys` is kNever
@@ -73,19 +73,19 @@ struct InputFacts {
   friend bool operator==(const InputFacts&, const InputFacts&) = default;
 };
 
-/// Facts about temp files with sorted runs (sorted parts of the data) that were written earlier: by an attempt of this
-/// process that has failed, or by an earlier process.
+/// Values that describe temp files with sorted runs (sorted parts of the data) that were written earlier: by an attempt
+/// of this process that has failed, or by an earlier process.
 struct EarlierFacts {
-  bool spilled = false;           ///< temp files may contain runs of an earlier attempt, which has failed
+  bool spilled = false;           ///< temp files may contain sorted runs of an earlier attempt, which has failed
   bool compressed = false;        ///< temp files of an earlier process may be compressed
-  std::uint64_t block_bytes = 0;  ///< size of the blocks of these runs; 0: there are no earlier runs
-  std::uint64_t longest = 0;      ///< size of the longest record in runs of an earlier process
+  std::uint64_t block_bytes = 0;  ///< size of the blocks of these sorted runs; 0: there are no earlier runs
+  std::uint64_t longest = 0;      ///< size of the longest record in sorted runs of an earlier process
   unsigned temp_workspaces = 0;   ///< number of compression buffers that were allocated earlier; 0: none
 
   friend bool operator==(const EarlierFacts&, const EarlierFacts&) = default;
 };
 
-/// Facts about the machine on which a sort runs.
+/// Values that describe the machine on which a sort runs.
 struct MachineFacts {
   unsigned threads = 1;             ///< maximum number of threads; with little memory, a plan uses fewer threads
   unsigned cores = 1u << 16;        ///< maximum number of threads that make keys
@@ -97,27 +97,24 @@ struct MachineFacts {
   friend bool operator==(const MachineFacts&, const MachineFacts&) = default;
 };
 
-/// The memory that three things take in a sort: a lane (a worker that sorts or merges), the description of a sorted
-/// run, and the description of a block of a run.
+/// The memory that parts of a sort take. A lane is a worker that sorts or merges. A slot is the memory for the records
+/// that are sorted together.
 struct StageCosts {
-  /// Maps the size of a slot (the memory for records that are sorted together) to the GPU memory that a lane (a worker
-  /// that sorts or merges) takes with such slots, both in bytes. Has an entry for each size that LaneSlots() returns.
-  /// Empty until a GPU is open.
+  /// The bytes of GPU memory that a lane takes, for each slot size in bytes. Empty until a GPU is open.
   std::map<std::uint64_t, std::uint64_t> gpu_lanes;
-  std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a run during the merge
-  std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a run
+  std::uint64_t run_index = 0;    ///< bytes of host memory for the description of a sorted run during the merge
+  std::uint64_t block_index = 0;  ///< bytes of host memory for the description of a block of a sorted run
 
-  /// Returns how many bytes of GPU memory a lane (a worker that sorts or merges) takes with slots of `slot_bytes`
-  /// bytes. If `gpu_lanes` lacks this size, returns the value of the next larger size. Returns `slot_bytes`, as an
-  /// estimate, if there is no larger size.
+  /// Returns the bytes of GPU memory that a lane takes, if its slots have `slot_bytes` bytes. Can be an estimate.
   std::uint64_t GpuLane(std::uint64_t slot_bytes) const {
+    // An unknown size costs as much as the next larger size, or as much as one slot.
     const auto found = gpu_lanes.lower_bound(slot_bytes);
     return found == gpu_lanes.end() ? slot_bytes : found->second;
   }
   friend bool operator==(const StageCosts&, const StageCosts&) = default;
 };
 
-/// All facts from which the plan of a sort is made.
+/// All values from which the plan of a sort is made.
 struct PlanFacts {
   Asked asked;
   InputFacts input;

@@ -1,6 +1,6 @@
 // Makes the plan of a sort by three pure functions: ShareMemory divides the memory, MakeRing plans the buffers into
-// which the input is read, and MakePlan plans all other sizes. If a GPU is lost or memory is refused, the facts change,
-// and a new plan is made from them.
+// which the input is read, and MakePlan plans all other sizes. If a GPU is lost or memory is refused, the PlanFacts
+// change, and a new plan is made from them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 /// yet.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
-/// The error that the memory of a GPU is too small for the smallest plan.
+/// Thrown if the memory of a GPU is too small for every plan.
 struct TooLittleGpuMemory : Error {
   explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}
 };
@@ -36,10 +36,10 @@ struct TooLittleGpuMemory : Error {
 /// together. Before MakePlan(), the caller must set facts.costs.gpu_lanes for each of these sizes.
 std::vector<std::uint64_t> LaneSlots(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
-/// Makes the plan of a sort. `ring` is the result of MakeRing(), the buffers for reading. Throws Error(kUsage) if the
-/// memory is too small for the smallest plan; the message says how much memory is enough. Throws TooLittleGpuMemory if
-/// the GPU memory is too small. `facts` may differ from the facts that MakeRing() got: the caller can open the GPUs
-/// between the two calls, and the facts about the GPUs can change.
+/// Makes the plan of a sort. `ring` must be the result of MakeRing().
+/// - The members of `facts` about GPUs may have changed since MakeRing().
+/// - Throws Error(kUsage) if the memory is too small. The message says how much memory is enough.
+/// - Throws TooLittleGpuMemory if the GPU memory is too small.
 Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Returns one sentence about the plan, without a full stop: "the input fits in memory: one pass, no temp files".

@@ -80,13 +80,14 @@ namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   using planning::kPage;
-  constexpr std::uint64_t kLeast = 64 * planning::kKiB;  // RecordFormat::kFrontBytes
+  // A piece has at least RecordFormat::kFrontBytes bytes. What BeginInput() finds then does not depend on --memory.
+  constexpr std::uint64_t kLeast = 64 * planning::kKiB;
   // The keyed records of a piece go into one block of the ring. With a GPU, a block has up to 8 MiB of registered
   // memory.
   const std::uint64_t most = (gpu ? 3 : 1) * planning::kMiB;
   KeyShape shape;
   shape.threads = threads;
-  // An eighth of the memory.
+  // The stage takes about an eighth of the memory.
   shape.piece_bytes = std::clamp(memory / 8 / (10 * threads + 3) / kPage * kPage, kLeast, most);
   return shape;
 }

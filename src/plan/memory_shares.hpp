@@ -27,7 +27,10 @@ struct KeyShape {
   /// as the line alone.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
-/// Chooses the sizes of the stage that makes sort keys, so that the stage takes about an eighth of `memory`, in bytes.
+/// Returns the number of threads and the size of buffers for making sort keys.
+/// - `memory`: the memory of the job in bytes
+/// - `threads`: the threads of the job
+/// - `gpu`: true if a GPU sorts
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu);
 
 struct MemoryShares {
@@ -49,7 +52,9 @@ MemoryShares ShareMemory(const PlanFacts& facts);
 /// before the record. Uses only the members `keys`, `rereadable` and `expected` of `input`.
 bool MakesKeys(const InputFacts& input, std::uint64_t limit);
 
-/// Returns how many bytes of memory --trace and --report may take, in a job with a memory limit of `limit` bytes.
+/// Returns the maximum memory for reports, in bytes.
+/// - `traces`, `page`: true with --trace, and with --report
+/// - `limit`: the memory limit of the job in bytes
 std::uint64_t ReportMemory(bool traces, bool page, std::uint64_t limit);
 
 /// Returns how many bytes of memory it takes to compress a block of `block_bytes` bytes, without the memory of the

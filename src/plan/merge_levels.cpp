@@ -28,6 +28,7 @@ std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes,
     longest = std::max(longest, row);
   }
   count = std::min(count, longest);
+  // Finds the group of `count` neighbours with the fewest bytes.
   std::optional<MergeGroup> best;
   std::uint64_t least = 0, bytes = 0, first = 0;  // bytes of the runs [first, i]
   for (std::size_t i = 0; i < run_bytes.size(); ++i) {

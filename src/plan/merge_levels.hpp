@@ -18,17 +18,13 @@ std::uint32_t Levels(std::uint64_t runs, std::uint64_t fan_in);
 struct MergeGroup {
   std::size_t first = 0, count = 0;
 };
-/// A value in the argument `run_bytes` of the functions below: the run is in memory. Only the last merge reads such a
-/// run, and the run does not count for the limit `fan_in`.
+/// A value in the argument `run_bytes` of the functions below: the sorted run is in memory. Only the last merge reads
+/// such a run, and the run does not count for the limit `fan_in`.
 inline constexpr std::uint64_t kResident = ~std::uint64_t{0};
-/// Returns the sorted runs to merge next, or std::nullopt if the last merge can read all runs. One merge can read at
-/// most `fan_in` runs that are not in memory. `run_bytes` has the size of each run, or kResident for a run in memory,
-/// in the order of the input.
-///
-/// The returned runs are neighbours, and none of them is in memory. There are as few of them as possible without making
-/// more merges necessary later. If several groups have this number of runs, returns the group with the fewest bytes.
-///
-/// Throws Error(kOutOfMemory) if no two neighbouring runs are both outside of memory.
+/// Returns the next group of sorted runs to merge, or std::nullopt if the last merge can read all runs.
+/// - `run_bytes`: the size of each run, in the order of the input; kResident: the run is in memory
+/// - `fan_in`: the maximum number of runs in one merge, without runs in memory
+/// - Throws Error(kOutOfMemory) if no two neighbouring runs are both outside of memory.
 std::optional<MergeGroup> NextMerge(const std::vector<std::uint64_t>& run_bytes, std::uint64_t fan_in);
 
 /// The cost of all merges that a list of sorted runs needs until one run is left.
@@ -37,11 +33,10 @@ struct MergeOutlook {
   std::uint64_t bytes = 0;      ///< number of bytes that are written by all merges before the last merge
   std::uint64_t temp_peak = 0;  ///< maximum temp space at any time, in bytes
 };
-/// Simulates all merges of a list of sorted runs and returns their cost. If there are very many runs, returns an
-/// estimate.
-/// - `temp_bytes` is the temp space of each run.
-/// - merged_temp_bytes(n) must return the temp space of a merged run of n bytes.
-/// - If `freed_as_read` is true, a merge frees the temp space of the runs while it reads them.
+/// Returns the cost of all merges of a list of sorted runs. The result is an estimate if there are very many runs.
+/// - `temp_bytes`: the temp space of each run
+/// - `freed_as_read`: true if a merge frees the temp space of the runs while it reads them
+/// - merged_temp_bytes(n): must return the temp space of a merged run of n bytes
 MergeOutlook LookAhead(std::vector<std::uint64_t> run_bytes, std::vector<std::uint64_t> temp_bytes,
                        std::uint64_t fan_in, bool freed_as_read,
                        const std::function<std::uint64_t(std::uint64_t)>& merged_temp_bytes);

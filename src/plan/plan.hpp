@@ -11,8 +11,7 @@ namespace gpusort {
 /// bits, so their total size is at most 4 GiB. A line of this size leaves 64 MiB for the other lines.
 inline constexpr std::uint64_t kMostLine = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 26);
 
-/// The ring: a fixed set of buffers (blocks). Threads that read the input fill them, and threads that sort empty them.
-/// Reading starts before the GPU is ready.
+/// The plan of the input buffers (blocks): their size, their number, and the threads that fill them.
 struct Ring {
   std::uint64_t block_bytes = 0, blocks = 0;
   /// The size of one read into a block, in bytes. If records have a fixed size, a multiple of that size.
@@ -20,17 +19,15 @@ struct Ring {
   std::uint64_t max_record = 0;  ///< size of the longest record that is accepted
   bool grows = false;    ///< true (on the CPU): lines longer than max_record are accepted, up to kMostLine bytes
   unsigned threads = 1;  ///< number of threads that read
-  /// The size of a buffer that fits the cache of a core, in bytes. Each reading thread reads into its own buffer of
-  /// this size, and copies the bytes from there to a block of the ring. 0: threads read into the blocks directly.
+  /// The size in bytes of the buffer of each reading thread, which fits the cache of a core. 0: no such buffers.
   std::uint64_t cache_bytes = 0;
-  /// The number of places in the input that are read at the same time. It is larger than 1 only for several GPUs: each
-  /// GPU can then get records from its own place. Each place has an equal share of the buffers and threads.
+  /// The number of places in the input that are read at the same time, each with an equal share of buffers and threads.
+  /// More than 1 only for several GPUs.
   unsigned parts = 1;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }
-  /// Returns the share of this ring for one of the `parts` places in the input that are read at the same time. All
-  /// shares have the same number of buffers and threads.
+  /// Returns one of `parts` equal shares of the buffers and threads.
   Ring Part() const {
     Ring part = *this;
     part.blocks /= parts;
@@ -50,22 +47,21 @@ struct Plan {
   Ring ring;
   /// Size of a slot: GPU or host memory for the records that are sorted together (a batch).
   std::uint64_t slot_bytes = 0;
-  /// The size in bytes at which no more records are added to a batch, the records that are sorted together. If the last
-  /// line of a batch may be longer than usual, the memory for a batch (slot_bytes) is larger than this.
+  /// The maximum size of a batch (records that are sorted together) in bytes. At most slot_bytes.
   std::uint64_t batch_bytes = 0;
   std::uint32_t slots = 0, lanes = 1;
   std::uint64_t resident_runs = 0;    ///< maximum number of sorted runs that stay in slots until they are merged
   std::uint64_t resident_each = 0;    ///< maximum number of sorted runs that stay in the slots of each GPU
   std::uint64_t host_tier_bytes = 0;  ///< bytes of host memory for sorted runs that do not fit into GPU memory
-  std::uint64_t runs = 0;             ///< expected number of runs; 0 if unknown
-  bool merges_only = false;           ///< the runs are the inputs, which are sorted already (-m)
+  std::uint64_t runs = 0;             ///< expected number of sorted runs; 0 if unknown
+  bool merges_only = false;           ///< the inputs are sorted already, and serve as the runs (-m)
   bool spills = false;                ///< some sorted or merged runs are written to temp files
-  // The following members are about temp files, and about the second phase of a sort: merging runs.
+  // The following members are about temp files, and about the second phase of a sort: merging sorted runs.
   std::uint64_t block_bytes = 0;   ///< size of a block in temp files, with its header
   std::uint64_t spill_blocks = 0;  ///< number of buffers for writing blocks to temp files
   unsigned temp_workspaces = 0;    ///< number of blocks that are compressed or expanded at once; 0: no compression
   unsigned io_threads = 1;
-  std::uint64_t fan_in = 0;  ///< maximum number of runs that one merge reads from blocks
+  std::uint64_t fan_in = 0;  ///< maximum number of sorted runs that one merge reads from blocks
   std::uint32_t levels = 1;
   std::uint64_t window_bytes = 0;  ///< size of a window, the buffer for some merged records that wait to be written
   std::uint32_t windows = 3;       ///< number of output buffers, each for one window
@@ -75,7 +71,7 @@ struct Plan {
   bool direct_temp = false, direct_output = false;  ///< writes bypass the page cache
   std::uint64_t temp_bytes = 0;                     ///< maximum temp space; 0 if unknown or not needed
   std::uint64_t level_bytes = 0;  ///< number of bytes that are written by all merges before the last merge
-  std::uint64_t index_bytes = 0;  ///< memory for the lists of runs and of their blocks
+  std::uint64_t index_bytes = 0;  ///< memory for the lists of sorted runs and of their blocks
 
   /// Returns how many sorted runs one merge may read if each buffer for reading has `buffer_bytes` bytes. If lines are
   /// longer than a block, a buffer is larger than a block, and fewer runs can be read.

@@ -71,6 +71,7 @@ std::shared_ptr<InputReader::Block> BatchFeeder::Take(const Pipeline& waiter, Pr
     std::optional<InputReader::Block> block = keys_ ? keys_->Next(waiter) : reader_->Next(waiter);
     if (!block) return nullptr;
     if (!block->bytes.empty()) return std::make_shared<InputReader::Block>(std::move(*block));
+    // A batch advances `progress` only for blocks with bytes.
     if (progress != nullptr) progress->Advance(block->stored);
   }
 }

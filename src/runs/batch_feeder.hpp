@@ -23,11 +23,12 @@ class KeyStage;
 /// completely, and Next() returns their records again.
 class BatchFeeder {
  public:
-  /// Starts to read `ranges` of the inputs into `ring`, a fixed set of buffers. The records have the layout `layout`.
-  /// - `scheme` makes a sort key for each record, which is stored before the record. Null: records get no keys.
-  /// - `order` says how every input must already be sorted. Without `scheme`, it must be kNone.
-  /// - `ring_memory` is the memory for the buffers of `ring`. Null: the feeder allocates the memory.
-  /// - `first_block` is the index of the first buffer in `ring_memory` that the feeder may use.
+  /// Starts to read `ranges` of the inputs into `ring`, a fixed set of buffers.
+  /// - `layout`: the layout of the records in the inputs
+  /// - `scheme`: makes a sort key before each record; null: records get no keys
+  /// - `order`: the order in which the inputs must be sorted already; only with `scheme`
+  /// - `ring_memory`: the memory of the buffers; null: the feeder allocates it
+  /// - `first_block`: the index of the first buffer in `ring_memory` for this feeder
   BatchFeeder(CancelFlag& cancel, HostMemory& memory, Inputs& inputs, const Ring& ring,
               const std::vector<InputRange>& ranges, const RecordLayout& layout, StageClock& clock,
               KeyScheme* scheme = nullptr, const KeyShape& keys = {}, NeededOrder order = NeededOrder::kNone,
@@ -40,8 +41,7 @@ class BatchFeeder {
   class Batch : public BatchSource {
    public:
     std::unique_ptr<InputBlock> Next() override;
-    /// The ranges of the input that were read for this batch so far. If records get sort keys, offsets count bytes with
-    /// keys, as if all inputs were one stream.
+    /// The ranges of the input that were read for this batch. With sort keys: offsets also count the bytes of keys.
     const std::vector<InputRange>& ranges() const { return ranges_; }
     std::uint64_t bytes() const { return bytes_; }
     /// Returns the number of bytes that were read from the input files for this batch so far. bytes() also counts the
@@ -69,14 +69,16 @@ class BatchFeeder {
     std::vector<std::shared_ptr<InputReader::Block>> kept_;
   };
 
-  /// Returns the next batch of records to sort, or null at the end of the input. The batch has at most `limit` bytes,
-  /// but a line longer than `limit` is a batch by itself. It has no more records than can be sorted in `slot_bytes`
-  /// bytes, the memory for one batch. If `keep` is true, the batch keeps its blocks in memory until it is destroyed, so
-  /// that Return() can take them back. `progress` advances with each block.
+  /// Returns the next batch of records to sort, or null at the end of the input.
+  /// - `waiter`: the pipeline of the calling thread; Next() throws if it is stopped
+  /// - `limit`: the maximum size of the batch in bytes; a longer line is a batch by itself
+  /// - `slot_bytes`: the memory for sorting the batch, in bytes
+  /// - `keep`: true if the batch must keep its blocks in memory for Return()
+  /// - `progress`: advances with each block; may be null
   std::unique_ptr<Batch> Next(const Pipeline& waiter, std::uint64_t limit, std::uint64_t slot_bytes, bool keep,
                               Progress* progress = nullptr);
-  /// Returns true if the first batch is the whole input. Call this after all blocks of that batch were read. May wait
-  /// until the reading thread knows whether more input follows.
+  /// Returns true if no input is left after the first batch. May wait for the next block of the input.
+  /// - Call this after all blocks of the first batch were read.
   bool Ended(const Pipeline& waiter);
   /// Sets the maximum size of a line in bytes, instead of the size in the plan. Call this before the first batch.
   void TakeLinesUpTo(std::uint64_t bytes) { max_record_ = bytes; }
@@ -91,9 +93,7 @@ class BatchFeeder {
   const KeyStage* keys() const { return keys_.get(); }
 
  private:
-  /// Returns the next block that has bytes, or null at the end of the input. Skips blocks without bytes, and advances
-  /// `progress` by their Block::stored. `progress` may be null. The caller must advance its progress for the returned
-  /// block.
+  /// Returns the next block that has bytes, or null at the end of the input.
   std::shared_ptr<InputReader::Block> Take(const Pipeline& waiter, Progress* progress = nullptr);
 
   Pipeline pipeline_;
@@ -109,16 +109,15 @@ class BatchFeeder {
   /// True after Return() has taken back blocks. Two neighbouring blocks in `returned_` may then have a gap between
   /// them, because the records in the gap are in a sorted run already.
   bool gaps_ = false;
-  /// Do not change the order of the members. They are destroyed in reverse order, even if the constructor throws:
-  /// `guard_` must first end the threads, then the reader is destroyed, and after it the pool of blocks `ring_`.
+  /// Keep the order of these members: the threads must end before their buffers are destroyed.
   std::unique_ptr<InputReader> reader_;
   /// Makes the sort keys and puts them before the records. Null: records get no keys, and blocks come from `reader_`.
   std::unique_ptr<KeyStage> keys_;
   const Pipeline::Guard guard_{pipeline_};
 };
 
-/// Divides `ranges` of the inputs into at most `parts` lists of about the same size, one list for each reader. Each
-/// list ends with a whole record. `ranges` must not be empty, and the inputs must be regular files.
+/// Divides `ranges` into at most `parts` lists of about equal size. No record is in two lists.
+/// - `ranges` must not be empty, and the inputs must be regular files.
 std::vector<std::vector<InputRange>> DivideRanges(const Inputs& inputs, const std::vector<InputRange>& ranges,
                                                   const RecordLayout& layout, unsigned parts, HostMemory& memory);
 

@@ -1,7 +1,5 @@
 // Makes checkpoints while a job writes its output. If the process is killed, a later process continues at the last
-// checkpoint instead of at the beginning of the output. A checkpoint waits until all output before a certain offset is
-// written, and holds back later output in memory meanwhile. Then it stores the state of the output in the manifest (the
-// log file of a job that can be resumed). Start at Checkpoints.
+// checkpoint. Start at Checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +23,9 @@ namespace gpusort {
 
 class Checkpoints {
  public:
-  /// Starts a thread of `pipeline` that makes checkpoints. `job.checkpoints`, the journal (log of the finished work)
-  /// that stores checkpoints, must not be null. The function `pass` must give a window (a piece of merged output) to
-  /// `sink`, which writes it. Any thread may call `pass`.
+  /// Starts a thread of `pipeline` that makes checkpoints. `job.checkpoints` must not be null.
+  /// - `pass` must give a window (a piece of merged output) to `sink`, which writes it.
+  /// - Any thread may call `pass`.
   Checkpoints(Job& job, Pipeline& pipeline, WindowSink& sink, Output& output, OutputProof& proof,
               std::function<void(Window)> pass)
       : job_(job),
@@ -43,9 +41,10 @@ class Checkpoints {
     pipeline_.Start([this] { Run(); });
   }
 
-  /// Begins a checkpoint if enough time has passed since the last checkpoint, or if enough output has followed it.
-  /// Output comes in windows (pieces of merged output). The thread that divides the merge into windows must call this
-  /// before it makes window `number`, which begins at byte `offset` of the output.
+  /// Begins a checkpoint if it is time for one. Call before making a window, a piece of output.
+  /// - `number`: the number of the window
+  /// - `offset`: the offset of the window in the output, in bytes
+  /// - Only the thread that divides the merge into windows may call this.
   void BeforeCut(std::uint64_t number, std::uint64_t offset, const std::vector<Cursor>& cursors) {
     {
       const std::lock_guard lock(signal_->mutex);
@@ -66,10 +65,11 @@ class Checkpoints {
     epoch_ = std::move(next);
   }
 
-  /// Must be called for each new window (a piece of merged output). Sets window.written, so that checkpoints learn when
-  /// the window is destroyed. The caller must destroy the window only after it was written, unless an exception occurs.
+  /// Makes the next checkpoint wait until `window` is destroyed. Call this for each new window, and destroy it only
+  /// after it was written.
   void Register(Window& window) {
     window.written = {signal_.get(), [signal = signal_, epoch = epoch_](void*) {
+                        // An exception can destroy the window before it was written.
                         if (std::uncaught_exceptions() == 0) return;
                         const std::lock_guard lock(signal->mutex);
                         signal->lost = true;
@@ -100,9 +100,7 @@ class Checkpoints {
   }
 
  private:
-  /// The minimum and the maximum time from one checkpoint of the output to the next. The minimum limits the cost of
-  /// checkpoints. The maximum limits how much work a kill can lose: the work of a few minutes. A checkpoint begins even
-  /// before the minimum time if the output has grown enough since the last checkpoint (see BeforeCut).
+  /// Limits on the time between checkpoints. A checkpoint can be earlier if the output grows fast.
   static constexpr Nanoseconds kLeastTime = std::chrono::milliseconds(250), kMostTime = std::chrono::minutes(5);
 
   /// Tells the checkpoint thread which windows (pieces of merged output) have been written. Every window holds a
@@ -113,11 +111,11 @@ class Checkpoints {
     std::uint64_t written = 0;  ///< all windows of the first `written` checkpoint intervals are written
     bool lost = false;          ///< true: an exception destroyed a window before it was written
   };
-  /// A checkpoint interval: the time from one checkpoint to the next. All windows (pieces of merged output) of the
-  /// interval share this object. The destruction of the last of them ends the interval. Nothing is allocated then,
-  /// because a destructor cannot report that memory is missing.
+  /// The interval from one checkpoint to the next. All windows of the interval share this object, and the last one
+  /// destroys it.
   struct Epoch {
     explicit Epoch(std::shared_ptr<Signal> to) : signal(std::move(to)) {}
+    // Allocates no memory, because a destructor cannot report errors.
     ~Epoch() {
       const std::lock_guard lock(signal->mutex);
       ++signal->written;
@@ -131,11 +129,12 @@ class Checkpoints {
   };
   /// A checkpoint that has begun and is not saved yet.
   struct PendingCheckpoint {
-    std::uint64_t number;  ///< the number of the first window that must wait for the checkpoint
+    std::uint64_t number;  ///< windows (pieces of output) from this number on wait for the checkpoint
     std::uint64_t epochs;  ///< the number of checkpoint intervals (times between checkpoints) before window `number`
     std::map<std::uint64_t, std::uint64_t> taken;
   };
 
+  /// Waits until all output before a checkpoint is written. Then stores the state of the output in `job_.checkpoints`.
   void Run() {
     for (;;) {
       KeptMerge kept;
@@ -162,8 +161,10 @@ class Checkpoints {
       const Nanoseconds now = StageClock::SteadyNow();
       const std::lock_guard lock(signal_->mutex);
       saving_ = false;
-      // The next checkpoint comes after the longest of three times: 20 times as long as this checkpoint has held back
-      // output, as long as storing it took, and a sixteenth of the time of the merge so far.
+      // The time until the next checkpoint is the longest of:
+      // - 20 times the time for which this checkpoint has held back output
+      // - the time that storing this checkpoint took
+      // - a sixteenth of the time of the merge so far
       next_ = now + std::clamp<Nanoseconds>(std::max({20 * stalled, now - since, (now - begin_) / 16}), kLeastTime,
                                             kMostTime);
     }
@@ -178,7 +179,7 @@ class Checkpoints {
   const Nanoseconds begin_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::uint64_t epochs_ = 1;  ///< the number of checkpoint intervals so far
-  /// The interval since the last checkpoint. Do not release it while holding Signal::mutex, which its destructor locks.
+  /// The interval since the last checkpoint. Do not release it with Signal::mutex locked: ~Epoch() locks the mutex.
   std::shared_ptr<Epoch> epoch_;
   // Signal::mutex protects the following members.
   std::optional<PendingCheckpoint> pending_;
@@ -186,7 +187,7 @@ class Checkpoints {
   std::optional<Nanoseconds> held_since_;
   bool saving_ = false, ended_ = false;
   Nanoseconds next_;  ///< the time of the next checkpoint, unless the output reaches `next_offset_` first
-  /// The offset in the output, in bytes, at which the next checkpoint begins, unless the time `next_` comes first.
+  /// A checkpoint also begins when the output reaches this offset, in bytes.
   std::uint64_t next_offset_ = 0;
 };
 

@@ -1,6 +1,5 @@
-// Decides which bytes of the sorted runs a merge takes next. A run is a sorted part of the data, in memory as a whole
-// or in blocks that are read in advance. The output of one merge step is a window. All records of a window sort
-// before all records of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
+// Decides which bytes of the sorted runs a merge takes next. The output of one merge step is a window. The records of a
+// window sort before those of later windows. Records with equal keys keep the order of the runs. Start at Cutter.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ namespace gpusort {
 /// A block of a sorted run that was read into memory. All windows (pieces of merged output) with records of the block
 /// share it. When the last of these windows is destroyed, the buffer returns to its pool.
 struct LoadedBlock {
-  std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
+  std::uint64_t begin = 0;  ///< the offset of the block in the sorted run, in bytes
   BlockPool::Block buffer;
   HostBuffer own;  ///< the memory of the block, if a line is too long for a buffer of the pool
   std::span<const std::byte> bytes;
@@ -37,38 +36,38 @@ struct LoadedBlock {
 /// The position of a merge in one of its sorted runs: how many bytes are merged, and how many are in memory.
 struct Cursor {
   Run* run = nullptr;
-  /// True: Run::bytes is only an estimate until the last block of the run is loaded.
+  /// True: Run::bytes is only an estimate until the last block of the sorted run is loaded.
   bool grows = false;
-  std::uint64_t taken = 0;  ///< the number of bytes of the run that were merged so far
-  /// All bytes of the run before this offset are in memory or already merged. If the whole run is in memory, the offset
-  /// is the size of the run.
+  std::uint64_t taken = 0;  ///< the number of bytes of the sorted run that were merged so far
+  /// All bytes of the sorted run before this offset are in memory or already merged. If the whole run is in memory, the
+  /// offset is the size of the run.
   std::uint64_t loaded = 0;
-  // The members from here to `forecast` are used only for runs that are read in blocks.
+  // The members from here to `forecast` are used only for sorted runs that are read in blocks.
   std::deque<std::shared_ptr<LoadedBlock>> blocks;  ///< the loaded blocks from the merge position on, without a gap
-  /// Blocks that were loaded while an earlier block of the run is still being read. The key is the index of the block.
+  /// Blocks that were loaded while an earlier block of the sorted run is still being read. The key is the index of the
+  /// block.
   std::map<std::size_t, std::shared_ptr<LoadedBlock>> early;
   std::size_t next_to_schedule = 0, next_to_arrive = 0;
   ForecastKey last_scheduled{};
   bool forecast = false;  ///< true: last_scheduled is set
-  /// A record of the run whose offset is known. Samples help to choose the next window (piece of merged output). Used
-  /// only if all runs are completely in memory.
+  /// A record of the sorted run and the offset of its end. Used only if all runs are completely in memory.
   struct Sample {
-    std::uint64_t end = 0;  ///< the offset in the run after the record, in bytes
+    std::uint64_t end = 0;  ///< the offset in the sorted run after the record, in bytes
     /// The first bytes of the key. If two samples differ in `word`, the smaller `word` belongs to the smaller record.
     std::uint64_t word = 0;
-    RecordSpan record;            ///< in `copy` or in the run; empty: this sample stands for the end of the run
-    std::vector<std::byte> copy;  ///< used if the run is in GPU memory
+    RecordSpan record;            ///< in `copy` or in the sorted run; empty: this sample stands for the end of the run
+    std::vector<std::byte> copy;  ///< used if the sorted run is in GPU memory
   };
-  /// Some records of the run after offset `taken`, in the order of the run. Used only if all runs are in memory.
+  /// Some records of the sorted run after offset `taken`, in the order of the run. Used only if all runs are in memory.
   std::deque<Sample> samples;
-  // The following members describe the window (piece of merged output) that is chosen next.
-  std::uint64_t take = 0;               ///< the number of bytes of the run in the window, from offset `taken` on
-  std::uint64_t weight = 1;             ///< the share of the run when the size of the window is divided among the runs
+  // The following members describe the next window (piece of merged output).
+  std::uint64_t take = 0;               ///< the number of bytes of the sorted run in the window, from offset `taken` on
+  std::uint64_t weight = 1;             ///< a sorted run with a larger weight gets a larger share of the window
   std::size_t passed = 0;               ///< the number of samples in the window
-  std::vector<std::byte> sample, head;  ///< copies of records of a run in GPU memory
+  std::vector<std::byte> sample, head;  ///< copies of records of a sorted run in GPU memory
 
-  /// Skips the first `bytes` bytes of the run, because an earlier process has already merged them. `bytes` must be the
-  /// size of whole records. For a run in blocks, call this before any block is read.
+  /// Skips the first `bytes` bytes of the sorted run, because an earlier process has already merged them. `bytes` must
+  /// be the size of whole records. For a run in blocks, call this before any block is read.
   void BeginAt(std::uint64_t bytes) {
     taken = loaded = bytes;
     std::size_t number = 0;
@@ -78,16 +77,16 @@ struct Cursor {
     }
     next_to_schedule = next_to_arrive = number;
   }
-  /// Returns the block that contains byte `at` of the run. This block must be in memory.
+  /// Returns the block that contains byte `at` of the sorted run. This block must be in memory.
   const LoadedBlock& BlockAt(std::uint64_t at) const {
     const auto after = std::upper_bound(blocks.begin(), blocks.end(), at,
                                         [](std::uint64_t byte, const auto& block) { return byte < block->begin; });
     return **std::prev(after);
   }
-  /// Returns the offset of the first byte of the run that is neither merged nor chosen for the next window.
+  /// Returns the offset of the first byte of the sorted run that is neither merged nor chosen for the next window.
   std::uint64_t next() const { return taken + take; }
-  /// Returns the number of bytes of the run that are neither merged nor chosen for the next window. Returns a very
-  /// large number if the size of the run is not known yet.
+  /// Returns the number of bytes of the sorted run that are neither merged nor chosen for the next window. Returns a
+  /// very large number if the size of the run is not known yet.
   std::uint64_t remaining() const { return (grows ? kMaxSize : run->bytes) - taken - take; }
   std::uint64_t available() const { return loaded - taken - take; }
 };
@@ -100,29 +99,16 @@ struct WindowPieces {
 
 /// Chooses the windows of a merge one after the other. A window is a piece of the merged output: the next bytes of each
 /// sorted run, up to a limit.
-///
-/// If all runs are in memory, samples (some records of the runs) show where a window can end (CutBySamples).
-///
-/// If runs are read in blocks, a window is filled in rounds (CutByOffers):
-/// - Each run offers records that it has in memory, up to its share of the window.
-/// - The cut is the smallest last key of all offers. Offers that reach the end of their run do not count here.
-/// - The first run whose offer ends with the cut is run j. The window gets the whole offer of run j, the records with
-///   keys <= the cut of the runs before j, and the records with keys < the cut of the runs after j. Equal keys
-///   therefore keep the order of the runs.
-/// - The share of j grows for the next round, so that a window becomes full even if one run has all of the smallest
-///   keys.
-/// - If the next line of a run is longer than its share, the run offers nothing. The key of this line then counts as
-///   its last offered key.
 class Cutter {
  public:
-  /// `cursors` has the position of the merge in each run. `backend` reads runs in GPU memory, and is not used if there
-  /// are no such runs.
+  /// `cursors` has the position of the merge in each sorted run. `backend` reads runs in GPU memory, and is not used if
+  /// there are no such runs.
   Cutter(const RecordLayout& layout, Backend& backend, std::vector<Cursor>& cursors)
       : layout_(layout), backend_(backend), cursors_(cursors) {}
 
   /// Chooses the next window, a piece of the merged output. Sets the member `take` of every cursor. The window has at
   /// most `limit` bytes, or is a single longer record. Returns the size of the window in bytes. Before the call, every
-  /// run that is not completely merged must have a record in memory.
+  /// sorted run that is not completely merged must have a record in memory.
   std::uint64_t Cut(std::uint64_t limit) {
     for (Cursor& cursor : cursors_) {
       cursor.take = 0;
@@ -133,8 +119,8 @@ class Cutter {
     return bytes > 0 ? bytes : CutByOffers(limit);
   }
 
-  /// Returns the pieces of runs that Cut() has chosen for the next window. Moves the positions in the runs past these
-  /// pieces.
+  /// Returns the pieces of sorted runs that Cut() has chosen for the next window. Moves the positions in the runs past
+  /// these pieces.
   WindowPieces Take() {
     WindowPieces window;
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -154,9 +140,8 @@ class Cutter {
         }
       }
     }
-    // The positions in the runs move only now, after the window has a reference to every block. If they moved earlier,
-    // an exception could destroy the last reference to a block. The block would then return to its pool, and the pool
-    // would wait for a lock that this thread holds.
+    // Do this last. If a line above throws, the cursors must still own their blocks. Freeing a block here would take a
+    // lock that this thread already holds.
     for (Cursor& cursor : cursors_) {
       cursor.taken += std::exchange(cursor.take, 0);
       while (!cursor.blocks.empty() &&
@@ -168,15 +153,15 @@ class Cutter {
   }
 
  private:
-  /// The records of one run that could come into the next window.
+  /// The next records of one sorted run. All of them or only the first few become part of the next window.
   struct Offer {
     std::size_t cursor;
     std::uint64_t bytes;
-    RecordSpan last;  ///< the last record of the offer; empty: the offer reaches the end of the run
+    RecordSpan last;  ///< the last of these records; empty: they reach the end of the sorted run
   };
 
-  /// Chooses the next window by samples. All runs must be completely in memory. Returns the size of the window in
-  /// bytes. Returns 0 if no window of at most `limit` bytes is found, for example because records are very long.
+  /// Chooses the next window by samples. All sorted runs must be completely in memory. Returns the size of the window
+  /// in bytes. Returns 0 if no window of at most `limit` bytes is found, for example because records are very long.
   std::uint64_t CutBySamples(std::uint64_t limit) {
     heads_.clear();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -185,15 +170,14 @@ class Cutter {
       cursors_[i].passed = 0;
       if (cursors_[i].remaining() > 0) heads_.push_back(i);
     }
-    // The distance in bytes between two samples of a run. The window can be smaller than `limit` by one step for each
-    // run and one more step, together a quarter of `limit`.
+    // The distance between two samples of a sorted run in bytes.
     const std::uint64_t step = limit / (4 * (heads_.size() + 1));
-    // Reads at most a sixteenth of the bytes for samples, so that samples cost little compared to the merge.
+    // Reading samples is slow. Returns 0 if they would be more than 1/16 of all bytes.
     constexpr std::uint64_t kLeastSamples = 16;
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
     }
-    std::uint64_t most = 0;  // the largest size that the window can have
+    std::uint64_t most = 0;  // the maximum size of the window: each sorted run counts up to its next sample
     for (const std::size_t run : heads_) {
       if (!HasSample(run, 0, step)) return 0;
       most += Head(run).end - cursors_[run].taken;
@@ -201,9 +185,8 @@ class Cutter {
     if (most > limit) return 0;
     const auto after = [this](std::size_t a, std::size_t b) { return IsAfter(a, b); };
     std::ranges::make_heap(heads_, after);
-    // Adds samples to the window in sorted order, as long as the window fits into `limit`. `cut` becomes the run of the
-    // last sample. As the positions of this sample in the other runs are not known, each run counts up to the first
-    // sample that is not in the window.
+    // Adds samples to the window in sorted order, until the window is full. `cut` is the sorted run of the last added
+    // sample.
     std::optional<std::size_t> cut;
     while (!Head(heads_.front()).record.empty()) {
       const std::size_t least = heads_.front();
@@ -242,10 +225,10 @@ class Cutter {
     return total + Give(least);
   }
 
-  /// Returns the first sample of the run that is not in the window.
+  /// Returns the next sample of the sorted run.
   const Cursor::Sample& Head(std::size_t run) const { return cursors_[run].samples[cursors_[run].passed]; }
-  /// Returns true if Head(a) sorts after Head(b). The end of a run sorts after all records. If two records are equal,
-  /// the record of the run with the larger index sorts after the other.
+  /// Returns true if Head(a) sorts after Head(b). The end of a sorted run sorts after all records. If two records are
+  /// equal, the record of the run with the larger index sorts after the other.
   bool IsAfter(std::size_t a, std::size_t b) const {
     const Cursor::Sample &sample_a = Head(a), &sample_b = Head(b);
     const bool ends_a = sample_a.record.empty(), ends_b = sample_b.record.empty();
@@ -254,15 +237,13 @@ class Cutter {
     const int order = CompareRecords(sample_a.record, sample_b.record, layout_);
     return order > 0 || (order == 0 && a > b);
   }
-  /// Returns true if the run has a sample with the index `i`. If not, first reads more samples, about one for each
-  /// `step` bytes.
+  /// Returns true if the sorted run has a sample with the index `i`. Reads more samples if needed (see TakeSamples).
   bool HasSample(std::size_t run, std::size_t i, std::uint64_t step) {
     if (i >= cursors_[run].samples.size()) TakeSamples(step);
     return i < cursors_[run].samples.size();
   }
 
-  /// Reads more samples of every run that has few samples left, about one for each `step` bytes. A single call of the
-  /// backend reads the samples of all runs in GPU memory.
+  /// Reads more samples of every sorted run that has few left. `step` is the distance between two samples in bytes.
   void TakeSamples(std::uint64_t step) {
     constexpr std::size_t kMany = 16, kFew = 4;
     struct Look {
@@ -292,9 +273,9 @@ class Cutter {
     for (const Look& look : looks) AddSample(*look.cursor, look.base, look.from, look.end, look.copy);
   }
 
-  /// Adds the last whole record in the bytes [from, end) of a run to the samples of the run, if there is a whole
-  /// record. A record must begin at offset `base`, which is at most `from`. If the run is in GPU memory, `copy` must
-  /// contain the bytes.
+  /// Adds the last whole record in the bytes [from, end) of a sorted run to the samples of the run.
+  /// - A record must begin at offset `base`.
+  /// - `copy` has the bytes if the run is in GPU memory.
   void AddSample(Cursor& cursor, std::uint64_t base, std::uint64_t from, std::uint64_t end, RecordSpan copy) const {
     if (end == cursor.run->bytes) {
       cursor.samples.push_back({end, 0, {}, {}});
@@ -304,6 +285,7 @@ class Cutter {
     const RecordSpan bytes = copied ? copy : RecordSpan(cursor.run->records->data() + from, end - from);
     const std::uint64_t whole = WholeRecordBytes(bytes, layout_);
     const std::uint64_t first = whole == 0 ? 0 : RecordBegin(bytes, whole - 1, layout_);
+    // The record is complete if it begins at `base`, or if another record in `bytes` ends before it.
     const bool seen = whole > 0 && (layout_.fixed() || first > 0 || from == base);
     if (!seen || (!cursor.samples.empty() && from + whole <= cursor.samples.back().end)) return;
     Cursor::Sample& sample = cursor.samples.emplace_back();
@@ -321,7 +303,7 @@ class Cutter {
     return NeedsHost(*layout_.lines) ? 0 : EncodeChunk(bytes, record.size() - 1, *layout_.lines, 0).hi;
   }
 
-  /// Returns the number of bytes of the run that are read for one sample. For records of fixed size, this is one
+  /// Returns the number of bytes of the sorted run that are read for one sample. For records of fixed size, this is one
   /// record. Otherwise it is four times the average size of a record, between 256 and 4096.
   std::uint64_t SampleBytes(const Run& run) const {
     if (layout_.fixed()) return layout_.stride;
@@ -329,12 +311,13 @@ class Cutter {
     return std::clamp(4 * (run.bytes / std::max<std::uint64_t>(1, run.sum.records)), kLeast, kMost);
   }
 
-  /// Chooses the next window in rounds, as the comment of the class describes. Returns the size of the window in bytes.
+  /// Chooses the next window (piece of merged output). Returns its size in bytes. For `limit`, see Cut().
   std::uint64_t CutByOffers(std::uint64_t limit) {
     const std::uint64_t unit = LeastRecordBytes(layout_);
     std::uint64_t total = 0;
     constexpr int kMaxRounds = 24;
     for (int round = 0; round < kMaxRounds && total + total / 4 < limit; ++round) {
+      // In each round, `offers_` gets the next records of every sorted run, up to the run's share of the window.
       std::uint64_t weights = 0;
       std::size_t active = 0;
       bool starved = false;
@@ -350,8 +333,8 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // The run may offer one record of the smallest possible size, and also a part of the remaining room in
-        // proportion to its weight. `share` counts such records.
+        // The sorted run's share of the window, as a number of records of the smallest size. A run with twice the
+        // weight gets about twice the share.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});
@@ -362,7 +345,10 @@ class Cutter {
         Offer& offer = offers_[i];
         Cursor& cursor = cursors_[offer.cursor];
         SetLast(offer);
+        // Finds the element of `offers_` with the smallest last record. Ignores elements that reach the end of a sorted
+        // run.
         if (offer.bytes == cursor.remaining()) continue;
+        // No record fits into the share of the sorted run, so `last` is the next record of the run.
         if (offer.bytes == 0) offer.last = NextRecord(cursor);
         if (!least || CompareRecords(offer.last, offers_[*least].last, layout_) < 0) least = i;
       }
@@ -375,14 +361,15 @@ class Cutter {
       }
       const bool by_loading = offers_[*least].bytes == cursors_[offers_[*least].cursor].available();
       total += Give(*least);
+      // The share of this sorted run was too small, so the run gets a larger share in the next round.
       cursors_[offers_[*least].cursor].weight *= 4;
       if (by_loading) break;
     }
     return total == 0 ? TakeOne() : total;
   }
 
-  /// Chooses only the smallest record of all runs as the next window. Used if no larger window is found. Returns the
-  /// size of the record in bytes.
+  /// Chooses only the smallest record of all sorted runs as the next window. Used if no larger window is found. Returns
+  /// the size of the record in bytes.
   std::uint64_t TakeOne() {
     Cursor* least = nullptr;
     std::vector<std::byte> record;
@@ -396,11 +383,15 @@ class Cutter {
     return least->take = record.size();
   }
 
+  /// Adds the records to the next window that come before offers_[least].last in the merged output. Also adds this
+  /// record if it is part of offers_[least]. Returns the size of the added records in bytes.
   std::uint64_t Give(std::size_t least) {
     const RecordSpan cut = offers_[least].last;
     std::vector<SearchRange> ranges;
     std::vector<std::size_t> on_device;
     std::uint64_t given = 0;
+    // Counts the records before `cut` in each sorted run. In earlier runs (i < least), also counts records equal to
+    // `cut`.
     for (std::size_t i = 0; i < offers_.size(); ++i) {
       const Offer& offer = offers_[i];
       Cursor& cursor = cursors_[offer.cursor];
@@ -420,8 +411,8 @@ class Cutter {
       const std::vector<std::uint64_t> counts = backend_.BytesBefore(ranges, cut);
       for (std::size_t i = 0; i < counts.size(); ++i) {
         // The GPU has counted these bytes. A count that is too large would make the merge read beyond the end of the
-        // run, so it is an error. Any other wrong count is found later, when the order and the checksum of the output
-        // are checked.
+        // sorted run, so it is an error. Any other wrong count is found later, when the order and the checksum of the
+        // output are checked.
         if (counts[i] > ranges[i].bytes || counts[i] % LeastRecordBytes(layout_) != 0) {
           throw WrongResult("the GPU counts " + std::to_string(counts[i]) + " bytes before a cut, of " +
                             std::to_string(ranges[i].bytes));
@@ -438,8 +429,7 @@ class Cutter {
     return given;
   }
 
-  /// Copies the last bytes of all offers from GPU memory, by a single call. Separate calls would take about as long as
-  /// merging the window.
+  /// Copies the last bytes of each element of `offers_` that is in GPU memory to host memory.
   void LookAtEnds() {
     reads_.clear();
     for (const Offer& offer : offers_) {
@@ -448,14 +438,15 @@ class Cutter {
       const std::uint64_t from = cursor.next();
       reads_.push_back(RunView(*cursor.run->records, layout_).FirstLook(from, from + offer.bytes, cursor.sample));
     }
+    // One call for all sorted runs is much faster than one call for each run.
     if (!reads_.empty()) backend_.Read(reads_);
   }
 
-  /// Shortens `offer` to whole records, and sets `offer.last` to the last of them. Does nothing if the offer reaches
-  /// the end of the run.
+  /// Shortens `offer` to complete records, and sets offer.last to the last one. At the end of a sorted run, offer.last
+  /// stays empty.
   void SetLast(Offer& offer) const {
     Cursor& cursor = cursors_[offer.cursor];
-    if (offer.bytes == cursor.remaining()) return;
+    if (offer.bytes == cursor.remaining()) return;  // offer.last stays empty at the end of a sorted run
     const std::uint64_t from = cursor.next(), end = from + offer.bytes;
     if (cursor.run->records) {
       const bool seen = cursor.run->on_device();
@@ -474,8 +465,8 @@ class Cutter {
     offer.last = LastRecord(holder.bytes.first(from + offer.bytes - holder.begin), layout_);
   }
 
-  /// Returns the size, in bytes, of the records that sort before the record `cut`, among the next `bytes` bytes of the
-  /// run. If `inclusive` is true, records equal to `cut` count, too.
+  /// Returns how many of the next `bytes` bytes of the sorted run are records before `cut`. Also counts records equal
+  /// to `cut` if `inclusive` is true.
   std::uint64_t Before(Cursor& cursor, std::uint64_t bytes, RecordSpan cut, bool inclusive) const {
     const std::uint64_t from = cursor.next(), end = from + bytes;
     if (cursor.run->records) {
@@ -497,7 +488,7 @@ class Cutter {
            gpusort::BytesBefore(block.bytes.subspan(begin - block.begin, stop - begin), cut, inclusive, layout_);
   }
 
-  /// Returns the record at cursor.next(), which must be in memory. Copies a record in GPU memory into `cursor.head`.
+  /// Returns the record at cursor.next(), which must be in memory. A record in GPU memory is copied to `cursor.head`.
   RecordSpan NextRecord(Cursor& cursor) const {
     const std::uint64_t at = cursor.next();
     if (cursor.run->records) return RunView(*cursor.run->records, layout_).RecordAt(at, cursor.head);
@@ -508,7 +499,7 @@ class Cutter {
   const RecordLayout& layout_;
   Backend& backend_;
   std::vector<Cursor>& cursors_;
-  /// The indices of the runs that are not merged completely, as a heap. Head(heads_.front()) is the smallest Head().
+  /// Indices of sorted runs in `cursors_`, as a heap. The first is the run with the smallest next sample.
   std::vector<std::size_t> heads_;
   std::vector<Offer> offers_;
   std::vector<SlotRead> reads_;

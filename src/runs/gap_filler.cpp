@@ -53,6 +53,10 @@ std::span<std::byte> StripGaps(std::span<std::byte> records, const RecordLayout&
   return records.first(static_cast<std::size_t>(to - records.data()));
 }
 
+// A dump consists of parts that are sorted separately, such as the rows of one table. The sorted records of a part
+// begin with its gaps, and then come its rows. The sort key of a gap (GapKey) contains the number of rows before the
+// gap. The output keeps its size: a row that comes before a gap loses its separator, and a row that had no separator
+// gets one.
 GapFiller::GapFiller(std::uint64_t most_bytes, const std::string& front) : most_bytes_(most_bytes) {
   if (front.empty()) return;
   GapFront given = GapFront::Load(front, texts_);
@@ -95,7 +99,8 @@ void GapFiller::ReadGap() {
 }
 
 void GapFiller::EndPart() {
-  // Separators and heads also come from the rows of a part that other tasks write.
+  // Separators and heads only move inside a part, so both sums are 0 at its end. If other tasks write some rows of the
+  // part, the sums may differ.
   const bool balanced = given_ || (balance_ == 0 && statements_ == 0);
   if (reader_ ? next_at_ != kNone || !balanced : gaps_.has_value()) {
     throw Error(ErrorCode::kInternal, "the places between the rows of a dump do not match its rows");
@@ -109,6 +114,7 @@ void GapFiller::EndPart() {
 }
 
 void GapFiller::Finish() {
+  // If the records end inside a part, another task inserts the remaining gaps.
   if (!goes_on_) EndPart();
 }
 
@@ -122,6 +128,9 @@ void GapFiller::BeginRows() {
   } while (next_at_ < row_);  // other tasks insert the gaps before the first row
 }
 
+// Appends to `edits` the changes to one record, the bytes [begin, end). `statement` is true for an INSERT with one row,
+// and `bare` for a row without a separator. In the part, INSERT statements with one row come before longer statements.
+// Sorting may move a row from one kind to the other.
 void GapFiller::TakeMixed(std::uint32_t begin, std::uint32_t end, bool statement, bool bare,
                           std::vector<GapEdit>& edits) {
   const bool in_statement = row_ < gaps_->singles, at_gap = next_at_ == row_;

@@ -29,11 +29,9 @@ struct Job {
   Inputs& inputs;
   StageClock& clock;
   Progress& progress;
-  /// A function for --debug, otherwise null. It appends to the string the text that is written instead of the record.
-  /// Any thread may call it.
+  /// Appends the text that --debug writes for a record. Null without --debug. Any thread may call this.
   std::function<void(RecordSpan, std::string&)> format{};
-  /// Used only for --split, which writes records with equal sort keys to the same file. Comparing records in this
-  /// layout compares only their sort keys, never the rest of the records.
+  /// Used only for --split: a layout for comparing only the sort keys of two records.
   RecordLayout groups{};
   /// Receives the events that --trace and --report show. Null: neither option is given.
   Recorder* recorder = nullptr;

@@ -191,6 +191,7 @@ void Journal::Begin(KeptJob job, const KeptAttempt& given, const std::vector<std
   attempt.host = HostName();
   attempt.pid = static_cast<std::uint64_t>(::getpid());
   attempt.begin = UtcText("%Y-%m-%dT%H:%M:%SZ");
+  // The folders of earlier attempts stay in use.
   if (!manifest_.attempts.empty()) attempt.directories = manifest_.attempts.back().directories;
   const auto use = [&](const std::string& directory) {
     const auto end = attempt.directories.end();

@@ -1,6 +1,5 @@
-// The folder of a job that can be resumed after a kill (--resume-dir). It contains a lock file and the manifest, a log
-// file of the finished work. Lines are only appended to the manifest, and each line is on the disk before the job
-// relies on it. Start at Journal.
+// The folder of a job that can be resumed after a kill (--resume-dir). It contains two files: a lock file, and a log of
+// the finished work (the manifest). The job waits until each line of the log is on the disk. Start at Journal.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +37,10 @@ class Journal {
   /// Error(kUsage) if they differ, with a message that names the first difference.
   void RequireSame(const Fingerprint& now) const;
 
-  /// Records a new attempt in the manifest: this process begins to work at the job. Call this before the first sorted
-  /// run is written. `job` has the facts that never change. If an earlier process has recorded such facts, `job` is
-  /// ignored. Makes folders for temp files below `temp_dirs`, in addition to the folders of earlier attempts.
+  /// Writes to the manifest that this process begins to work on the job. Call this before the first sorted run is
+  /// written.
+  /// - `job`: the values that never change. Not used if resumes() is true.
+  /// - `temp_dirs`: the directories in which this call makes folders for temp files.
   void Begin(KeptJob job, const KeptAttempt& attempt, const std::vector<std::string>& temp_dirs);
   /// Returns the directories that contain the temp files of the job.
   std::vector<std::string> directories() const;

@@ -29,10 +29,9 @@ namespace gpusort {
 
 class KeyStage {
  public:
-  /// Starts threads of `pipeline` that read `ranges` of `inputs` and fill blocks of `pool` with keyed records (each is
-  /// a sort key and its record). Ignores `ranges` if the inputs are streams, which are read completely. `order` says
-  /// how each input must already be sorted (see NeededOrder). The threads check this, and fail if an input is not
-  /// sorted in this way.
+  /// Starts threads of `pipeline` that fill blocks of `pool` with keyed records (each is a sort key and its record).
+  /// - `ranges`: the parts of the inputs to read. Not used for streams, which are read completely.
+  /// - `order`: the order that each input must have. The threads throw an error if an input has another order.
   KeyStage(Pipeline& pipeline, HostMemory& memory, Inputs& inputs, KeyScheme& keys, const KeyShape& shape,
            BlockPool& pool, const std::vector<InputRange>& ranges, const RecordLayout& lines, std::uint64_t max_record,
            NeededOrder order, unsigned readers, StageClock& clock)
@@ -57,17 +56,17 @@ class KeyStage {
     pipeline.Start([this] { MakeKeys(); }, shape.threads, "key maker");
   }
 
-  /// Returns the next block of keyed records (each is a sort key and its record), or std::nullopt at the end. The
-  /// offset of the block is the number of bytes in all earlier blocks. A block without bytes only tells how much of the
-  /// input was read. `waiter` is the pipeline of the calling thread. If `waiter` is stopped during the wait, throws.
+  /// Returns the next block of keyed records (each is a sort key and its record), or std::nullopt at the end.
+  /// - The offset of the block is the number of bytes in all earlier blocks.
+  /// - A block without bytes only tells how much of the input was read.
+  /// - `waiter`: the pipeline of the calling thread. If this pipeline is stopped, Next() throws.
   std::optional<InputReader::Block> Next(const Pipeline& waiter) {
     std::optional<InputReader::Block> block = keyed_.Pop(waiter);
     if (block && block->bytes.empty()) empty_waits_ = false;
     return block;
   }
   // The following functions may be called only after Next() has returned std::nullopt.
-  /// Returns the checksum of all records that were read, in the form in which they are written, without sort keys.
-  /// Records that the job leaves out do not count.
+  /// Returns the checksum of the records, without sort keys. Records that the job leaves out do not count.
   const RecordSum& sum() const { return sum_; }
   const KeyTally& tally() const { return tally_; }
   /// Returns the bytes after the last record of the inputs, such as the last lines of an SQL dump.
@@ -187,8 +186,8 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return turn_ == number; });
   }
 
-  /// Stores a piece of the input whose keys are made. Pieces go to the output queue in the order of the input: each
-  /// stored piece is moved there as soon as all earlier pieces have been moved. Waits while too many pieces are stored.
+  /// Stores `made`. Moves stored pieces to the output queue, in the order of the input. Waits while too many are
+  /// stored.
   void HandOnInTurn(Made made) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(made.number, std::move(made));
@@ -204,10 +203,8 @@ class KeyStage {
     pipeline_.Wait(lock, turn_changed_, [&] { return waiting_.size() < most_waiting_; });
   }
 
-  /// Copies the keyed records of a piece of the input into blocks, and pushes the blocks to the output queue. Call this
-  /// from one thread at a time, and only when all earlier pieces are in the queue. If a piece fills several blocks,
-  /// pushes each block before taking the next one from the pool. Otherwise this function could wait forever, because
-  /// only pushed blocks return to the pool.
+  /// Copies the keyed records into blocks, and pushes the blocks to the output queue. One thread at a time may call
+  /// this. All earlier pieces must be in the queue.
   void HandOn(const Made& made) {
     RecordSpan keyed = made.keyed;
     const std::uint32_t input = made.tally.input;
@@ -236,13 +233,11 @@ class KeyStage {
       std::memcpy(block.buffer->data(), keyed.data(), block.range.bytes);
       block.bytes = block.buffer->span().first(block.range.bytes);
       if (block.range.bytes == made.keyed.size()) {
-        // Sets the members that InputReader::Block::Describe would set, but does not read all bytes again. The checksum
-        // was computed from the bytes of the input. If the copy in the block is wrong, the output gets another
-        // checksum, and the check of the output fails.
+        // The block contains all records of `made`, so these values are already known.
         block.head = made.first_end;
         block.end = made.keyed.size();
         block.longest = made.longest;
-        block.sum = made.rest;
+        block.sum = made.rest;  // computed before the memcpy, so the check of the output finds a wrong copy
       } else {
         block.Describe(layout_);
       }
@@ -250,6 +245,7 @@ class KeyStage {
       keyed_.Push(place, std::move(block));
     };
     const std::uint64_t room = pool_.block_bytes();
+    // Pushes each block before it takes the next one, because only pushed blocks return to the pool.
     while (keyed.size() > room) {
       const std::uint64_t whole = WholeRecordBytes(keyed.first(room), layout_);
       hand_on(take(whole > 0 ? whole : room));
@@ -280,19 +276,15 @@ class KeyStage {
     keyed_.Finish(blocks_);
   }
 
-  /// Throws Error(kBadInput) with the message `why` about a wrong record at `place`. The records and newlines in
-  /// `place` are counted from the beginning of the current piece of the input. Call this only when all pieces before
-  /// the current piece are in the output queue.
+  /// Throws Error(kBadInput) with the message `why` about a record. For `place`, see Absolute().
   [[noreturn]] void Blame(std::uint32_t input, const RecordPlace& place, const std::string& why) {
     BlameRecord(inputs_, input, Absolute(input, place), why);
   }
 
-  /// Returns the place of a record, counted from the beginning of its input. In the argument `place`, records and
-  /// newlines are counted from the beginning of the current piece of the input. Call this only when all pieces before
-  /// the current piece are in the output queue.
+  /// Adds the numbers of records and lines in all earlier pieces of the input to `place`, and returns the sum.
   RecordPlace Absolute(std::uint32_t input, RecordPlace place) {
     const std::lock_guard lock(mutex_);
-    if (input != input_) return place;
+    if (input != input_) return place;  // this is the first piece of the input
     place.records += records_;
     place.newlines += newlines_;
     return place;

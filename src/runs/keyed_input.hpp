@@ -82,7 +82,7 @@ class KeyedInput {
   const KeyTally& tally() const { return tally_; }
 
  private:
-  /// Finds out how the records of the input are written, such as the form of the timestamps in a log. `raw` is the
+  /// Finds out how the records of the input are written, such as the format of the timestamps in a log. `raw` is the
   /// first bytes of the input that were read, and `size` is the size of the input.
   void Learn(RecordSpan raw, std::uint64_t size) {
     const std::uint64_t front = std::min<std::uint64_t>(size, RecordFormat::kFrontBytes);

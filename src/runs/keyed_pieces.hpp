@@ -85,8 +85,8 @@ class PieceCutter {
     state_ = open_state_ = std::move(state);
     if (!inputs_.state(input).empty()) state_ = open_state_ = format_.LoadState(inputs_.state(input));
   }
-  /// Detects how the records of the input are written, such as the format of the times in a log. `front` is the first
-  /// bytes of the input. Call this after Begin() and before the first Take().
+  /// Detects how the records of the input are written, such as the format of the timestamps in a log. `front` is the
+  /// first bytes of the input. Call this after Begin() and before the first Take().
   void Learn(RecordSpan front) {
     if (!inputs_.state(input_).empty()) return;
     format_.BeginInput(front, input_, state_);
@@ -178,7 +178,7 @@ class PieceCutter {
   std::vector<std::byte> trailer_;
 };
 
-/// The keyed records (each is a sort key and its record) that were made from one piece of an input, and facts about
+/// The keyed records (each is a sort key and its record) that were made from one piece of an input, and values about
 /// them.
 struct KeyedPiece {
   std::vector<std::byte> keyed;
@@ -211,9 +211,10 @@ class PieceKeys {
   /// Returns the largest size of a record with its sort key, in bytes.
   std::uint64_t most_keyed() const { return most_keyed_; }
 
-  /// Reads the records of `piece`, and appends each record, after its sort key, to `made.keyed`. `made` must be new,
-  /// but `made.keyed` may have reserved memory. Throws LineTooLong if a record is longer than the constructor allows.
-  /// Throws BadRecord if a record is wrong; made.tally.record and made.tally.offset then tell its place.
+  /// Appends each record of `piece`, after its sort key, to `made.keyed`.
+  /// - `made` must be new, but `made.keyed` may have reserved memory.
+  /// - Throws LineTooLong if a record is longer than `max_record` of the constructor.
+  /// - Throws BadRecord if a record is wrong. Its place is then in made.tally.record and made.tally.offset.
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
@@ -226,8 +227,7 @@ class PieceKeys {
         if (size > max_record_) {
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
-        // An encoder cuts off keys at `most_keyed_` bytes. The bytes of the record itself come after the keys, so a
-        // record whose keys were cut off always becomes an error here.
+        // The encoder may have cut off the keys of a record that is too large.
         if (made.keyed.size() - begin > most_keyed_) {
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
@@ -248,8 +248,9 @@ class PieceKeys {
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
   }
 
-  /// Returns the place of the first record in `made` that is out of order, if there is such a record. `last` is the
-  /// record before the piece in the same input, with its key, or empty.
+  /// Returns the place of the first record of a piece that is out of order. No value: the piece is in order.
+  /// - `made`: the records of the piece, with sort keys.
+  /// - `last`: the last record of the previous piece, with its sort key. Empty: there is no previous piece.
   std::optional<RecordPlace> FindDisorder(const KeyedPiece& made, RecordSpan last) const {
     const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
     return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;
@@ -263,8 +264,7 @@ class PieceKeys {
   }
 
  private:
-  /// Returns the checksum of `prefix` (the text of --prefix-name) and `record` together. `parts` may be used again for
-  /// later calls.
+  /// Returns the checksum of `prefix` and `record` as one record. `parts` is working memory.
   static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
     if (prefix.empty()) return SumRecord(record);
     parts.Add(prefix);
@@ -272,8 +272,9 @@ class PieceKeys {
     return parts.End();
   }
 
-  /// Adds `sum`, the checksum of the record that was appended last, to the checksums in `made`. `size` is the size of
-  /// this record with its key, in bytes.
+  /// Updates the checksums and sizes in `made` after a record was appended.
+  /// - `sum`: the checksum of the record.
+  /// - `size`: the size of the record with its key, in bytes.
   static void AddSum(const RecordSum& sum, std::uint64_t size, KeyedPiece& made) {
     made.sum += sum;
     if (size == made.keyed.size()) {
@@ -284,14 +285,15 @@ class PieceKeys {
     }
   }
 
-  /// Returns the place of the first record of `piece` that is out of order. `in_order` is the records of the piece
-  /// before that record, with their keys. `state` is the state of the format's parser at the beginning of the piece.
+  /// Returns the place of the first record of `piece` that is out of order.
+  /// - `state`: the parser's state at the beginning of `piece`.
+  /// - `in_order`: the records before this record, with sort keys.
   RecordPlace FindPlace(const RawPiece& piece, ScanState state, KeyEncoder& encoder, RecordSpan in_order) const {
     RecordPlace place{0, 0, piece.offset};
     std::vector<std::byte> again;
     KeyTally tally;
     tally.input = piece.input;
-    // The number of records before the wrong record, without records that the job leaves out.
+    // How many records of `in_order` are still to be passed.
     std::uint64_t left = CountRecords(in_order, layout_);
     for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
       while (!part.empty()) {

@@ -210,6 +210,7 @@ Json FormedJson(const std::vector<std::byte>& trailer) {
   return formed;
 }
 
+// The hash covers all earlier lines, and the text of the new line before the hash.
 std::string MakeManifestLine(const char* kind, Json value, std::uint64_t& before) {
   std::string text;
   try {

@@ -1,7 +1,5 @@
-// The manifest is the log file of a job that can be resumed after a kill (--resume-dir). This file defines its content
-// and the format of its lines (see io/FORMAT.md). Each line is JSON, and contains a hash over all lines so far. If the
-// last line is incomplete, it is dropped, because a kill can cause this. Any other damage is Error(kIntegrity). Start
-// at Manifest and ReadManifest.
+// The manifest: the log file of a job that can be resumed after a kill (--resume-dir). For the format of its lines, see
+// io/FORMAT.md. Start at Manifest and ReadManifest.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +26,7 @@ inline constexpr const char* kManifestName = "gpusort.manifest";
 /// continues only if all pairs are the same. Error messages show the names.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// The facts about a job that never change. They are in the first line of the manifest, the log file of the job.
+/// The values of a job that never change.
 struct KeptJob {
   std::uint64_t id = 0;           ///< the id of the job in the headers of blocks in temp files
   std::uint64_t block_bytes = 0;  ///< the size of blocks in temp files, in bytes
@@ -39,7 +37,7 @@ struct KeptJob {
   Fingerprint fingerprint;
 };
 
-/// Facts about one attempt: the work of one process at a job.
+/// A description of one process that has worked on the job.
 struct KeptAttempt : AttemptStats {
   bool compresses = false;  ///< true: blocks in temp files may be compressed
   /// The directories of the temp files. Other data in the manifest refers to a directory by its index in this list. "."
@@ -48,8 +46,8 @@ struct KeptAttempt : AttemptStats {
   std::vector<std::uint64_t> ctimes;  ///< the ctime of each input (last change of its inode), in ns since 1970-01-01
 };
 
-/// The facts about a run, which is a sorted part of the data in temp files. The list of its blocks is not here but in
-/// the temp files, because it can be long.
+/// The description of a sorted run, which is a sorted part of the data in temp files. The list of its blocks is not
+/// here but in the temp files, because it can be long.
 struct KeptRun {
   std::uint64_t id = 0, bytes = 0;
   std::uint32_t level = 0;
@@ -63,11 +61,11 @@ struct KeptRun {
 struct KeptMerge {
   std::uint64_t output_bytes = 0;  ///< the size of the output on the disk, in bytes
   OutputProof::Front front;
-  /// How much of each run the output contains. The key is the id of the run, and the value is a number of bytes.
+  /// How much of each sorted run the output contains. The key is the id of the run, and the value is a number of bytes.
   std::map<std::uint64_t, std::uint64_t> taken;
 };
 
-/// Facts that identify the complete output file. They stay the same when the file gets its final name.
+/// Values that identify the complete output file. They stay the same when the file gets its final name.
 struct KeptOutput {
   std::uint64_t inode = 0, bytes = 0, mtime_ns = 0, records = 0;
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
@@ -96,22 +94,23 @@ Manifest ReadManifest(std::string_view text, const std::string& name);
 /// Returns how far the job has come, as text for people: "12 runs (3.0 GiB of the input's 8.0 GiB)".
 std::string DescribeProgress(const Manifest& manifest);
 
-// Each of the following functions returns the JSON value of a new line of the manifest, the log file of the job.
+// Each of the following functions returns its arguments as JSON, for a line of the job's log file (the manifest).
 nlohmann::ordered_json ToJson(const KeptJob& job);
 nlohmann::ordered_json ToJson(const KeptAttempt& attempt);
-/// `replaces` has the ids of the runs from which `run` was merged. It is empty if `run` was sorted from the input.
+/// `replaces` has the ids of the sorted runs from which `run` was merged. It is empty if `run` was sorted from the
+/// input.
 nlohmann::ordered_json ToJson(const KeptRun& run, const std::vector<std::uint64_t>& replaces);
 nlohmann::ordered_json ToJson(const KeptMerge& merge);
 nlohmann::ordered_json ToJson(const KeptOutput& output);
 nlohmann::ordered_json FormedJson(const std::vector<std::byte>& trailer);
 
-/// Returns a new line of the manifest, the log file of the job, with a newline at its end. The line contains
-/// `{"kind":value}` and a hash. The hash covers all earlier lines, and the text of the new line before the hash.
-/// `before` must be the hash in the line before, and is set to the hash in the new line.
+/// Returns a line for the end of the manifest: `{"kind":value}` with a hash, and a newline. `before` is the hash of the
+/// last line, and becomes the hash of the new line.
 std::string MakeManifestLine(const char* kind, nlohmann::ordered_json value, std::uint64_t& before);
 
-/// Updates `manifest` with the content of one line of the file, {"kind":value}. Throws Error(kIntegrity) if the value
-/// has a wrong form, and Error(kUsage) if another version of gpusort wrote it.
+/// Updates `manifest` with one line {"kind":value} of the log file.
+/// - Throws Error(kIntegrity) if the line is wrong.
+/// - Throws Error(kUsage) if another version of gpusort wrote the line.
 void TakeManifestLine(const std::string& kind, const nlohmann::ordered_json& value, Manifest& manifest);
 
 }  // namespace gpusort

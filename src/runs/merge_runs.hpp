@@ -12,11 +12,10 @@
 
 namespace gpusort {
 
-/// Merges `runs`, which must be in the order of the input, into `output`. Returns the number of bytes that were
-/// written. If there are too many runs for one merge, first replaces groups of runs by merged runs. If `order` is
-/// kVerified and an input is not sorted, throws Error(kBadInput) with the name of the input and the place of the
-/// record. After Error(kGpuLost) or Error(kOutOfMemory), all runs outside of GPU memory are intact, and the caller may
-/// try again.
+/// Merges `runs` into `output`, and returns the number of bytes that were written.
+/// - `runs` must be in the order of the input. The function may replace groups of sorted runs by merged runs.
+/// - If `order` is kVerified, throws Error(kBadInput) if an input is not sorted.
+/// - After Error(kGpuLost) or Error(kOutOfMemory), the caller may try again. All runs outside of GPU memory are intact.
 std::uint64_t MergeRuns(Job& job, std::vector<Run>& runs, Output& output, OutputProof& proof, RunOrder order);
 
 }  // namespace gpusort

@@ -18,14 +18,14 @@ class PartBorders {
   /// later.
   PartBorders(const Job& job, std::uint64_t bytes) : job_(job), bytes_(static_cast<double>(bytes)) {}
 
-  /// Takes the next records of the output, at least one record. Returns how many bytes at the beginning of `records`
-  /// belong to a single part of the output. The caller passes the remaining records to the next call.
+  /// Returns how many bytes at the beginning of `records` belong to the part with the number part().
+  /// - `records`: the next records of the output, at least one.
+  /// - Pass the remaining records to the next call.
   std::uint64_t Take(RecordSpan records) {
     if (at_ == 0 && job_.spec.order.top > 0) bytes_ = std::min(bytes_, BytesOfTop(records));
     const RecordLayout& layout = job_.layout;
     std::uint64_t count = records.size();
-    // A new part can begin among `records` only if the current part is large enough, and the key changes. The first
-    // test is cheap. The second test compares the last record before `records` with the last record of `records`.
+    // `last_` is the record before `records`. If the last record has an equal key, all keys between are equal, too.
     if (Due(at_ + count) && (last_.empty() || !SameKey(last_, LastRecord(records, layout)))) {
       RecordSpan before = last_;
       for (count = 0; count < records.size();) {

@@ -35,8 +35,7 @@ inline std::uint64_t RunBufferBytes(const Run& run, const Plan& plan) {
 /// freed, so that the block can be read again if the merge fails.
 enum class SpillSpace { kKept, kFreedAsRead };
 
-/// Reads the blocks of sorted runs in advance, in the order in which a merge needs them. The last key of the newest
-/// block of each run tells this order.
+/// Reads the blocks of sorted runs before a merge needs them.
 class ReadAhead {
  public:
   /// Starts threads of `pipeline` that read the blocks of sorted runs. Each of the `cursors` is the position of the
@@ -95,8 +94,7 @@ class ReadAhead {
     }
   }
 
-  /// Waits until the next step of the merge can begin: every run has records in memory, and half of the buffers are
-  /// full. If no more buffers can be filled now, fewer full buffers are enough. `lock` must hold mutex().
+  /// Waits until enough records for the next step of the merge are in memory. `lock` must hold mutex().
   void WaitForWindow(std::unique_lock<std::mutex>& lock) {
     pipeline_.Wait(lock, changed_, [&] {
       std::uint64_t waiting = 0;
@@ -105,6 +103,7 @@ class ReadAhead {
         if (!cursor.run->records) waiting += cursor.available();
       }
       if (blocks_left_ == 0 && reading_ == 0) return true;
+      // Half of the buffers are full, or no more buffers can be filled now.
       return waiting >= pool_.blocks() * pool_.block_bytes() / 2 || (reading_ == 0 && pool_.free_blocks() == 0);
     });
   }
@@ -160,14 +159,12 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> block = keyed != nullptr
                                                ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
                                                : Load(*cursor->run, index, std::move(buffer));
-      // The lock must be released before these two objects are destroyed: their blocks return to the pool, which takes
-      // the lock.
+      // Declared before `lock`, and so destroyed after it: their blocks return to the pool, which locks `mutex_`.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
       if (!cursor->forecast && cursor->next_to_schedule == index + 1) {
-        // The block is empty if no line begins in its bytes. Then the last key stays unknown until the next block of
-        // the run is loaded.
+        // A block without records has no last key.
         if (!block->bytes.empty()) {
           cursor->last_scheduled = MakeForecast(LastRecord(block->bytes, job_.layout), job_.layout);
           cursor->forecast = true;
@@ -185,8 +182,7 @@ class ReadAhead {
           continue;
         }
         if (order_ == RunOrder::kVerified && !cursor->run->spilled() && keyed == nullptr) VerifyBorder(*cursor, *next);
-        // An earlier process may have merged the beginning of the first block, so only the rest of the block is
-        // counted.
+        // Counts only bytes after `loaded`. In a resumed job, `loaded` can be inside this block at first.
         cursor->loaded += next->begin + next->bytes.size() - std::max(cursor->loaded, next->begin);
       }
       if (cursor->grows && cursor->next_to_arrive == cursor->run->blocks.size()) {
@@ -204,9 +200,10 @@ class ReadAhead {
       if (cursor.run->records || cursor.next_to_schedule == cursor.run->blocks.size()) continue;
       const bool empty = cursor.next_to_schedule == cursor.next_to_arrive && cursor.loaded == cursor.taken;
       if (empty) return &cursor;
-      // While a block of this run is being read, the key of its last record is not known. Only this key tells how soon
-      // the merge needs the next block of the run. Another run is read meanwhile.
+      // Skips a sorted run while its previous block is being read. The last key of this block tells when the next is
+      // needed.
       if (!cursor.forecast && cursor.next_to_schedule > cursor.next_to_arrive) continue;
+      // The merge first needs more records of the sorted run whose last read key is the smallest.
       if (best == nullptr || cursor.last_scheduled < best->last_scheduled) best = &cursor;
     }
     return best;
@@ -244,6 +241,7 @@ class ReadAhead {
     } else if (order_ == RunOrder::kVerified) {
       const std::uint64_t bad = FirstDisorder(block->bytes, job_.layout, false);
       if (bad != kInOrder) NotSorted(run, block->begin + bad);
+      // The inputs of -m were not read before, so they have no checksum yet.
       AddInputSum(run, *block);
     }
     return block;
@@ -293,8 +291,7 @@ class ReadAhead {
     }
   }
 
-  /// Adds the records of `block` to the checksum of the run. Used only with -m, because the input is read for the first
-  /// time here.
+  /// Adds the records of `block` to the checksum of the sorted run. Throws LineTooLong if a line is too long.
   void AddInputSum(Run& run, const LoadedBlock& block) {
     std::uint64_t longest = 0;
     const RecordSum sum = SumRecords(block.bytes, job_.layout, &longest);

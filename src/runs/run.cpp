@@ -154,6 +154,8 @@ RecordSpan RunView::RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) 
   return Bytes(begin, RecordEnd(begin), copy);
 }
 
+// Returns the offset of the first byte that LastBefore() reads first. Sets `end` to the offset after the last of these
+// bytes.
 std::uint64_t RunView::LookFrom(std::uint64_t begin, std::uint64_t& end) const {
   if (!layout_.fixed()) return end - std::min(kLookBytes, end - begin);
   end = WholeEnd(begin, end);

@@ -1,6 +1,5 @@
-// A run is a sorted part of the records, and does not change. Its records are in GPU memory, in host memory, in blocks
-// of temp files, or in the input if the input was in order there. Destroying a Run frees its memory, but only RunStore
-// frees its blocks in temp files. The runs of a job are kept in the order of the input. Start at Run.
+// A run is a sorted part of the records. The records are in memory, in temp files, or in an input that was sorted
+// already. Call RunStore::Free() to free the temp files of a run. Start at Run.
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@ ForecastKey MakeForecast(RecordSpan record, const RecordLayout& layout);
 
 /// A block of a sorted run: some whole records of the run, which are stored and read together.
 struct RunBlock {
-  std::uint64_t begin = 0;  ///< the offset of the block in the run, in bytes
+  std::uint64_t begin = 0;  ///< the offset of the block in the sorted run, in bytes
   std::uint64_t bytes = 0;
   std::variant<SpillExtent, InputRange> place;
   std::vector<SpillExtent> more;  ///< the places of the other pieces of a line that is longer than one block
@@ -47,14 +46,14 @@ std::uint64_t LoadBytes(const RunBlock& block, std::uint64_t block_bytes);
 /// millions of blocks.
 class RunBlocks {
  public:
-  /// The memory that one block takes, in bytes: kBytes in this list, without the ForecastKey, and kSlotBytes for its
-  /// place in a temp file.
+  /// - kBytes: the memory for a block in this list, in bytes, without its ForecastKey.
+  /// - kSlotBytes: the memory that a SpillStore needs for a block in a temp file, in bytes.
   static constexpr std::uint64_t kBytes = 32, kSlotBytes = 16;
   /// Returns how many words of ForecastKey::words are used for records of this layout.
   static std::size_t ForecastWords(const RecordLayout& layout) {
     return layout.fixed() ? 4 : ForecastKey{}.words.size();
   }
-  /// Returns how many bytes of memory the description of one block of a run takes.
+  /// Returns how many bytes of memory the description of one block of a sorted run takes.
   static std::uint64_t IndexBytes(const RecordLayout& layout) {
     return kBytes + kSlotBytes + sizeof(std::uint32_t) * ForecastWords(layout);
   }
@@ -73,8 +72,8 @@ class RunBlocks {
   void reserve(std::size_t count);
   /// Stores the description of block `number`. Blocks may be stored in any order.
   void Set(std::size_t number, const RunBlock& block);
-  /// Returns the size in bytes of a buffer into which any block of this run can be read. In a temp file, a block takes
-  /// `block_bytes` bytes, or a multiple of this size if the block is a single long line.
+  /// Returns the size in bytes of a buffer into which any block of this sorted run can be read. In a temp file, a block
+  /// takes `block_bytes` bytes, or a multiple of this size if the block is a single long line.
   std::uint64_t MostLoadBytes(std::uint64_t block_bytes) const;
 
  private:
@@ -95,21 +94,20 @@ class RunBlocks {
   std::uint64_t range_block_ = 0;
   std::size_t words_ = 0;
   std::vector<Packed> packed_;
-  /// The ForecastKey of the last record of each block. Each ForecastKey takes `words_` elements of this vector.
+  /// The first bytes of the sort key of each block's last record: `words_` elements for each block.
   std::vector<std::uint32_t> forecasts_;
-  /// For each block that is a single line longer than a block: the places of its pieces after the first. The map key is
-  /// the index of the block. Null: there is no such block.
+  /// For each block that is stored in several pieces: the places of all pieces except the first. May be null.
   std::unique_ptr<std::map<std::uint64_t, std::vector<SpillExtent>>> more_;
-  /// `most_parts_` is the largest number of pieces of any block in temp files. `most_input_bytes_` is the size of the
-  /// largest block in the input, in bytes.
+  /// - most_parts_: the largest number of pieces in which a block is stored in temp files.
+  /// - most_input_bytes_: the size of the largest block in an input, in bytes.
   std::uint64_t most_parts_ = 0, most_input_bytes_ = 0;
 };
 
 class KeyedInput;
 
 struct Run {
-  std::uint64_t id = 0;  ///< the id of the run in the headers of its blocks in temp files
-  /// The size of the records with their sort keys, in bytes. An estimate if `keyed` is set.
+  std::uint64_t id = 0;  ///< the id of the sorted run in the headers of its blocks in temp files
+  /// The size of all records in bytes, with sort keys. If `keyed` is not null, this is only an estimate.
   std::uint64_t bytes = 0;
   std::uint32_t level = 0;                 ///< how often the records were merged; 0: they were only sorted
   RecordSum sum;                           ///< the checksum of the records, computed when they were read
@@ -124,15 +122,17 @@ struct Run {
   bool spilled() const { return !blocks.empty() && std::holds_alternative<SpillExtent>(blocks[0].place); }
 };
 
-/// Tells whether a merge must check the order of its runs.
+/// Tells whether a merge must check the order of its sorted runs.
 /// - kTrusted: the runs are known to be sorted.
 /// - kVerified: some runs are inputs of -m. The merge checks the order of these inputs while it reads them, and throws
 ///   Error(kBadInput) if an input is not sorted. It also computes the checksum of their records.
 enum class RunOrder { kTrusted, kVerified };
 
-/// The order that every input must already have when it is read: any order (kNone), sorted (kMerge, kCheck), or sorted
-/// without equal keys (kCheckUnique). If an input has another order, the error is kBadInput with kMerge, and kNotSorted
-/// with kCheck and kCheckUnique.
+/// The order that every input must already have when it is read.
+/// - kNone: any order.
+/// - kMerge: sorted. Otherwise the error is kBadInput.
+/// - kCheck: sorted. Otherwise the error is kNotSorted.
+/// - kCheckUnique: sorted, without equal keys. Otherwise the error is kNotSorted.
 enum class NeededOrder { kNone, kMerge, kCheck, kCheckUnique };
 
 /// An estimate of the memory that a Run object takes, in bytes, without its records and its list of blocks.
@@ -150,8 +150,7 @@ class FrontRecords : public SortedRecords {
   int device() const override { return all_->device(); }
   std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t records() const override { return records_; }
-  /// Returns false even if the input was sorted, because a caller must not use the whole input instead of these first
-  /// records.
+  /// Always false: the input has more records, so it cannot be used in place of this object.
   bool was_sorted() const override { return false; }
   void Read(std::uint64_t offset, std::span<std::byte> out) const override { all_->Read(offset, out); }
 
@@ -199,7 +198,8 @@ class RunView {
   /// Returns the end of the block that begins at offset `begin`. The block has as many whole records as fit into `room`
   /// bytes, but always at least one record.
   std::uint64_t BlockEnd(std::uint64_t begin, std::uint64_t room) const;
-  /// Returns the record that begins at offset `begin`. The result points into the memory of the run or into `copy`.
+  /// Returns the record that begins at offset `begin`. The result points into the memory of the sorted run or into
+  /// `copy`.
   RecordSpan RecordAt(std::uint64_t begin, std::vector<std::byte>& copy) const;
   /// The last whole record of a range of bytes, and the offset of its end. `record` is empty if the range contains no
   /// whole record.
@@ -207,19 +207,17 @@ class RunView {
     RecordSpan record;
     std::uint64_t end;
   };
-  /// Returns the last whole record in the bytes [begin, end). A record must begin at `begin`. The result points into
-  /// the memory of the run or into `copy`. Pass `seen` = true only if `copy` contains the bytes that FirstLook() with
-  /// the same arguments asked for.
+  /// Returns the last whole record in the bytes [begin, end) of the sorted run.
+  /// - A record must begin at `begin`.
+  /// - The result points into the memory of the run or into `copy`.
+  /// - `seen`: true if the caller has called FirstLook() and has read the bytes into `copy`.
   Last LastBefore(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy, bool seen = false) const;
-  /// Returns the read that LastBefore() with the same arguments does first, so that a caller can do this read for many
-  /// runs at once. Resizes `copy`, into which the caller must then read the bytes.
+  /// Resizes `copy`, and returns which bytes the caller must read into `copy`. Then call LastBefore(..., true).
   SlotRead FirstLook(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
-  /// Returns the bytes [begin, end) of the run. The result points into the memory of the run or into `copy`.
+  /// Returns the bytes [begin, end) of the sorted run. The result points into the memory of the run or into `copy`.
   RecordSpan Bytes(std::uint64_t begin, std::uint64_t end, std::vector<std::byte>& copy) const;
 
  private:
-  /// Returns the offset of the first byte that LastBefore() reads at its first try, and sets `end` to the offset after
-  /// the last byte that it reads.
   std::uint64_t LookFrom(std::uint64_t begin, std::uint64_t& end) const;
 
   const SortedRecords& records_;
@@ -230,9 +228,10 @@ class RunView {
 /// record. Does not set RunBlock::place, the place where a block is stored.
 RunBlocks CutBlocks(const SortedRecords& sorted, std::uint64_t payload, const RecordLayout& layout);
 
-/// Makes the list of blocks for a sorted run that is not written to a temp file, because its records are already in
-/// order in the inputs. `ranges` are the places of these records in the inputs. `sorted` has the same records in
-/// memory. A block has at most `payload` bytes, or is a single longer record.
+/// Makes the list of blocks for a sorted run whose records stay in the inputs, because they are sorted there.
+/// - `ranges`: the places of the records in the inputs.
+/// - `sorted`: the records in memory.
+/// - `payload`: the maximum size of a block in bytes. A longer record becomes one block.
 RunBlocks InputBlocks(const std::vector<InputRange>& ranges, const SortedRecords& sorted, std::uint64_t payload,
                       const RecordLayout& layout);
 

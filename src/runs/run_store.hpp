@@ -25,10 +25,10 @@ class TempCodec;
 /// Stores the blocks of sorted runs in temp files. Any thread may write, read and free blocks.
 class RunStore {
  public:
-  /// Makes a store without temp files; Open() makes the files. `directories` are the directories for temp files, from
-  /// the options or by default. `warn` receives warnings. `journal`, the log of the finished work, is null unless the
-  /// job can be resumed. With a journal, the temp files are in its directories, and Journal::Begin() must be called
-  /// before Open().
+  /// Makes a store without temp files. Open() makes the files.
+  /// - `directories`: the directories for temp files. Not used with a journal, which has its own directories.
+  /// - `warn`: receives warnings.
+  /// - `journal`: null unless the job can be resumed. Call Journal::Begin() before Open().
   RunStore(const JobSpec& spec, FileSystem& files, HostMemory& memory, const CancelFlag& cancel,
            std::vector<std::string> directories, const std::function<void(const std::string&)>& warn,
            Journal* journal = nullptr);
@@ -44,13 +44,13 @@ class RunStore {
   /// Removes the temp files and all blocks in them.
   void Close();
 
-  /// Writes block `number` of the run with the id `run` to a temp file, and sets all other members of `block`. The
-  /// caller must set `block.begin` and `block.bytes`.
+  /// Writes block `number` of the sorted run with the id `run` to a temp file, and sets all other members of `block`.
+  /// The caller must set `block.begin` and `block.bytes`.
   /// - read(at, out) must fill `out` with the bytes of the block from offset `at` on.
   /// - `buffer` is memory for the call. Its size must be the size of a block in temp files (Plan::block_bytes).
   void Write(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer, RunBlock& block,
              const RecordLayout& layout, const std::function<void(std::uint64_t, std::span<std::byte>)>& read);
-  /// Reads a block of a run into `buffer`, which must have LoadBytes() bytes. Returns the records of the block.
+  /// Reads a block of a sorted run into `buffer`, which must have LoadBytes() bytes. Returns the records of the block.
   std::span<const std::byte> Load(std::uint64_t run, std::uint64_t number, std::span<std::byte> buffer,
                                   const RunBlock& block);
   /// Frees the space of a block in a temp file. Does nothing for a block that is in the input.
@@ -61,15 +61,14 @@ class RunStore {
   /// Returns true if complete sorted runs stay on the disk for a later process. If true, a merge must not free the
   /// blocks of a run before Keep() has recorded the merged run that replaces it.
   bool keeps() const { return journal_ != nullptr; }
-  /// Stores a complete run for a later process: syncs its temp files, and records the run in the journal (the log of
-  /// the finished work). Call this only if keeps() is true. `buffer` must have Plan::block_bytes bytes. `replaces` has
-  /// the runs from which `run` was merged; the journal forgets these runs. After an error, it is unknown whether `run`
-  /// was recorded.
+  /// Stores a complete sorted run for a later process. Call this only if keeps() is true.
+  /// - `buffer`: memory of Plan::block_bytes bytes.
+  /// - `replaces`: the runs from which `run` was merged. The journal forgets them.
+  /// - After an error, it is unknown whether the journal has `run`.
   void Keep(const Run& run, const RecordLayout& layout, std::span<std::byte> buffer,
             std::span<const Run> replaces = {});
-  /// Reads the lists of the blocks of `runs` from the temp files, and stores them in `runs`. `runs` must be the result
-  /// of KeptRuns(), the runs of an earlier process. Call this once, after Open() and before other functions. Throws
-  /// Error(kIntegrity) if the blocks on the disk do not match.
+  /// Sets Run::blocks of each of the sorted `runs`, a result of KeptRuns(), from the temp files. Call this once, after
+  /// Open() and before other functions. Throws Error(kIntegrity) if the temp files are damaged.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
   void Drop(std::vector<Run>& runs);
 
@@ -91,8 +90,8 @@ class RunStore {
   std::unique_ptr<SpillStore> spill_;
   std::unique_ptr<TempCodec> codec_;
   std::mutex mutex_;
-  /// The places where the list of blocks of each run is stored in temp files. Only for runs that are kept for a later
-  /// process. The key is the id of the run.
+  /// The places where the list of blocks of each sorted run is stored in temp files. Only for runs that are kept for a
+  /// later process. The key is the id of the run.
   std::map<std::uint64_t, std::vector<SpillExtent>> indexes_;
 };
 

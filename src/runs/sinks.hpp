@@ -1,8 +1,5 @@
-// Sinks write the merged records: to the output file, to its parts, to a stream, or to a new sorted run in a temp file.
-// The records arrive in windows (pieces of merged output), from any thread and in any order. Sinks that write the
-// output also compute its checksum. Plain output files are written in parallel (sinks/file_sink.cpp). Other outputs
-// must be written in order, and pass through several stages (sinks/staged_sink.cpp). sinks/spill_sink.cpp writes new
-// runs.
+// Sinks write merged records to the output, or to a new sorted run. The records arrive in windows (pieces of merged
+// records), from any thread and in any order. Start at WindowSink.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +35,9 @@ class WindowSink {
   /// Tells the sink that no more windows (pieces of merged records) come. `windows` is the number of all windows. The
   /// threads of the sink end when all windows are written.
   virtual void Finish(std::uint64_t windows) = 0;
-  /// Writes the bytes that the sink keeps in memory because they do not fill a block of the disk. Before the call, all
-  /// other bytes of the accepted windows (pieces of merged records) must be written. During the call, no thread may
-  /// call Accept(). Call this also at the end, after the threads of the pipeline have ended.
+  /// Writes all bytes that are still in memory. Call this before a checkpoint, and after the last window.
+  /// - Before the call, the threads of the sink must have written all accepted windows.
+  /// - During the call, no thread may call Accept().
   virtual void Settle() {}
   /// Returns true if the output has as many records as --top=N asks for, so that the sink needs no more. Any thread may
   /// call this.
@@ -48,15 +45,14 @@ class WindowSink {
   /// Returns the offset in the output, in bytes, at which the first window (piece of merged records) begins. The offset
   /// is greater than 0 if an earlier process has written the bytes before it.
   virtual std::uint64_t begin() const { return 0; }
-  /// Returns the offset in the output, in bytes, after the last byte that was written. It can be less than the size of
-  /// all windows (pieces of merged records), because -u and --top drop records. Before the call, all windows must be
-  /// written, as for Settle().
+  /// Returns the offset in the output, in bytes, after the last written byte. All accepted windows must be written
+  /// before the call.
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// Returns the sink that writes the output of the job. `bytes` is the total size of all windows (pieces of merged
-/// records). `written` is the number of bytes of the output that an earlier process has written. If `written` is not 0,
-/// the caller must first call OutputProof::GoOnFrom() of `proof`. `proof` and `output` must outlive the sink.
+/// Returns the sink that writes the output of the job. `proof` and `output` must outlive the sink.
+/// - `bytes`: the total size of all windows (pieces of merged records).
+/// - `written`: how many bytes an earlier process has written. If not 0, call OutputProof::GoOnFrom() first.
 std::unique_ptr<WindowSink> MakeOutputSink(Job& job, Pipeline& pipeline, Output& output, OutputProof& proof,
                                            std::uint64_t bytes, std::uint64_t written = 0);
 

@@ -29,8 +29,7 @@
 
 namespace gpusort {
 
-/// Returns the codec that the options name for temp files. Returns std::nullopt if they name none: the speed of the
-/// disk then decides.
+/// Returns the codec of temp files that the user has chosen. No value: the user has not chosen a codec.
 inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
   return spec.limits.temp_program.empty() ? spec.limits.temp_codec : Codec::kProgram;
 }
@@ -38,10 +37,10 @@ inline std::optional<Codec> TempCodecAsked(const JobSpec& spec) {
 /// Compresses and expands blocks of temp files. Any thread may call any member at any time.
 class TempCodec {
  public:
-  /// Makes a codec for blocks of `block_bytes` bytes. At most `workspaces` blocks are compressed or expanded at the
-  /// same time; 0: no block is compressed. `asked` is the codec that the user wants:
-  /// - std::nullopt: a codec is chosen from time to time, by the speed of earlier writes.
-  /// - kProgram: `program` must not be null. If the program cannot be started, blocks are stored uncompressed.
+  /// Makes a codec for blocks of `block_bytes` bytes.
+  /// - `workspaces`: how many blocks can be compressed or expanded at a time. 0: no block is compressed.
+  /// - `asked`: the codec that the user wants. std::nullopt: the speed of the disk decides.
+  /// - `program`: must not be null if `asked` is kProgram.
   TempCodec(HostMemory& memory, std::uint64_t block_bytes, unsigned workspaces, std::optional<Codec> asked,
             unsigned threads, ProgramCodec* program = nullptr)
       : memory_(memory),
@@ -73,13 +72,14 @@ class TempCodec {
       const std::uint64_t bytes =
           codec == Codec::kProgram ? program_->Compress(payload, room) : workspace->For(codec).Compress(payload, room);
       if (bytes > 0) return write(workspace->block(), bytes, codec);
+      // If the program cannot be started, blocks are stored uncompressed.
       if (codec == Codec::kProgram && !program_->usable()) codec_ = Codec::kNone;
     }
     return write(block, payload_bytes, Codec::kNone);
   }
 
-  /// Reads the block at `extent` from the temp files `store` and expands it into `block`, after the place for the
-  /// header. The expanded size must be `payload_bytes` bytes.
+  /// Reads a block from the temp files `store` and decompresses it. Writes its `payload_bytes` bytes to `block`, from
+  /// offset kSpillHeaderBytes on.
   void Read(SpillStore& store, const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
             std::span<std::byte> block, std::uint64_t payload_bytes) {
     std::uint64_t got = payload_bytes;
@@ -176,8 +176,7 @@ class TempCodec {
       const double seconds = InSeconds(times.busy[kWrite]);
       speed = seconds > 0 ? static_cast<double>(times.bytes[kWrite]) / seconds : 0;
     }
-    // ChooseTempCodec assumes that half of the given threads run the codec. At most most_workspaces_ threads can run it
-    // at the same time, because each of them needs a workspace.
+    // ChooseTempCodec() assumes that half of these threads compress at a time. The maximum is `most_workspaces_`.
     const Codec chosen = ChooseTempCodec(sample, speed, std::min(threads_, 2 * most_workspaces_));
     if (codec_.exchange(chosen) == chosen) return;
     LogInfo("temporary runs are written at " + FormatBytes(static_cast<std::uint64_t>(speed)) +

@@ -1,5 +1,5 @@
 // A sort key of records with columns, as the user typed it (ColumnKey), and the syntax of such records (TableOptions).
-// Plain data: cli/column_key.hpp parses the text of a key, and the classes in formats/ sort by it.
+// Plain data: cli/column_key.hpp parses such keys, and the classes in formats/ sort by it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace gpusort {
 
-/// The types of values in a column. The type decides how the texts in the column are read and compared.
+/// The types of values in a column. The type decides how the strings in the column are read and compared.
 enum class ValueType : std::uint8_t {
-  kText,       ///< texts, as unsigned bytes
-  kNoCase,     ///< texts, as unsigned bytes; ASCII capitals count as small letters
+  kText,       ///< strings, as unsigned bytes
+  kNoCase,     ///< strings, as unsigned bytes; ASCII capitals count as small letters
   kNatural,    ///< version numbers, as sort -V compares them
-  kLocale,     ///< texts, by the collation of the environment's locale (strxfrm)
+  kLocale,     ///< strings, by the collation of the environment's locale (strxfrm)
   kInt,        ///< whole numbers of any length, exact
   kDecimal,    ///< decimal numbers of any length, exact
   kFloat,      ///< 64-bit floating-point numbers, by the totalOrder of IEEE 754
@@ -91,20 +91,19 @@ enum class Multiline : std::uint8_t {
 
 /// Options for records with columns. Their values are stored as the user typed them.
 struct TableWishes {
-  /// The texts of fields that mean null if they are not in quotes. An empty text always means null, except in the
-  /// formats pgcopy and mysql.
+  /// The fields that mean null if they are not in quotes. An empty field always means null, except in the formats
+  /// pgcopy and mysql.
   std::vector<std::string> nulls{};
   bool strict = false;  ///< true: wrong values and records are errors instead of warnings
-  /// The formats of the times in a log (--time), in the letters of strptime. Empty: all known formats.
+  /// The formats of the timestamps in a log (--time), such as "%d/%m/%Y %H:%M". Empty: all known formats.
   std::vector<std::string> times{};
-  /// Regular expressions that find the times in a log (--time-regex). Empty: gpusort finds the place of the times.
+  /// Regular expressions that find the timestamps in a log (--time-regex). Empty: gpusort finds their place.
   std::vector<std::string> time_patterns{};
-  std::string zone{};  ///< the time zone of times in a log that have no zone; empty: the zone of TZ or of the machine
-  unsigned year = 0;   ///< the year of the first time of each log; 0: it follows from the age of the file
-  std::optional<std::int64_t> date{};  ///< the day of the first time of each log, in days since 1970-01-01
+  std::string zone{};  ///< the zone of timestamps in a log that name no zone; empty: the zone of TZ or of the machine
+  unsigned year = 0;   ///< the year of the first timestamp of each log; 0: it follows from the age of the file
+  std::optional<std::int64_t> date{};  ///< the day of the first timestamp of each log, in days since 1970-01-01
   Multiline multiline = Multiline::kAuto;
-  /// Only records of a log with times from `since` up to, but without, `until` are written to the output. Empty: no
-  /// limit.
+  /// Only records of a log with timestamps in [since, until) are written. Empty: no limit.
   std::string since{}, until{};
   /// True: leaves out the lines of a dump that differ between two dumps of the same data, such as the time of the dump.
   bool strip_volatile = false;
@@ -121,9 +120,7 @@ struct TableOptions : TableWishes {
   /// the column names.
   std::uint64_t header = 1;
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
-  /// Set only if several processes sort one log: a parser state (RecordFormat::SaveState) for reading a single record
-  /// without the records before it. Every record is read again from this state, and the job fails if the two results
-  /// differ.
+  /// Set only if several processes sort one log: the parser's state before every record, as text.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
   /// With --shuffle: the seed of the random order.
@@ -136,7 +133,7 @@ struct TableOptions : TableWishes {
   KeySpec record_keys{};
   int separator = -1;  ///< the byte between the fields of a line; -1: runs of blanks
 
-  /// Returns true if records are left out because of their times (--since, --until).
+  /// Returns true if records are left out because of their timestamps (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }
 };
 

@@ -68,7 +68,7 @@ struct Source {
   std::string column_form;            ///< for a warning: how the same keys are written for columns of CSV
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
-  /// Lines at the top of an input that begin with one of these texts belong to the header, which is not sorted.
+  /// Lines at the top of an input that begin with one of these strings belong to the header, which is not sorted.
   std::vector<std::string> header_prefixes;
   std::uint64_t max_record = 0;  ///< size of the longest line that is accepted; 0: the planner decides
   /// True: each line of the inputs is a record of an SQL dump with its sort key before it. An earlier job with
@@ -76,9 +76,9 @@ struct Source {
   bool keyed = false;
 };
 
-/// The output: its name, its form, and what happens if a file of this name exists.
+/// The options for the output, such as its name and its codec.
 struct Target {
-  /// The path, or "-" for standard output. Empty for Action::kCheck. For Action::kInstallSort: the folder of the link.
+  /// The path of the output, or "-" for standard output. kInstallSort: the folder of the new link. kCheck: empty.
   std::string output;
   bool implied = false;     ///< true: the user named no output, so `output` is standard output
   bool asks = false;        ///< true: a person at a terminal is asked before an existing output is replaced
@@ -93,10 +93,10 @@ struct Target {
   /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).
   bool keyed = false;
   /// True: the output gets the records alone, each as one line with its place before it instead of its sort key
-  /// (formats/input_place.hpp). A second sort puts them into the order of the input.
+  /// (formats/input_place.hpp).
   bool placed = false;
-  /// The texts between the rows of an SQL dump, as GapFront::Save() returns them. Set only if the job writes one part
-  /// of a larger output; otherwise empty.
+  /// The bytes between the rows (gaps) of an SQL dump, as GapFront::Save() returns them. Set only if the job writes one
+  /// part of a larger output; otherwise empty.
   std::string gaps;
   bool no_fsync = false;
   bool no_space_check = false;
@@ -134,8 +134,8 @@ struct Order {
   bool needs_groups() const { return count || groups != KeptGroups::kAll; }
   /// Returns the number of inputs that only decide which records of the other inputs are kept.
   std::uint32_t set_inputs() const { return minus + intersect; }
-  /// Returns how many records at the front of a run can be part of the output (with `unique`: how many different keys).
-  /// Returns 0 if all can be.
+  /// Returns how many records at the beginning of each sorted run are enough for the output. 0: all records. With
+  /// `unique`, returns the number of different keys of these records.
   std::uint64_t front() const { return by_count || groups != KeptGroups::kAll || set_inputs() > 0 ? 0 : top; }
 };
 
@@ -165,8 +165,7 @@ struct Survival {
   std::vector<std::pair<std::string, std::string>> typed;
 };
 
-/// The files of statistics, trace and report page, the progress display and the log of a job. An empty file name means
-/// that the file is not written.
+/// The reports of a job, and the names of their files. A file with an empty name is not written.
 struct Reports {
   std::string stats, trace, page;
   When progress = When::kAuto;
@@ -202,7 +201,7 @@ struct JobSpec {
   Dialect dialect;
 };
 
-/// Returns true if the job leaves out records because of their times (--since, --until).
+/// Returns true if the job leaves out records because of their timestamps (--since, --until).
 inline bool HasWindow(const JobSpec& spec) { return spec.source.table && spec.source.table->has_window(); }
 
 /// Returns the name of an input without an extension such as .gz: a.csv for a.csv.gz.

@@ -10,8 +10,8 @@
 
 namespace gpusort {
 
-/// The letters of GNU sort that say how to compare, such as n (numeric) and r (reverse). They belong to one key (-k
-/// 2n), or to all keys without letters (-n).
+/// The options of GNU sort that say how to compare, such as n (numeric) and r (reverse). An option is given for one key
+/// (-k 2n), or for all keys that have no options (-n).
 struct KeyOptions {
   bool skip_start_blanks = false;
   bool skip_end_blanks = false;
@@ -26,10 +26,9 @@ struct KeyOptions {
   bool reverse = false;
   bool version = false;
 
-  /// Returns true if no letter is set. A key without letters takes the letters that belong to no key, such as -n.
+  /// Returns true if no option is set.
   bool none() const { return *this == KeyOptions{}; }
-  /// Returns the letters in the order that GNU sort's messages use. The result has the letter b if b was given for
-  /// either end of the key. It has no i if d was given, because d implies i.
+  /// Returns the letters of the options that are set, such as "nr", in the order of GNU sort's messages.
   std::string letters() const;
 
   friend bool operator==(const KeyOptions&, const KeyOptions&) = default;
@@ -51,7 +50,7 @@ inline constexpr std::pair<char, bool KeyOptions::*> kKeyLetters[] = {{'d', &Key
 inline std::string KeyOptions::letters() const {
   std::string all = skip_start_blanks || skip_end_blanks ? "b" : "";
   for (const auto& [letter, member] : kKeyLetters) {
-    if (this->*member && !(letter == 'i' && dictionary_order)) all += letter;
+    if (this->*member && !(letter == 'i' && dictionary_order)) all += letter;  // d implies i
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// Sorted runs of SQL dumps, for a sort that is divided into tasks. Each line of such a run is a sort key, followed by a
+// Sorted runs of SQL dumps, for a sort that is divided into tasks. Each line of a run is a sort key, followed by a
 // record of the dump. Tasks merge the runs as lines, and remove the keys from the output. Start at DumpPlace.
 #pragma once
 
@@ -17,20 +17,20 @@ namespace gpusort {
 /// job sorts an SQL dump.
 JobSpec SpecOfRuns(const JobSpec& spec);
 
-/// The texts between the rows (gaps) of all parts of an SQL dump. A part consists of rows that are sorted together,
+/// The gaps (bytes between two rows) of all parts of an SQL dump. A part consists of rows that are sorted together,
 /// such as the rows of one table.
 struct DumpGaps {
   GapTexts texts;
   std::map<std::uint64_t, GapList> lists;  ///< the list of each part; the map key is the index of the part
 
-  /// Adds `text`, a text between two rows. `key` contains the position of `text` in the dump. The texts of a part must
-  /// be added in the order of the dump.
+  /// Adds `text`, the bytes between two rows. `key` contains their position in the dump. The gaps of a part must be
+  /// added in the order of the dump.
   void Add(const GapKey& key, std::string_view text);
-  /// Adds the texts of `others`, which come later in the dump. `others` must be a result of Load().
+  /// Adds all gaps (bytes between two rows) in `others`, a result of Load(). They must come later in the dump.
   void Add(const DumpGaps& others);
-  /// Returns the list of part number `part`, or null if the part has no texts between its rows.
+  /// Returns the list of part number `part`, or null if the part has no bytes between its rows.
   const GapList* Find(std::uint64_t part) const;
-  /// Completes all lists, and returns them in the form that Load() reads.
+  /// Calls GapList::Close() for all lists, and returns the lists as a string for Load().
   std::string Save();
   /// Throws Error(kIntegrity) if `from` is not a result of Save().
   static DumpGaps Load(std::string_view from);
@@ -39,10 +39,11 @@ struct DumpGaps {
 /// Reads one sorted run of an SQL dump in order, and counts the bytes and rows that it has read.
 class DumpReader {
  public:
-  /// `runs` is the layout of the lines of the run. `place` is the position at which reading begins. The default is the
-  /// beginning of the run.
+  /// - `runs`: the layout of the records that Take() will get.
+  /// - `place`: the position of the first of these records.
   explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {});
-  /// Reads `records`, the next whole records of the run. Adds the texts between rows to *gaps, unless `gaps` is null.
+  /// Reads `records`, the next whole records of the sorted run. Adds the bytes between rows to *gaps, unless `gaps` is
+  /// null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
   const DumpPlace& place() const { return place_; }
 
@@ -52,13 +53,13 @@ class DumpReader {
   std::vector<std::byte> scratch_;
 };
 
-/// Returns the counts of bytes and rows in one run that are sorted before a certain record. `place` is the position in
-/// the run after these bytes and rows. `part` is the index of the record's part of the dump, such as its table.
+/// Returns how many bytes come before `place` in its sorted run, and how many rows of part number `part` of the dump. A
+/// part is, for example, the rows of one table.
 DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part);
 
-/// Returns the size in bytes of the output before a certain record, without the header. `before` is the sum of
-/// BeforePart() for all runs. `gaps` is the list of texts between rows in the record's part of the dump, or null if
-/// there are none.
+/// Returns the offset of a record in the output, in bytes, without the header.
+/// - `before`: the numbers of bytes and rows before the record in all sorted runs (the sum of BeforePart()).
+/// - `gaps`: the bytes between the rows of the record's table. Null: there are none.
 std::uint64_t OutputBytes(const DumpBefore& before, const GapList* gaps, const GapTexts& texts);
 
 }  // namespace gpusort

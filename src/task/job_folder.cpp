@@ -16,6 +16,9 @@
 namespace gpusort {
 namespace {
 
+// Every JSON file except job.json has the members "job" and "file". It ends with a checksum of the rest. A run has a
+// RunLabel at its end. In a renamed file, or a file of another job, these values are wrong. Only the owner can read the
+// files (mode 0600), and other users cannot write to the folder. A task that runs twice writes equal files.
 using TaskJson = nlohmann::json;
 
 std::string Numbered(std::uint64_t number) {

@@ -1,20 +1,14 @@
-// The folder of a job that is done by many tasks (processes), on one machine or on many. Each task sorts a slice of the
-// input to a run, or merges a part of the output from all runs. A file appears only when it is complete, and a file
-// that is written twice gets the same bytes.
-//   job.json                  options, inputs and the number of slices, as the first task knows them
-//   scan-00003.json           the scan of slice 3 (TaskScan), if slices are scanned
-//   run-00003                 the sorted records of slice 3, after the header of the inputs and before their trailer
-//   run-00003.fences          some records of the run with their offsets, for a fast search in the run
-//   run-00003.json            the facts of both files; written last
-//   cut-64.begins             a row for each of 64 parts: where the part begins in each run. The task that merges a
-//                             part reads its row and the next one, and opens only the runs that it needs
-//   cut-64.gaps               for a dump: the texts between rows that keep their places (DumpGaps)
-//   cut-64.json               the records at which the parts begin; written last
-//   part-00007-of-00064.json  the facts of that part of the output
-// A JSON file ends with a checksum of the rest. Every file except job.json names its job and itself, so that a wrong
-// name is noticed: JSON files by "job" and "file", a run by the RunLabel at its end, the other files by their first
-// numbers and their checksums. The folder belongs to one user, other users cannot write to it, and its files have mode
-// 0600. Start at JobFolder.
+// The folder of a job that is done by many tasks (processes), on one machine or on many. Start at JobFolder.
+// A file appears only when it is complete:
+// - job.json: the options, the inputs, and the number of slices (ranges of the input)
+// - scan-00003.json: the scan of slice 3 (TaskScan); only for some formats
+// - run-00003: a sorted run with the records of slice 3
+// - run-00003.fences: some records of the run with their offsets
+// - run-00003.json: the description of the run (TaskRun), written last
+// - cut-64.begins: the offset in each run where each of 64 parts of the output begins
+// - cut-64.gaps: the bytes between the rows of a dump (DumpGaps)
+// - cut-64.json: the records at which the parts begin (TaskCut), written last
+// - part-00007-of-00064.json: the description of a part of the output (TaskPart)
 #pragma once
 
 #include <cstddef>
@@ -55,8 +49,7 @@ class JobFolder {
   /// Returns where part number `part` of the output begins in each sorted run. If `part` is the number of parts,
   /// returns where each run ends.
   RunOffsets ReadBegins(const TaskCut& cut, std::uint64_t part);
-  /// Returns the texts between the rows of an SQL dump, in the form that DumpGaps::Load() reads. Empty if there are
-  /// none.
+  /// Returns the bytes between the rows of an SQL dump, as a string for DumpGaps::Load(). Empty if there are none.
   std::string ReadGaps(const TaskCut& cut);
   std::optional<std::vector<TaskScan>> FindScan(std::uint64_t number);
   std::optional<TaskRun> FindRun(std::uint64_t number);
@@ -65,12 +58,10 @@ class JobFolder {
 
   void Write(std::uint64_t number, const std::vector<TaskScan>& scans);
   void Write(std::uint64_t number, const TaskRun& run);
-  /// Writes the files cut-N.begins, cut-N.gaps and cut-N.json, where N is the number of parts of the output. Keeps
-  /// cut-N.json if another process has written it.
-  /// - begins(part) must return the offsets in all sorted runs at which this part begins. The last call has N as
-  ///   argument, and must return the ends of the runs.
-  /// - `gaps` is the result of DumpGaps::Save() for all runs. If `gaps` is empty, cut-N.gaps is not written. The
-  ///   members gaps_bytes and gaps_hash of `cut` need not be set.
+  /// Writes cut-N.begins, cut-N.gaps and cut-N.json, where N is cut.parts. Keeps an existing cut-N.json.
+  /// - `cut`: the content of cut-N.json. This function sets the members gaps_bytes and gaps_hash.
+  /// - `gaps`: the content of cut-N.gaps (see DumpGaps::Save). Empty: this file is not written.
+  /// - `begins`: returns where part number `part` begins in each sorted run. begins(N) returns the end of each run.
   void Write(TaskCut cut, const std::string& gaps, const std::function<RunOffsets(std::uint64_t part)>& begins);
   void Write(std::uint64_t number, std::uint64_t parts, const TaskPart& part);
 

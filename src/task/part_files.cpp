@@ -62,6 +62,7 @@ std::string PartFiles::PathOf(std::uint64_t part) const {
 
 std::unique_ptr<OutputFile> PartFiles::Create(std::uint64_t part) const {
   const std::string directory = WithoutSlashes(folder()), path = PathOf(part);
+  // Other users cannot open the hidden folder.
   if (::mkdir(directory.c_str(), apart() ? 0755 : 0700) != 0 && errno != EEXIST) PartFailed(directory, "make it");
   OpenOwnFolder("", directory);
   if (!apart()) return CreateOwn(files_, path);

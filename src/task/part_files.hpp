@@ -38,8 +38,7 @@ class PartFiles {
   /// an empty name if the final output is a folder: its files are written there directly and are not hidden.
   std::string hidden_name() const { return hidden_.substr(hidden_.rfind('/') + 1); }
 
-  /// Creates the file of a part of the output, and the folder of this file. If the folder is hidden, only this user can
-  /// open it.
+  /// Creates the file of a part of the output, and its folder.
   std::unique_ptr<OutputFile> Create(std::uint64_t part) const;
   /// Opens the hidden file into which all tasks write their parts, for writing from byte `at` on. Creates the file if
   /// it does not exist.

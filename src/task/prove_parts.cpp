@@ -125,6 +125,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
     const auto require_begin = [&](bool begins_there) {
       if (!begins_there) throw WrongResult(name + " does not begin where the part before it ends");
     };
+    // A task that was given a wrong beginning puts texts between rows at wrong places.
     if (dump && part.read.records > 0) {
       require_begin(part.dump_begin == std::exchange(dump_end, part.dump_end));
     }

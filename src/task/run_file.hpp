@@ -37,19 +37,20 @@ class TaskOrder {
   /// formats with columns, such as CSV.
   bool plain() const { return !ordered_.table; }
   const Ordered& ordered() const { return ordered_; }
-  /// Returns the layout of the records that Compare() takes: with sort keys if records have columns.
+  /// Returns the layout of the records that Compare() takes. Records with columns have a sort key before them.
   const RecordLayout& layout() const { return layout_; }
   /// Compares two records in the form that Comparable() returns.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
-  /// Save() turns a state of the format's parser into text, and Load() turns such a text into the state again.
+  /// Save() turns a state of the format's parser into a string, and Load() turns the string into the state again.
   std::string Save(const ScanState& state) const { return ordered_.format().SaveState(state); }
   ScanState Load(const std::string& state) const { return ordered_.format().LoadState(state); }
   /// Returns true if the sort key of a record can depend on bytes before the record. To read a record, a caller then
   /// needs the state of the format's parser before this record.
   bool depends() const { return !Save({}).empty(); }
-  /// Returns the first record of `records` in the form that Compare() takes, or std::nullopt if the record is not
-  /// complete. `state` is the state of the format's parser before the record, and is replaced by the state after it.
-  /// `all` is true if `records` goes to the end of the run. `encoder` must come from MakeEncoder().
+  /// Returns the first record of `records`, for Compare(). No value: `records` ends inside this record.
+  /// - `all`: true if no bytes follow `records` in the sorted run.
+  /// - `state`: the parser's state before the record. Becomes the state after the record.
+  /// - `encoder`: a result of MakeEncoder().
   std::optional<First> Comparable(RecordSpan records, bool all, ScanState& state, KeyEncoder* encoder) const;
   /// Returns an object that makes sort keys, for one thread. Returns null if records have no columns, because records
   /// without columns are compared without sort keys.
@@ -63,14 +64,14 @@ class TaskOrder {
 /// The data that a task needs to work on one part of the output. The cut tells where each part begins in every sorted
 /// run.
 struct OpenCut {
-  /// Reads the division of the sorted runs into `parts` parts of the output (the cut) from the job's folder `path`.
-  /// Throws the errors of JobFolder.
+  /// Reads where each of the `parts` parts of the output begins. `path` is the folder of the job. Throws the errors of
+  /// JobFolder::ReadCut().
   OpenCut(const JobSpec& spec, const std::string& path, std::uint64_t parts)
       : runs(SpecOfRuns(spec)), ordered(runs, true), folder(files, path), cut(folder.ReadCut(parts)) {
     ordered.ReadHeader(cut.header);
   }
 
-  const JobSpec runs;  ///< the job as which runs are merged
+  const JobSpec runs;  ///< the job as which sorted runs are merged
   FileSystem files;
   const Ordered ordered;
   const TaskOrder order{ordered};
@@ -83,21 +84,21 @@ struct OpenCut {
 struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
-  std::string state;              ///< the state of the format's parser before the record, as text (see TaskOrder::Save)
-  DumpPlace place{};              ///< only for dumps: the counts of bytes and rows before the record in the run
+  std::string state;              ///< the state of the format's parser before the record (see TaskOrder::Save)
+  DumpPlace place{};              ///< only for dumps: the counts of bytes and rows before the record in the sorted run
 };
 
 /// The file with a sorted run. Reads records, and finds the offset of the first record that sorts at or after a given
 /// record.
 class RunFile {
  public:
-  /// kMostFences is the maximum number of fences (records with stored offsets) of a run. kFenceBytes is the minimum
-  /// distance between two fences, in bytes.
+  /// kMostFences is the maximum number of fences (records with stored offsets) of a sorted run. kFenceBytes is the
+  /// minimum distance between two fences, in bytes.
   static constexpr std::uint64_t kMostFences = 1024, kFenceBytes = std::uint64_t{64} << 10;
 
-  /// Opens the file of run number `run`. Throws Error(kIntegrity) if the size of the file is not `bytes`, or if the
-  /// file is not this run of this job. `fences` must outlive this object. `fences` may be empty before MakeFences() or
-  /// MakeDumpFences() is called.
+  /// Opens the file of sorted run number `run`.
+  /// - Throws Error(kIntegrity) if the size of the file is not `bytes`, or if it is the file of another run or job.
+  /// - `fences`: some records of the run with their offsets; empty: not known yet. Must outlive this object.
   RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::uint64_t header_bytes,
           std::uint64_t trailer_bytes, std::uint64_t bytes, const TaskOrder& order, std::span<const Fence> fences);
 
@@ -106,30 +107,34 @@ class RunFile {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
 
-  /// Returns the fences of the run: its first record, and further records at about equal distances, with their offsets.
-  /// `state` is the state of the format's parser before the first record. Sets `fields` to the value for
-  /// TaskRun::fields.
+  /// Returns the fences of the sorted run: some records with their offsets.
+  /// - `state`: the state of the format's parser before the first record.
+  /// - `fields`: is set to the number of columns, or to 0 (see TaskRun::fields).
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// Does the same as MakeFences() for a run of an SQL dump, whose lines are records with sort keys. Adds the texts
-  /// between rows to `gaps`, and the checksum of the lines to `sum`. Throws WrongResult if the lines are not in order,
-  /// or if the checksum of the records without sort keys is not `own`.
+  /// Reads all records of this sorted run of an SQL dump, and returns some of them with their offsets.
+  /// - Throws WrongResult if the records are not in order, or if their checksum without sort keys is not `own`.
+  /// - `gaps`: gets the bytes between the rows.
+  /// - `sum`: the checksum of the records with sort keys is added to `sum`.
   std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
-  /// Returns the counts of bytes and rows before the record at `offset`, in the run of a dump.
+  /// Returns how many bytes and rows come before the record at `offset`. Call this only for an SQL dump.
   DumpPlace PlaceAt(std::uint64_t offset);
-  /// Returns the offset of the first record in the bytes [low, high) that is not before `position`. Returns `high` if
-  /// there is no such record. The bytes must be whole records. `own` is the index of this run. See IsBefore() for
-  /// `unique`.
+  /// Returns the offset of the first record in [low, high) that is not before `position`, or `high` if there is none.
+  /// - The bytes [low, high) must be whole records.
+  /// - `own`: the number of this sorted run.
+  /// - `unique`: see IsBefore().
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique, std::uint64_t low,
                      std::uint64_t high);
-  /// Returns the offset of the first record of this run that is not before `position`. Returns end() if there is no
-  /// such record. `own` is the index of this run. See IsBefore() for `unique`.
+  /// Returns the offset of the first record of this sorted run that is not before `position`. Returns end() if there is
+  /// none.
+  /// - `own`: the number of this run.
+  /// - `unique`: see IsBefore().
   std::uint64_t Find(const RecordPosition& position, std::uint64_t own, bool unique);
   /// Calls `take` for each record in the bytes [low, high) of the file, which must be whole records.
   void ForEach(std::uint64_t low, std::uint64_t high,
                const std::function<void(std::uint64_t offset, TaskOrder::First&&)>& take);
   TaskOrder::First At(std::uint64_t offset) { return At(offset, StateAt(offset)); }
-  /// Returns the state of the format's parser before the record at `offset`. If TaskOrder::depends() is true, `offset`
-  /// must not be before the first fence.
+  /// Returns the state of the format's parser before the record at `offset`. Call this only if the constructor got
+  /// `fences`.
   ScanState StateAt(std::uint64_t offset);
   /// Returns the offset of a record near the middle of the bytes [low, high). A record must begin at `low`. Returns
   /// `low` if no other record is found near the middle.
@@ -147,17 +152,19 @@ class RunFile {
   const std::unique_ptr<KeyEncoder> encoder_;
 };
 
-/// PackFences() returns the content of a file that stores the fences of a run. `gaps` is a result of DumpGaps::Save(),
-/// or empty. ReadFences() reads such a file, and throws Error(kIntegrity) if the file is damaged or belongs to another
-/// run. It sets *gaps unless `gaps` is null.
+/// PackFences() returns the content of a file that stores the fences of a sorted run. `gaps` is a result of
+/// DumpGaps::Save(), or empty. ReadFences() reads such a file, and throws Error(kIntegrity) if the file is damaged or
+/// belongs to another run. It sets *gaps unless `gaps` is null.
 std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::string& gaps, const RunLabel& label);
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
                               std::string* gaps = nullptr);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
 
-/// Returns true if a record is sorted before `position`. `comparable` is the record in the form that
-/// TaskOrder::Compare() takes. The record is at `offset` in run number `own`. Among records that compare as equal, the
-/// order is by run and then by offset. If `unique` is true, none of these records is before another.
+/// Returns true if a record is sorted before `position`.
+/// - `comparable`: the record, from TaskOrder::Comparable().
+/// - `offset`: the offset of the record in the file of its sorted run.
+/// - `own`: the number of this run.
+/// - `unique`: if true, returns false for equal records. If false, compares their run numbers and then their offsets.
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
               bool unique, const TaskOrder& order);
 

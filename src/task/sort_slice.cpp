@@ -441,6 +441,7 @@ void CheckTaskOptions(const JobSpec& spec) {
 void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel) {
   SliceTask task(spec, arguments, slice.count, folder, cancel);
+  // In formats such as CSV, the ends of records depend on all bytes before them.
   if (!task.slices.depend() || task.folder.FindScan(slice.number)) return;
   task.folder.Write(slice.number, task.slices.Scan(slice.number));
 }

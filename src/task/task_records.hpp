@@ -33,47 +33,44 @@ struct TaskJob {
     }
   };
   std::string version;
-  /// The options that decide the bytes of the output, as ParseOptions() takes them.
+  /// The options that can change the content of the output, as words of a command line.
   std::vector<std::string> arguments;
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
 };
 
-/// The result of scanning some bytes of an input. Tasks need it to find the first record after these bytes.
-///
-/// If `after` is not empty, the format's parser has a few modes, such as inside and outside of quotes. after[m] is the
-/// mode at the offset `end` if the mode at `begin` is m. If m is impossible at `begin`, after[m] is after.size().
-///
-/// If `after` is empty, `end` is the offset of the first record that begins at or after `begin`. `state` is the state
-/// of the parser before this record (RecordFormat::SaveState).
+/// The result of scanning the bytes [begin, end) of an input. Other tasks use it to find where their records begin.
 struct TaskScan {
   std::uint32_t input = 0;
+  /// The offsets in bytes. If `after` is empty, `end` is the beginning of a record: the first at or after `begin`.
   std::uint64_t begin = 0, end = 0;
+  /// after[m] is the parser's mode at `end` if its mode at `begin` is m. "In quotes" is an example of a mode. The value
+  /// after.size() stands for an error.
   std::vector<std::uint32_t> after;
-  std::string state{};
+  std::string state{};  ///< the parser's state at `end`; set only if `after` is empty
 };
 
 /// The last bytes of the file of a sorted run. They identify the run and its job.
 struct RunLabel {
-  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the text "GpusRunl", which marks a label
+  std::uint64_t magic = 0x6c'6e'75'52'73'75'70'47;  ///< the letters "GpusRunl", which marks a label
   std::uint64_t job = 0, run = 0;
   std::uint64_t check = 0;  ///< the checksum of the members before this one
   friend bool operator==(const RunLabel&, const RunLabel&) = default;
 };
 
 /// Returns the value that RunLabel::check must have: the checksum of the other members of `label`. A label is the last
-/// bytes of the file of a run.
+/// bytes of the file of a sorted run.
 std::uint64_t CheckOfLabel(const RunLabel& label);
-/// Returns true if the checksum in `label` is right. Does not check to which run and job the label belongs. A label is
-/// the last bytes of the file of a run.
+/// Returns true if the checksum in `label` is right. Does not check to which sorted run and job the label belongs. A
+/// label is the last bytes of the file of a run.
 bool IsWhole(const RunLabel& label);
 
-/// The description of a run, which is the sorted records of one slice (range) of the input.
+/// The description of a sorted run, which is the sorted records of one slice (range) of the input.
 struct TaskRun {
   std::uint64_t bytes = 0;                 ///< the size of the file in bytes, with the RunLabel at its end
   std::vector<std::byte> header, trailer;  ///< the bytes before and after the records
-  /// A number that must be equal in all runs that are merged, such as the number of columns. 0: the run has no records,
-  /// or the format has no such number.
+  /// A number that must be equal in all sorted runs that are merged, such as the number of columns. 0: the run has no
+  /// records, or the format has no such number.
   std::uint64_t fields = 0;
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
@@ -81,21 +78,19 @@ struct TaskRun {
   KeyTally tally{};  ///< counts of unusual values in key columns, as far as CutParts() needs them
 };
 
-/// A position in a sorted run of an SQL dump, as counts of the bytes and rows before it. A part of a dump is records
-/// that are sorted together, such as the rows of one table.
+/// The counts of bytes and rows before a position in a sorted run of an SQL dump. A part of a dump is, for example, the
+/// rows of one table.
 struct DumpPlace {
   std::uint64_t part = 0;        ///< the index of the part that contains the last record before the position
   std::uint64_t earlier = 0;     ///< the bytes of all records of earlier parts, without sort keys
-  std::uint64_t gaps = 0;        ///< in part `part`: the bytes of the texts between rows
+  std::uint64_t gaps = 0;        ///< in part `part`: the number of bytes between rows
   std::uint64_t bytes = 0;       ///< in part `part`: the bytes of all other records, without sort keys
   std::uint64_t rows = 0;        ///< in part `part`: the number of rows
-  std::uint64_t separators = 0;  ///< how many of these rows have the usual text after them, such as a comma
+  std::uint64_t separators = 0;  ///< how many of these rows have the usual bytes after them, such as a comma
   std::uint64_t statements = 0;  ///< how many of these rows are whole INSERT statements
 };
 
-/// The counts of bytes and rows before a certain record of a dump, in one run or in all runs together. OutputBytes()
-/// computes the offset of the record in the output from these counts. `bytes` is DumpPlace::earlier plus
-/// DumpPlace::bytes. The other members are those of DumpPlace.
+/// The numbers of bytes, rows, separators and statements before a record of an SQL dump.
 struct DumpBefore {
   std::uint64_t bytes = 0, rows = 0, separators = 0, statements = 0;
 
@@ -108,21 +103,20 @@ struct DumpBefore {
   }
 };
 
-/// A position in the order of all records of all sorted runs: directly before the record at `offset` of run number
-/// `run`. With -u, the position is before all records with the same key.
+/// A position in the records of all sorted runs: directly before the record at `offset` of run number `run`. With -u:
+/// before all records that are equal to `record`.
 struct RecordPosition {
   std::uint64_t run = 0, offset = 0;
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
 };
 
-/// The position in the order of all records where a part of the output begins. If `run` is the number of runs, the
-/// position is after all records.
+/// The position where a part of the output begins. If no records follow, `run` is the number of all sorted runs.
 struct PartStart : RecordPosition {
-  /// The size in bytes of all records that come before this part of the output, in all runs together. No value: not
-  /// known.
+  /// The size in bytes of all records that come before this part of the output, in all sorted runs together. No value:
+  /// not known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
-  /// Only for dumps: the counts of bytes and rows before `record` in all runs. No value: not known.
+  /// Only for dumps: the counts of bytes and rows before `record` in all sorted runs. No value: not known.
   std::optional<DumpBefore> before{};
 };
 
@@ -130,24 +124,22 @@ struct PartStart : RecordPosition {
 /// needs, such as the header of the output.
 struct TaskCut {
   std::uint64_t parts = 0, runs = 0;
-  std::vector<std::byte> header;   ///< the header of the first run that has one
-  std::vector<std::byte> trailer;  ///< the trailer of all runs
+  std::vector<std::byte> header;   ///< the header of the first sorted run that has one
+  std::vector<std::byte> trailer;  ///< the trailer of all sorted runs
   std::vector<PartStart> starts;   ///< the beginnings of all parts except the first
   /// A random number that is a part of the names of hidden files, so that other users cannot guess these names.
   std::uint64_t secret = 0;
   std::uint64_t gaps_bytes = 0, gaps_hash = 0;  ///< the size and the checksum of the file cut-N.gaps
 };
 
-/// For each sorted run: two offsets in its file between which a part of the output begins. The offsets are equal if the
-/// exact offset is known.
+/// For each sorted run: the lowest and the highest possible offset at which a part of the output begins.
 using RunOffsets = std::vector<std::array<std::uint64_t, 2>>;
 
 /// The description of a part of the output, after this part was merged.
 struct TaskPart {
   std::uint64_t bytes = 0;   ///< the size in the file, after compression, with the header and the trailer of the part
   std::uint64_t offset = 0;  ///< the offset in the output; 0 if the part has a separate file
-  /// Only for dumps: where the part begins and ends in one output without compression. Texts between rows have the
-  /// wrong places if a task was given a wrong beginning.
+  /// Only for dumps: the offsets in the uncompressed output where the part begins and ends.
   std::uint64_t dump_begin = 0, dump_end = 0;
   std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it

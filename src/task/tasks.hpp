@@ -1,7 +1,6 @@
-// The tasks into which one large sort is divided, for many processes and machines. First, each slice (range) of the
-// input is sorted to a run. Then CutParts finds in every run where each part of the output begins. Each part of the
-// output is merged separately, from all runs. The last task checks that the parts are the whole output. Every task
-// calls SortJob for its piece, and can be repeated. Start at SortSlice.
+// The tasks of one large sort, for many processes and machines. They sort each slice (range) of the input to a sorted
+// run, find where the parts of the output begin, merge each part, and check all parts. Each task can be repeated. Start
+// at SortSlice.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +25,14 @@ struct TaskNumber {
 /// Throws Error(kUsage) if an option in `spec` cannot be used in a sort that is divided into tasks.
 void CheckTaskOptions(const JobSpec& spec);
 
-/// Scans a slice (a range) of the input, so that the tasks for later slices know where their first record begins. Only
-/// formats such as CSV need a scan, because the ends of records depend there on all bytes before them. Does nothing for
-/// other formats, or if the scan exists already. Call this before SortSlice(). `arguments` are the options that decide
-/// the bytes of the output, as words for ParseOptions().
+/// Scans a slice (range) of the input, to find where the next slice has its first record. Call this before SortSlice().
+/// Does nothing for formats that need no scan. `arguments` are stored in the folder (see TaskJob::arguments).
 void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                const std::string& folder, CancelFlag& cancel);
 
-/// Sorts one slice of the input and writes the result, a run, to `folder`. The input is divided into `slice.count`
-/// ranges of equal size, and a slice has the records that begin in its range. Returns std::nullopt if the run exists
-/// already. `record` gets the data for reports and for the summary.
+/// Sorts one slice of the input to a sorted run in `folder`. Returns std::nullopt if the run exists already.
+/// - `slice`: the slice has the records that begin in its range. All ranges have about equal sizes.
+/// - `record`: gets the data for reports.
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record);
 
@@ -51,30 +48,30 @@ void CheckTaskVersion(const std::string& folder);
 /// more.
 void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const std::string& folder);
 
-/// The place in a run at which a part of the output begins.
+/// The place in a sorted run at which a part of the output begins.
 struct PartBorder {
-  std::uint64_t offset = 0;  ///< in the file of the run
-  DumpBefore before;         ///< only for dumps: the counts of bytes and rows before the place in this run
+  std::uint64_t offset = 0;  ///< in the file of the sorted run
+  DumpBefore before;         ///< only for dumps: the counts of bytes and rows before the place in this sorted run
 };
-/// Returns where the parts of the output begin in the file of run number `run`. The last element is the end of the
-/// records.
+/// Returns where the parts of the output begin in the file of sorted run number `run`. The last element is the end of
+/// the records.
 std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, std::uint64_t run,
                                     const std::string& folder);
 
-/// The records of one part of the output, for a machine that does not have the sorted runs. For each run, `folder`
-/// contains a file with the name and the header of the run, and with the records of this part.
-/// - `offset` is the offset of the part in the output, for an output that is a single file. Not used for dumps. No
-///   value: the offset that CutParts() has stored.
-/// - `before` is the sum of PartBorder::before over all runs. It is needed for dumps, except for the first part.
+/// The records of one part of the output, for a machine that does not have the sorted runs.
 struct PartPieces {
+  /// A folder with files such as run-00003, which have the header of a run and its records of this part. Empty: the
+  /// sorted runs are read.
   std::string folder;
+  /// The offset of this part if the output is one file. No value: CutParts() has stored the offset.
   std::optional<std::uint64_t> offset;
+  /// Only for SQL dumps: the sum of PartBorder::before over all sorted runs. Not used for the first part of the output.
   std::optional<DumpBefore> before{};
 };
 
-/// Merges one part of the output from the sorted runs. If `output` ends with '/', the part becomes a file in that
-/// folder. Otherwise the part is written at its offset in a single hidden file, which ProveParts() renames to `output`.
-/// Returns std::nullopt if the part exists already. `record` gets the data for reports and for the summary.
+/// Merges one part of the output from the sorted runs. Returns std::nullopt if the part exists already.
+/// - `output`: a folder if it ends with '/'. Otherwise a file, which ProveParts() makes from all parts.
+/// - `record`: gets the data for reports.
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
                                     const std::string& output, const PartPieces& pieces, CancelFlag& cancel,
                                     JobRecord& record);

@@ -84,7 +84,7 @@ class StageClock {
   /// Ends the use of `resource` that the calling thread began with Enter(). `bytes` is the number of bytes that the
   /// thread has read, written or processed in this use. The clock adds it to the current phase.
   void Leave(Resource resource, std::uint64_t bytes);
-  /// Adds times that a GPU has spent to the current phase of the job.
+  /// Adds the times `times` of a GPU to the current phase of the job.
   void Add(const DeviceTimes& times);
 
   /// Returns all phases of the job. The last element is the current phase, up to now.

@@ -24,6 +24,7 @@ void JobOutlook::Begin(const std::string& name, std::uint64_t bytes, Nanoseconds
   left_.reset();
 }
 
+// These values serve for the estimates of later parts. The current part uses its mean rate so far.
 void JobOutlook::Learn(double share, double elapsed, const PartSeen& seen) {
   if (part_.work > 0 && seen.work_seconds > 0) work_rate_ = seen.work_seconds / (part_.work * share);
   if (seen.read_bytes > 0) read_rate_ = seen.read_seconds / seen.read_bytes;

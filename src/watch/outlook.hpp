@@ -1,6 +1,5 @@
 // Estimates how much of a job is done, and how many seconds are left. A job is a sequence of parts, such as sorting and
-// merging. The estimate for the current part uses its mean rate so far. The estimate for later parts uses the rates
-// that were measured in earlier parts. Callers pass the current time. Start at JobOutlook.
+// merging. Start at JobOutlook.
 #pragma once
 
 #include <chrono>
@@ -40,8 +39,8 @@ class JobOutlook {
   /// Begins the next part of the job. `name` is the name of the part, and `bytes` is its size in bytes (0: unknown). If
   /// Expect() has listed other parts before this part, they are removed from the estimate.
   void Begin(const std::string& name, std::uint64_t bytes, Nanoseconds now);
-  /// Sets the progress of the current part of the job: `done` bytes are done. `skipped` of these bytes were done before
-  /// the part began, by an earlier process.
+  /// Reports that `done` bytes of the current part of the job (such as the merge) are done.
+  /// - `skipped`: how many of these bytes an earlier process has done, if the job was resumed
   void Update(Nanoseconds now, std::uint64_t done, std::uint64_t skipped, const PartSeen& seen);
   /// Ends the estimate, because the job is done: percent() is 100 from now on.
   void Finish();
@@ -64,8 +63,7 @@ class JobOutlook {
   /// The time when the job began, when its current part began, and when `done_` last grew.
   Nanoseconds first_{0}, begin_{0}, step_{0};
   std::uint64_t done_ = 0, longest_step_ = 0;
-  // The seconds that each resource takes for a byte, as last measured. For the cores or the GPU, the bytes are those of
-  // JobPart::work.
+  // The measured time per byte in seconds: for work (JobPart::work), for reading, and for writing.
   double work_rate_ = 0, read_rate_ = 0, write_rate_ = 0;
   double overhead_ = 1;   ///< the time of a part divided by the time of its busiest resource
   double expansion_ = 1;  ///< the size of decompressed data divided by its compressed size

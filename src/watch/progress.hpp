@@ -54,24 +54,24 @@ std::string RenderProgress(const ProgressFacts& facts, std::size_t columns = std
 /// Returns true if progress is shown. With kAuto, it is shown if standard error is a terminal.
 bool ShowsProgress(When when);
 
-/// Counts the bytes that each phase of a job has done, and shows them in a line of progress. Any thread may call any
-/// member.
+/// Measures the progress of a job, and shows it in a line on standard error. Any thread may call any member.
 class Progress {
  public:
-  /// `clock` measures this job, and must outlive this object. On a terminal, one line is redrawn five times a second
-  /// and erased at the end. A file or pipe gets a line every five seconds and at the end of each phase. The JSON log
-  /// gets an event every second. The signal SIGUSR1 prints one line, even if `when` is kNever.
+  /// Begins to show progress. `clock` measures this job, and must outlive this object.
+  /// - On a terminal: one line, which is redrawn five times a second and erased at the end.
+  /// - In a file or pipe: a line every five seconds and at the end of each phase.
+  /// - In the JSON log: an event every second.
+  /// - After the signal SIGUSR1: one line, even if `when` is kNever.
   Progress(When when, const StageClock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Sets the parts of the job that are still to come. Each has the name of its phase.
+  /// Sets the phases of the job that are still to come.
   void Expect(std::vector<JobPart> parts);
   /// Sets the number of GPUs that sort and merge. 0: the CPU sorts and merges.
   void SetGpus(unsigned gpus) { gpus_ = gpus; }
-  /// Begins a phase of the job. `total_bytes` is the number of bytes that the phase must do until its end, or 0 if it
-  /// is unknown.
+  /// Begins a phase of the job. `total_bytes` is the size of the phase in bytes, or 0 if it is unknown.
   void SetPhase(const std::string& name, std::uint64_t total_bytes);
   /// Sets a function that returns how many bytes of the current phase are done. Until the phase ends, calls of
   /// Advance() are ignored. Any thread may call `count`.

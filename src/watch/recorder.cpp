@@ -25,6 +25,7 @@ Recorder::Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Valu
       interval_(kFirstInterval) {
   samples_.reserve(kMostSamples);
   samples_.push_back({});
+  // If the system refuses the thread, Stop() still takes the last sample.
   StartThread(thread_, [this] { Loop(); });
 }
 
@@ -72,6 +73,8 @@ RecordedSample Recorder::Sample() const {
 void Recorder::Look() {
   const RecordedSample sample = Sample();
   if (stop_ || sample.time - samples_.back().time >= interval_) {
+    // Drops every second sample, and doubles the time between samples. A long job needs no more memory than a short
+    // one.
     if (samples_.size() == kMostSamples) {
       for (std::size_t i = 1; 2 * i < kMostSamples; ++i) samples_[i] = samples_[2 * i];
       samples_.resize(kMostSamples / 2);

@@ -1,7 +1,5 @@
-// Measures at intervals what a running job uses: the resources, memory and temp space. The charts of --report and the
-// counters of --trace show these samples. There are at most kMostSamples samples. When there are so many, every second
-// sample is dropped and the time between samples doubles. A job of hours therefore takes no more memory than a job of
-// seconds. Start at Recorder.
+// Takes samples of what a running job uses: time of disks and processors, memory, and temp space. The charts of
+// --report and the counters of --trace show the samples. Start at Recorder.
 #pragma once
 
 #include <condition_variable>
@@ -30,10 +28,11 @@ class Recorder {
   static constexpr std::size_t kMostSamples = 512;
   using Value = std::function<std::uint64_t()>;
 
-  /// Starts a thread that takes samples (RecordedSample). `clock` tells how long each resource was used, and must
-  /// outlive this object. `trace` is null without --trace; otherwise call Stop() before the trace is destroyed.
-  /// `memory` and `temp` return how many bytes are in use; any thread may call them. The times of samples count from
-  /// `zero`. If the system refuses the thread, only a first and a last sample are taken.
+  /// Starts a thread that takes samples (RecordedSample).
+  /// - `clock`: tells how long each resource was used. It must outlive this object.
+  /// - `trace`: null without --trace. Call Stop() before the trace is destroyed.
+  /// - `zero`: the time when the job began.
+  /// - `memory`, `temp`: return how many bytes are in use. Any thread may call them.
   Recorder(const StageClock& clock, Trace* trace, Nanoseconds zero, Value memory, Value temp);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

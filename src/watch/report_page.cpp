@@ -98,6 +98,8 @@ const char* Advice(int exit_code) {
   return "run it again; an output that was there is as it was, and --resume-dir keeps what is done.";
 }
 
+// The page is the template report.html.in with the data of the job as JSON. A script in the page makes text nodes and
+// SVG charts from the data, so no text can be read as markup. The page loads no other file.
 std::string ReportPage(const ReportFacts& facts, const JobEnding& ending) {
   Json resources = Json::array();
   for (std::size_t i = 0; i < kResourceCount; ++i) resources.push_back(ResourceName(static_cast<Resource>(i)));

@@ -1,6 +1,4 @@
-// Makes the page of --report: what a job did and how it ended, in one HTML file that loads no other file. The page is
-// the template report.html.in with the data of the job as JSON. A script in the page makes text nodes and SVG charts
-// from this data, so that the charts fit the window and no text can be read as markup. Start at ReportPage.
+// Makes the page of --report: one HTML file that tells what a job did and how it ended. Start at ReportPage.
 #pragma once
 
 #include <optional>
@@ -25,7 +23,7 @@ struct ReportFacts {
   std::string started;  ///< the date and time in UTC
   double seconds = 0;
   std::string summary;  ///< the text of SummaryText(); empty if the job failed
-  /// What the page says about the job before the charts: pairs of a name, such as "command", and a text.
+  /// Rows of text about the job: a name, such as "command", and its value.
   std::vector<std::pair<std::string, std::string>> about;
   /// Each file of the job: what it is, such as "output", and its escaped name.
   std::vector<std::pair<std::string, std::string>> files;

@@ -15,11 +15,11 @@ struct AttemptStats {
   std::uint64_t pid = 0;
   std::string begin;            ///< the date and time in UTC
   std::uint64_t runs_kept = 0;  ///< number of sorted runs that the process took over from earlier processes
-  std::uint64_t runs_made = 0, bytes_read = 0;  ///< number of runs that the process made, and of bytes that it read
+  std::uint64_t runs_made = 0, bytes_read = 0;  ///< how many sorted runs the process made, and bytes read
 };
 
-/// The numbers that the plan of a sort has chosen. `gpus` is the number of GPUs, and `fan_in` is the number of runs
-/// that one merge reads. All other members are sizes in bytes.
+/// The numbers that the plan of a sort has chosen. `gpus` is the number of GPUs, and `fan_in` is the number of sorted
+/// runs that one merge reads. All other members are sizes in bytes.
 struct PlanStats {
   unsigned gpus = 0;  ///< 0 means that the CPU sorts
   std::uint64_t fan_in = 0, slot_bytes = 0, block_bytes = 0, window_bytes = 0, device_memory = 0, temp_bytes = 0;
@@ -30,7 +30,7 @@ struct SortStats {
   bool gpu = false;
   double open_seconds = 0;  ///< the seconds until the backend (GPU or CPU) was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
-  /// How many of the records in `records_in` were left out by --since and --until, because of their times.
+  /// How many of the records in `records_in` were left out by --since and --until, because of their timestamps.
   std::uint64_t records_outside = 0;
   std::uint64_t top = 0;           ///< the value of --top; 0 means all records
   std::uint64_t header_lines = 0;  ///< number of lines in the header, which are not records
@@ -50,8 +50,8 @@ struct SortStats {
 
 /// Returns the content of the file of --stats, in JSON. Also works for a job that has failed.
 std::string StatsText(const SortStats& stats);
-/// Writes the file of --stats. If that fails, throws Error(kIo) or Error(kNoSpace), with a message that the output of
-/// the sort is complete.
+/// Writes the file of --stats. Throws Error(kIo) or Error(kNoSpace) if that fails. Call this only after the output is
+/// complete.
 void WriteStatsFile(const std::string& path, const SortStats& stats);
 
 }  // namespace gpusort

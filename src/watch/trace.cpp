@@ -47,6 +47,9 @@ struct Trace::Own {
   }
 };
 
+// The file is a JSON array with one event on each line. Objects of class Busy (clock.hpp) add slices, and Pipeline
+// names the threads. A slice takes no memory from the heap, and no lock while the ring buffer of its thread has room.
+// The thread of a Recorder calls Drain().
 Trace::Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores)
     : id_(++last_trace),
       most_threads_(kOtherThreads + cores),
@@ -201,6 +204,8 @@ void Trace::PutSlice(unsigned process, unsigned row, const TraceSlice& slice) {
   text_ += "}}";
 }
 
+// Gives a row of the viewer its name. `what` is "process" or "thread". The viewer shows rows in ascending order of
+// `place`.
 void Trace::PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place) {
   if (std::exchange(begun_, true)) text_ += ",\n";
   text_ += fmt::format(R"({{"ph":"M","pid":{0},"tid":{1},"name":"{2}_name","args":{{"name":"{3}"}}}},

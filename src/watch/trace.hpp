@@ -1,10 +1,5 @@
 // Writes the file of --trace: what each thread did and when, as Chrome's trace events, for ui.perfetto.dev and
-// chrome://tracing. Other code does not call Trace directly. When a thread has used a resource, an object Busy
-// (clock.hpp) adds a slice: the begin and the end of this use, which the viewer shows as a bar. Pipeline names the
-// threads. Each thread has a separate ring buffer for slices. Adding a slice allocates no memory, and takes no lock
-// while this buffer has room. The thread of a Recorder writes the slices to the file while the job runs. The file is a
-// JSON array with one event on each line. If the job is killed, the file lacks its last moments and the end of the
-// array, but Perfetto opens it. Start at Trace.
+// chrome://tracing. Perfetto can also open the file of a job that was killed. Start at Trace.
 #pragma once
 
 #include <atomic>
@@ -25,9 +20,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 /// when a thread starts.
 inline thread_local const char* thread_role = "helper";
 
-/// The row of the trace viewer on which a use of a resource is drawn, in addition to the row of its thread. A bar on
-/// kGpu lasts from the submission of work to the end of the wait for it. CUDA events would be exact, but each costs a
-/// call.
+/// A group of rows in the trace viewer, for the use of one resource. The time on kGpu includes waiting for the GPU.
 enum class TraceTrack : std::uint8_t { kNone, kInput, kTemp, kOutput, kBus, kCodec, kGpu };
 inline constexpr std::size_t kTraceTracks = 7;
 
@@ -50,13 +43,13 @@ struct TraceSlice {
 
 class Trace {
  public:
-  /// At most kOtherThreads + cores threads have a buffer at the same time. (`cores` is a parameter of the constructor.)
-  /// The slices (TraceSlice) of all other threads are dropped.
+  /// At most kOtherThreads + `cores` threads (see the constructor) can add slices at a time.
   static constexpr std::size_t kOtherThreads = 128;
 
-  /// Creates or empties the file of --trace. `memory` is the size of the buffers of all threads together, in bytes.
-  /// Times count from `zero`. `cores` is the number of threads that the job starts for each kind of work. Throws
-  /// Error(kUsage) if the file cannot be opened.
+  /// Creates or empties the file of --trace. Throws Error(kUsage) if the file cannot be opened.
+  /// - `memory`: the size of the buffers of all threads together, in bytes.
+  /// - `zero`: the time that is 0 in the file.
+  /// - `cores`: at most kOtherThreads + `cores` threads can call Add() at a time.
   Trace(const std::string& path, std::uint64_t memory, Nanoseconds zero, unsigned cores = 1);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -99,8 +92,6 @@ class Trace {
   Buffer* Attach() noexcept;
   void Put(const Buffer& buffer, const TraceSlice& slice);
   void PutSlice(unsigned process, unsigned row, const TraceSlice& slice);
-  /// Writes an event that gives a row of the trace viewer its name. `what` is "process" or "thread". The viewer shows
-  /// rows in ascending order of `place`.
   void PutName(const char* what, unsigned process, unsigned row, std::string_view name, unsigned place);
   void PutNumber(const char* front, std::uint64_t number);
   void PutTime(const char* front, Nanoseconds time);

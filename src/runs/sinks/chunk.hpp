@@ -1,4 +1,4 @@
-// The unit of work of a StagedSink, which writes merged records to the output. Start at Chunk.
+// The piece of work of a StagedSink, which writes merged records to the output. Start at Chunk.
 #pragma once
 
 #include <condition_variable>
@@ -42,8 +42,7 @@ struct Chunk {
   std::optional<SetGroup> last_group;  ///< the last group of the chunk; no value: all records are in `leading`
 
   const CountForm* form = nullptr;  ///< with --count: how counts are written
-  /// With --count: two numbers for each of `records`, encoded by PutVarint(): the number of equal records, and the size
-  /// of the record without its sort key. Numbers for records that --top has removed may follow.
+  /// With --count, two numbers for each record: how many equal records there are, and its size in bytes.
   std::string counts;
   std::uint64_t inserted = 0;  ///< with --count: the size of the counts in the output, in bytes
 
@@ -55,6 +54,7 @@ struct Chunk {
   /// with --count, and after the sort keys were removed. Throws Error(kIntegrity) if `counts` does not match `records`.
   template <typename Each>
   void ForEachCounted(Each each) const {
+    // --top shortens `records`, but not `counts`.
     std::string_view rest = counts;
     for (std::uint64_t at = 0; at < records.size();) {
       const std::optional<std::uint64_t> count = TakeVarint(rest), size = TakeVarint(rest);
@@ -72,8 +72,7 @@ struct Chunk {
     for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
     return bytes;
   }
-  /// Calls put(bytes) with consecutive pieces of the chunk as the output gets it, in order. With --count, each record
-  /// has its count. Otherwise the changes in `edits` are made.
+  /// Calls put(bytes) with the bytes that the chunk has in the output, in consecutive pieces.
   template <typename Put>
   void ForEachPart(Put put) const {
     if (form != nullptr) {

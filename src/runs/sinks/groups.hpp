@@ -27,12 +27,10 @@ class Groups {
   void LookInOrder(Chunk& chunk);
   /// Removes the records that are not written to the output. Any thread may call this.
   void Change(Chunk& chunk) const;
-  /// Checks if the last group of equal records before `chunk` has ended, because another group begins in `chunk`. If
-  /// yes, returns the first record of the ended group as a separate chunk. Returns std::nullopt if not, or if the
-  /// options remove the group. Call this in output order, after Change().
+  /// Returns a chunk with one record that must be written before `chunk`, or std::nullopt. Call this in output order,
+  /// after Change().
   std::optional<Chunk> Join(Chunk& chunk);
-  /// Returns the first record of the last group of equal records as a chunk. Returns std::nullopt if there is no such
-  /// group or the options remove the group. Call this after Join() of the last chunk.
+  /// Returns a chunk with one record that must be written last, or std::nullopt. Call this after the last Join().
   std::optional<Chunk> End();
 
  private:
@@ -56,8 +54,8 @@ class LargestGroups {
   /// `top` is the number of records to keep. `most_bytes` is the limit on their memory, in bytes.
   LargestGroups(std::uint64_t top, std::uint64_t most_bytes) : top_(top), most_bytes_(most_bytes) {}
 
-  /// Removes all records from `chunk`, and keeps those with the largest counts so far. Chunks must come in output
-  /// order. Throws Error(kUsage) if the records take too much memory.
+  /// Removes all records from `chunk`, and keeps those with the `top` largest counts so far. Call this in output order.
+  /// Throws Error(kUsage) if the kept records take too much memory.
   void Take(Chunk& chunk);
   /// Returns the kept records with their counts (--count), the record with the largest count first. Tells `proof` that
   /// the output has no other records.
