@@ -17,18 +17,12 @@ std::size_t OutBytes(std::size_t members) { return members * kMostSizedBytes + 1
 }  // namespace
 
 MemberRing::MemberRing(const CodecModule& module, std::uint64_t window, unsigned threads)
-    : module_(module), members_of_slot_(MembersOfSlot(threads)), slots_(RingSlots(threads)) {
-  try {
-    do {
-      decoders_.push_back(module.make_decoder(window));
-      // With fewer threads the bytes are the same and take longer.
-    } while (threads > 1 &&
-             StartThread(workers_, [this, decoder = decoders_.back().get()] { Work(*decoder); }).empty() &&
-             workers_.size() < threads);
-  } catch (...) {
-    StopWorkers();
-    throw;
-  }
+    : module_(module),
+      window_(window),
+      most_workers_(threads <= 1 ? 0 : threads),
+      members_of_slot_(MembersOfSlot(threads)),
+      slots_(RingSlots(threads)) {
+  decoders_.push_back(module.make_decoder(window));
 }
 
 MemberRing::~MemberRing() { StopWorkers(); }
@@ -40,6 +34,14 @@ void MemberRing::StopWorkers() noexcept {
   }
   work_.notify_all();
   workers_.clear();
+}
+
+void MemberRing::StartWorker() {
+  decoders_.push_back(module_.make_decoder(window_));
+  if (StartThread(workers_, [this, decoder = decoders_.back().get()] { Work(*decoder); }).empty()) return;
+  // With fewer threads the bytes are the same and take longer.
+  decoders_.pop_back();
+  most_workers_ = workers_.size();
 }
 
 void MemberRing::Work(MemberDecoder& decoder) {
@@ -101,22 +103,28 @@ void MemberRing::Flush() {
   if (full() || Filling().members.empty()) return;
   Slot& slot = Filling();
   ++under_way_;
-  if (workers_.empty()) {
-    Expand(*decoders_.front(), slot);
-    slot.done = true;
-    return;
-  }
+  std::size_t waiting = 0;
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(&slot);
+    waiting = queue_.size();
   }
   work_.notify_one();
+  // The caller may soon expand one group. To start a thread takes less time than to expand another one.
+  if (waiting > 1 && workers_.size() < most_workers_) StartWorker();
 }
 
 MemberRing::Taken MemberRing::Take(std::span<std::byte> out) {
   Slot& slot = slots_[oldest_];
   {
     std::unique_lock lock(mutex_);
+    if (!queue_.empty() && queue_.front() == &slot) {
+      queue_.pop_front();
+      lock.unlock();
+      Expand(*decoders_.front(), slot);
+      lock.lock();
+      slot.done = true;
+    }
     done_.wait(lock, [&] { return slot.done; });
   }
   if (slot.error) std::rethrow_exception(slot.error);
@@ -145,7 +153,7 @@ MemberRing::Taken MemberRing::Take(std::span<std::byte> out) {
 std::uint64_t MemberRing::Bytes(const CodecModule& module, std::uint64_t limit, unsigned threads) {
   const std::size_t members = MembersOfSlot(threads);
   constexpr std::uint64_t kOther = 4 * kKiB;  // lists, locks, what malloc adds
-  return std::max(1U, threads) * (module.decoder_memory(limit).total + kOther) +
+  return (threads <= 1 ? 1 : std::uint64_t{threads} + 1) * (module.decoder_memory(limit).total + kOther) +
          RingSlots(threads) * (members * kMostSizedBytes + OutBytes(members) + kOther);
 }
 

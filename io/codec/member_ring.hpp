@@ -19,11 +19,13 @@
 namespace gpusort {
 
 /// A ring of groups of members. The caller's thread adds members, which worker threads expand, and takes the expanded
-/// bytes in the order of the members. The result does not depend on the number of threads. Not thread-safe.
+/// bytes in the order of the members. A worker is started only when a group waits for one. The caller's thread expands
+/// a group that no worker has begun when its bytes are needed, so a small file needs no worker. The result does not
+/// depend on the number of threads. Not thread-safe.
 class MemberRing {
  public:
   /// Makes a ring for the members of `module`, whose member_size must not be null. `window` is the argument of
-  /// CodecModule::make_decoder.
+  /// CodecModule::make_decoder. If `threads` is at least 2, the ring has up to so many workers, and otherwise none.
   MemberRing(const CodecModule& module, std::uint64_t window, unsigned threads);
   MemberRing(const MemberRing&) = delete;
   MemberRing& operator=(const MemberRing&) = delete;
@@ -34,7 +36,7 @@ class MemberRing {
   bool empty() const { return under_way_ == 0; }
   /// Adds a copy of the next member of the file. Call this only if full() returns false.
   void Add(std::span<const std::byte> member);
-  /// Lets a thread expand the members added so far.
+  /// Queues the members added so far, so that a thread can expand them.
   void Flush();
 
   struct Taken {
@@ -66,11 +68,14 @@ class MemberRing {
   };
 
   Slot& Filling() { return slots_[(oldest_ + under_way_) % slots_.size()]; }
+  void StartWorker();
   void Work(MemberDecoder& decoder);
   void Expand(MemberDecoder& decoder, Slot& slot) const noexcept;
   void StopWorkers() noexcept;
 
   const CodecModule& module_;
+  const std::uint64_t window_;
+  std::size_t most_workers_;
   const std::size_t members_of_slot_;
   std::vector<Slot> slots_;
   std::size_t oldest_ = 0;  ///< slots_[oldest_] and the next under_way_ - 1 are queued, being expanded, or done
@@ -81,9 +86,9 @@ class MemberRing {
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
-  std::deque<Slot*> queue_;  ///< guarded by mutex_
-  bool stop_ = false;        ///< guarded by mutex_
-  std::vector<std::unique_ptr<MemberDecoder>> decoders_;
+  std::deque<Slot*> queue_;                               ///< guarded by mutex_
+  bool stop_ = false;                                     ///< guarded by mutex_
+  std::vector<std::unique_ptr<MemberDecoder>> decoders_;  ///< the first is the caller's, the others are the workers'
   Threads workers_;
 };
 

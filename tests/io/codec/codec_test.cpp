@@ -15,6 +15,8 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -267,6 +269,28 @@ TEST(Codec, RefusesBgzfWithoutItsEndBlock) {
     EXPECT_EQ(GzResult(plain + blocks, threads), "x" + whole);
     EXPECT_EQ(GzResult(blocks + plain + blocks, threads), whole + "x" + whole);
     EXPECT_TRUE(Contains(GzResult(Compressed(Codec::kBgzf, data) + blocks, threads), "cut short"));
+  }
+}
+
+/// Returns how many threads this process has.
+std::size_t CountThreads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(Codec, StartsNoThreadForABgzfFileOfFewBlocks) {
+  const std::size_t before = CountThreads();
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1000}, std::size_t{150'000}, std::size_t{4'000'000}}) {
+    const Bytes data = Log(size, 1), file = Compressed(Codec::kBgzf, data);
+    Decoder decoder(Codec::kGz, "file", SourceOf(file), {.threads = 64});
+    Bytes front(1);
+    const std::uint64_t got = decoder.Read(std::as_writable_bytes(std::span(front)));
+    const std::size_t started = CountThreads() - before;
+    // A large file gets at most one thread for each four blocks.
+    EXPECT_LE(started, size / 65'280 / 4) << size;
+    if (size > 1'000'000) EXPECT_GE(started, 1U);
+    front.resize(got);
+    EXPECT_EQ(front + ReadToEnd(decoder), data);
   }
 }
 
