@@ -83,6 +83,9 @@ class OutputFile {
   /// - After any other error, the old file is unchanged, unless it was written in place.
   /// - After success, all signals stay blocked in the calling thread.
   void Publish(std::uint64_t total_bytes, bool sync);
+  /// Removes the file that Publish would replace, so that Publish makes a new name. Does nothing for an output that is
+  /// written in place (see in_place()) or with OldFile::kKeep. Call Complete before this.
+  void RemoveOld();
   /// Returns the rights and attributes of the replaced file that the new file could not get, each with the reason:
   /// "user.origin: EPERM (...)".
   const std::vector<std::string>& lost() const { return lost_; }

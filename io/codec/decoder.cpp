@@ -164,10 +164,9 @@ class Decoder::Impl {
     if (head.empty()) {
       if (members_ == 0) Refuse("empty: " + name_ + " data has at least one member");
       if (all_sized_ && !ends_empty_) {
-        Refuse(
-            "cut short at offset " + std::to_string(offset_) +
-            ": the empty block with which BGZF data ends is missing; if the file is whole, gzip -dc FILE | gpusort - "
-            "OUTPUT sorts it");
+        Refuse("cut short at offset " + std::to_string(offset_) +
+               ": the empty block with which BGZF data ends is missing; if the file is known to be whole, bgzip -c "
+               "</dev/null >>FILE adds the block");
       }
       return false;
     }

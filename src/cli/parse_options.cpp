@@ -214,7 +214,7 @@ void ResolveTarget(const Typed& typed, JobSpec& spec) {
   });
 }
 
-/// Throws an error if --index is given and the output has no index, or if the index has the name of an input.
+/// Throws an error if --index is given and the output has no index.
 void CheckIndex(const JobSpec& spec) {
   if (!spec.target.index) return;
   Named("--index", [&] {
@@ -225,10 +225,6 @@ void CheckIndex(const JobSpec& spec) {
     if (spec.target.codec != Codec::kBgzf) {
       FailUsage(
           "only an output that bgzf compresses has an index: give --compress bgzf, or a name that ends with .bgz");
-    }
-    const std::string name = IndexName(spec);
-    if (std::count(spec.source.inputs.begin(), spec.source.inputs.end(), name) != 0) {
-      FailUsage("the index " + InQuotes(name) + " would replace an input");
     }
   });
 }

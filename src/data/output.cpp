@@ -1,11 +1,10 @@
 #include "data/output.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -140,7 +139,13 @@ Output Output::Open(FileSystem& files, const JobSpec& spec, CancelFlag& cancel) 
     return file;
   };
   Output output(create(spec.target.output));
-  if (spec.target.index) output.index_ = std::make_unique<BlockIndex>(create(IndexName(spec)));
+  if (spec.target.index) {
+    output.index_ = std::make_unique<BlockIndex>(create(IndexName(spec)));
+  } else if (std::error_code none;
+             FitsName(Codec::kBgzf, spec.target.codec) && std::filesystem::is_regular_file(IndexName(spec), none)) {
+    LogWarn(EscapeName(IndexName(spec)) + " is the index of an older file and does not fit the new output: " +
+            (spec.target.codec == Codec::kBgzf ? "give --index to replace it, or remove it" : "remove it"));
+  }
   if (spec.target.verify && !output.file_->readable()) {
     throw Error(ErrorCode::kUsage, "--verify-output cannot read " + name + " back: it may only be written");
   }
@@ -237,17 +242,22 @@ void Output::Publish(bool sync) {
     parts_->Publish(*file_, stored_, sync);
   } else if (file_) {
     Complete(sync);
-    // The folder is synced after the output has its name.
-    if (index_) index_->file().Publish(index_->bytes(), false);
-    try {
-      file_->Publish(stored_, sync);
-    } catch (...) {
-      // An index that does not fit the output is worse than none.
-      if (index_ && index_->file().in_place().empty()) ::unlink(index_->file().path().c_str());
-      throw;
-    }
+    // An index that does not fit the output is worse than none, so an index never stands beside the other output.
+    if (index_) index_->file().RemoveOld();
+    file_->Publish(stored_, sync);
+    if (index_) PublishIndex(sync);
   } else {
     stream_->Close();
+  }
+}
+
+void Output::PublishIndex(bool sync) {
+  try {
+    index_->file().Publish(index_->bytes(), sync);
+  } catch (const Error& error) {
+    const std::string name = EscapeName(file_->path());
+    throw Error(error.code(), std::string(error.what()) + "; the output " + name +
+                                  " is in place, but its index is not: bgzip -r " + name + " makes the index");
   }
 }
 

@@ -133,14 +133,15 @@ class Output {
   /// Sets the size and the permissions of the finished files. If `sync` is true, waits until the files are on the disk.
   /// Call Finish() before this.
   void Complete(bool sync);
-  /// Completes the files as Complete() does, and then gives them their final names. If the output is a stream, closes
-  /// it. Call Finish() before this.
+  /// Completes the files as Complete() does, and then gives them their final names: first the output, and then its
+  /// index. If the output is a stream, closes it. Call Finish() before this.
   void Publish(bool sync);
   /// Returns a message for each output file that replaces an old file but did not get all of its permissions and
   /// attributes.
   std::vector<std::string> Lost() const;
 
  private:
+  void PublishIndex(bool sync);
   /// Reads the first `bytes` bytes of `file` and adds their records to `read_back`. See Verify() for other parameters.
   void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordFormat& format,
                 const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,

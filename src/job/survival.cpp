@@ -189,6 +189,8 @@ std::optional<KeptOutput> FinishPublished(const JobSpec& spec, FileSystem& files
       *kept != KeptOutput{output->ino, output->size, static_cast<std::uint64_t>(output->mtime_ns), kept->records}) {
     return std::nullopt;
   }
+  // The earlier process was killed before the index got its name. The job makes both files again.
+  if (spec.target.index && !files.Identify(IndexName(spec))) return std::nullopt;
   // If the output has replaced an input, only the name of that input can be compared.
   const Fingerprint& then = journal.manifest().job->fingerprint;
   Fingerprint now = OptionsFingerprint(spec);

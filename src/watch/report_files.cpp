@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Role { kInput, kOutput, kNames, kRandomSource, kReport };
+enum class Role { kInput, kOutput, kIndex, kNames, kRandomSource, kReport };
 
 /// How a report begins, without its spaces and newlines.
 struct ReportMark {
@@ -68,7 +68,7 @@ struct NamedFile {
     }
   }
   std::string Name() const { return fmt::format("{} {}", what, EscapeName(path)); }
-  bool written() const { return role == Role::kOutput || role == Role::kReport; }
+  bool written() const { return role == Role::kOutput || role == Role::kIndex || role == Role::kReport; }
   /// Terminals, /dev/null and similar devices keep no data that could be overwritten.
   bool Is(const NamedFile& other) const {
     if (facts && other.facts) return SameFile(*facts, *other.facts) && !S_ISCHR(facts->st_mode);
@@ -123,7 +123,13 @@ void RequireWritable(const NamedFile& report) {
 void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts) {
   std::vector<NamedFile> files;
   for (const std::string& input : spec.source.inputs) files.push_back({Role::kInput, "the input", input});
-  for (const std::string& part : parts) files.push_back({Role::kOutput, "the output", part});
+  for (const std::string& part : parts) {
+    if (spec.target.split > 0) {
+      files.push_back({Role::kOutput, "the output", part});
+    } else {
+      files.push_back({Role::kIndex, "the index", part});
+    }
+  }
   const auto add = [&](Role role, const char* what, const std::string& path) {
     if (!path.empty()) files.push_back({role, what, path});
   };

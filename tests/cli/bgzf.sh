@@ -95,8 +95,10 @@ for cut in $blocks $((size - 1)) $((size / 2)); do
 done
 head -c $((size - 28)) in.vcf.gz >cut.vcf.gz
 expect 3 "$g" "${by_place[@]}" --force cut.vcf.gz kept
-says 'the empty block with which BGZF data ends is missing; if the file is whole, gzip -dc FILE'
-gzip -dc cut.vcf.gz | "$g" "${by_place[@]}" - - | cmp - want.vcf || fail "the way out"
+says 'the empty block with which BGZF data ends is missing; if the file is known to be whole, bgzip -c </dev/null >>FILE'
+cp cut.vcf.gz mended.vcf.gz
+bgzip -c </dev/null >>mended.vcf.gz
+same mended.vcf.gz in.vcf.gz
 cat in.vcf.gz >>cut.vcf.gz # an end block follows
 expect 0 "$g" "${by_place[@]}" --force cut.vcf.gz two.vcf
 [ "$(wc -l <two.vcf)" -ge 24000 ] || fail "two files in one"
@@ -123,9 +125,40 @@ expect 2 "$g" --index --split 2 one.vcf part
 expect 2 "$g" --index --compress gz one.vcf out.bgz
 says 'means bgzf'
 expect 2 "$g" --index -c one.vcf
+# An index replaces no input, whatever names the input has, and not the output.
 printf 'in\n' >x.bgz.gzi
-expect 2 "$g" --index -o x.bgz x.bgz.gzi
-says 'would replace an input'
+ln x.bgz.gzi hard
+ln -s x.bgz.gzi soft
+printf '%s\0' ./x.bgz.gzi >names
+for input in x.bgz.gzi ./x.bgz.gzi "$PWD/x.bgz.gzi" hard soft; do
+  expect 2 "$g" --index --force -o x.bgz "$input"
+  says 'would be overwritten'
+done
+expect 2 "$g" --index --force --format lines -o x.bgz --files0-from names
+says 'the index x.bgz.gzi and the input ./x.bgz.gzi are one file'
+mkdir far
+ln -s ../x.bgz.gzi far/y.bgz.gzi
+expect 2 "$g" --index --force -o far/y.bgz x.bgz.gzi
+says 'the index far/y.bgz.gzi and the input x.bgz.gzi are one file'
+[ "$(cat x.bgz.gzi)" = in ] && [ ! -e x.bgz ] && [ ! -e far/y.bgz ] || fail "an index has replaced an input"
+printf 'old\n' >z.bgz
+ln -s z.bgz z.bgz.gzi
+expect 2 "$g" --index --force -o z.bgz one.vcf
+[ "$(cat z.bgz)" = old ] || fail "an index has replaced the output"
+# An output without --index does not fit an older index.
+expect 0 "$g" "${by_place[@]}" --compress bgzf --index one.vcf stale.vcf.gz
+head -n 2000 one.vcf >part.vcf
+for index in '' --index; do
+  expect 0 "$g" "${by_place[@]}" --force --compress bgzf $index part.vcf stale.vcf.gz
+  if [ "$index" ]; then
+    [ ! -s err ] || fail "a warning: $(cat err)"
+  else
+    says 'stale.vcf.gz.gzi is the index of an older file and does not fit the new output: give --index'
+  fi
+done
+expect 0 "$g" "${by_place[@]}" --force --compress gz part.vcf stale.vcf.gz
+says 'stale.vcf.gz.gzi is the index of an older file and does not fit the new output: remove it'
+rm stale.*
 printf 'old\n' | tee old.vcf.bgz >old.vcf.bgz.gzi
 expect 3 "$g" "${by_place[@]}" --index --force bad.vcf.gz old.vcf.bgz
 [ "$(cat old.vcf.bgz old.vcf.bgz.gzi | sort -u)" = old ] || fail "a job that failed touched the output or the index"
@@ -143,15 +176,33 @@ cp out.r.bgz again.gz
 bgzip -r again.gz
 same out.r.bgz.gzi again.gz.gzi
 nothing_left
-# The index gets its name first. If the output cannot get its name then, no index is better than a wrong one.
+# The old index goes before the output gets its name, and the new one comes after that: a job that ends between leaves no
+# index, and never one that does not fit.
 if ! sanitized && command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-  for call in 1 2; do
+  # renaming WHAT COMMAND...: runs the command, whose renames do WHAT.
+  renaming() { strace -f -qq -o trace -e trace=renameat,renameat2,rename -e "inject=renameat,renameat2,rename:$1" "${@:2}"; }
+  printf 'old\n' | tee renamed.bgz >renamed.bgz.gzi
+  expect 4 renaming error=EIO:when=1 "$g" --index --force one.vcf renamed.bgz
+  [ "$(cat renamed.bgz)" = old ] && [ ! -e renamed.bgz.gzi ] || fail "an output that has not got its name"
+  for end in error=EIO signal=KILL; do
     printf 'old\n' | tee renamed.bgz >renamed.bgz.gzi
-    expect 4 strace -f -qq -o trace -e trace=renameat,renameat2,rename \
-      -e inject=renameat,renameat2,rename:error=EIO:when=$call "$g" --index --force one.vcf renamed.bgz
-    [ "$(cat renamed.bgz)" = old ] || fail "an output whose index has no name"
+    status=0
+    renaming $end:when=2 "$g" "${by_place[@]}" --index --force one.vcf renamed.bgz 2>err || status=$?
+    [ $end = signal=KILL ] || { [ $status = 4 ] && says 'bgzip -r renamed.bgz makes the index'; } || fail "$status: $(cat err)"
+    [ $status != 0 ] && [ ! -e renamed.bgz.gzi ] || fail "$end: an index"
+    bgzip -dc renamed.bgz | cmp - want.vcf || fail "$end: the output"
+    # A job that continues makes the index, too.
+    rm -f resumed.bgz*
+    renaming $end:when=2 "$g" "${by_place[@]}" --index --resume-dir kept.job one.vcf resumed.bgz 2>err && fail "no $end"
+    rm -f resumed.bgz.gzi
+    expect 0 "$g" "${by_place[@]}" --index --resume-dir kept.job one.vcf resumed.bgz
+    bgzip -dc resumed.bgz | cmp - want.vcf || fail "$end: --resume-dir"
+    cp resumed.bgz again.gz
+    bgzip -r again.gz
+    same resumed.bgz.gzi again.gz.gzi
+    # The killed processes leave their index under its hidden name.
+    [ $end = error=EIO ] || rm .gpusort-*
   done
-  [ ! -e renamed.bgz.gzi ] || fail "the index of an output that has not got its name"
   nothing_left
 else
   echo "NOT TESTED: names that the system refuses, there is no strace, or it cannot be used with a sanitizer"
