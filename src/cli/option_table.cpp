@@ -392,7 +392,7 @@ constexpr OptionRow kRows[] = {
      .about = "how to compress the output"},
     {.section = kCompressed, .name = "index", .set = [](Typed& to, Text) { to.spec.target.index = true; },
      .help = "with bgzf: also write the index OUTPUT.gzi, as bgzip -i does",
-     .more = "The index gets its name just before the output. It needs one file as the output.",
+     .more = "The index gets its name just after the output. It needs one file as the output.",
      .about = "write the index OUTPUT.gzi of a bgzf output"},
     {.section = kCompressed, .name = "compress-temp", .argument = "CODEC", .traits = kAnyAttempt, .set = SetTempCodec,
      .words = "auto none lz4 zst numbers",

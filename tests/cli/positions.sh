@@ -80,7 +80,7 @@ for round in $rounds; do
           printf "%s\tsim\t%s\t%d\t%d\t.\t+\t.\tID=g%d.%d;Note=%s\n", ctg, part == 1 ? "gene" : "exon", start,
             part == 1 ? at + 5000 : start + int(rand() * 900) + 1, i, part, "a%20b"
         }
-        print "###"
+        print "###" (seed % 2 ? "\r" : "")
       }
     }'; } >genes.gff3
   run 30 "$round"
@@ -95,11 +95,11 @@ for round in $rounds; do
 
   # SAM: reads of equal places have the same strand here, because samtools orders by strand, too.
   { printf '@HD\tVN:1.6\tSO:unsorted\n'
-    for name in chr1 chr10 chr2 chrX; do printf '@SQ\tSN:%s\tLN:200000000\n' $name; done
+    for name in chr1 chr2 chr10 chrX chrM; do printf '@SQ\tLN:200000000\tSN:%s\tM5:0\n' $name; done
     printf '@RG\tID:a\tSM:b\n'
     awk -v seed="$round" 'BEGIN {
       srand(seed)
-      split("chr1 chr10 chr2 chrX", names, " ")
+      split("chr1 chr2 chr10 chrX chrM", names, " ")
       for (i = 0; i < 3000; i++) {
         if (rand() < 0.05) {
           printf "r%d\t4\t*\t0\t0\t*\t*\t0\t0\tACGTA\t@*III\tRG:Z:a\n", i
@@ -107,10 +107,11 @@ for round in $rounds; do
         }
         at = rand() < 0.1 ? 7 : int(rand() * 100000000) + 1
         printf "r%d\t%d\t%s\t%d\t%d\t5M\t*\t0\t0\tACGTA\t@@III\tRG:Z:a\tNM:i:%d\n", i, at % 3 ? 0 : 16,
-          names[int(rand() * 4) + 1], at, rand() * 60, rand() * 3
+          names[int(rand() * 5) + 1], at, rand() * 60, rand() * 3
       }
     }'; } >reads.sam
   run 31 "$round"
+  [ ! -s err ] || fail "recipe 31 warns: $(cat err)"
   samtools sort -O sam reads.sam 2>sort_err | grep -v '^@PG' >want.sam || fail "samtools: $(cat sort_err)"
   same by-position.sam want.sam
   samtools view -b by-position.sam >by-position.bam
@@ -136,9 +137,16 @@ for round in $rounds; do
   nothing_left
 done
 
+# Contigs whose names begin as lines of tracks do (bedtools drops their lines).
+cp regions.bed all.bed
+printf 'browser hide all\ntrack name=a\ntrack_1\t20\t30\nbrowser2\t7\t9\ntrack_1\t3\t4\n' >regions.bed
+run 28 0
+{ head -n 2 regions.bed; tail -n +3 regions.bed | sort -t "$tab" -k1,1 -k2,2n; } | cmp - sorted.bed || fail "a contig track_1"
+mv all.bed regions.bed
+
 # The pairs of commands of the page gpusort-instead give the same records. The last pair replaces sorted.vcf.
 body() {
-  if ! gzip -dc <"$1" 2>/dev/null; then cat "$1"; fi | grep -Ev '^([#@]|browser|track)'
+  if ! gzip -dc <"$1" 2>/dev/null; then cat "$1"; fi | grep -Ev '^([#@]|browser |track )'
 }
 sed -n '/^\.SH POSITIONS/,$ s/^\.[IB] //p' "$src/src/cli/gpusort-instead.7.in" |
   sed "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\e/\\\\/g" >commands
@@ -154,7 +162,7 @@ while read -r old && read -r new; do
   fi
   [ "$(body got | wc -l)" -ge 2000 ] || fail "$new: few records"
   cmp <(body got | sort) <(body want | sort) || fail "$new: other records than from $old"
-  case $old in *genes*) cmp <(body got) <(body want) || fail "$new: another order than from $old" ;; esac
+  case $old in *genes* | samtools*) cmp <(body got) <(body want) || fail "$new: another order than from $old" ;; esac
 done <commands
 [ $pairs = 5 ] || fail "$pairs pairs of commands"
 echo "positions: ok"
