@@ -139,6 +139,9 @@ void CheckReportFiles(const JobSpec& spec, const std::vector<std::string>& parts
   if (spec.target.split == 0) add(Role::kOutput, "the output", spec.target.output);
   add(Role::kNames, "--files0-from", spec.source.names_file);
   add(Role::kRandomSource, "--random-source", spec.order.random_source);
+  if (spec.source.table) {
+    for (const ColumnKey& key : spec.source.table->keys) add(Role::kNames, "the order", key.rule.order_file);
+  }
   report("--stats", spec.reports.stats, kStats);
   report("--trace", spec.reports.trace, kTrace);
   report("--report", spec.reports.page, kPage);

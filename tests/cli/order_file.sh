@@ -53,6 +53,18 @@ for plan in "${plans[@]}"; do
   expect 0 "$g" $plan -k 'v:order(listed)' -k n:int rows.jsonl got.jsonl
   same got.jsonl up.jsonl
 done
+# No file that a job writes replaces the file of an order.
+cp listed kept
+cp listed index.bgz.gzi
+for option in '-o ./listed' '-o out --stats listed' '-o out --log-file ./listed' '-o index.bgz --index'; do
+  order=listed
+  case $option in *--index) order=index.bgz.gzi ;; esac
+  expect 2 "$g" --force $option -t '\t' -k "1:order($order)" rows.lines
+  says 'would be overwritten'
+  same $order kept
+done
+expect 0 "$g" -t '\t' -k '1:order(listed)' -k '1:order(listed)' -k 2:int rows.lines got.out
+same got.out up.lines
 expect 0 "$g" -k '~^([^\t]*):order(listed)' -k '~\t(.*):int' rows.lines got.out
 same got.out up.lines
 expect 0 "$g" -k 'v:order(listed)' -k n:int --verify-output rows.tsv got.tsv
