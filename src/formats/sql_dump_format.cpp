@@ -295,8 +295,10 @@ void SqlDumpFormat::TakeLine(std::string_view line, std::uint64_t at, ScanState&
       create = words;
     }
     // A smaller limit, because each line of the statement copies the text before it.
-    const bool program =
-        !create.empty() && std::strchr("uUdDmMwW", create[0]) != nullptr;  // UPDATE, DELETE, MERGE, WITH
+    std::string_view first = create;
+    if (TakeConditionalSql(first)) SkipSqlSpaces(first);
+    // UPDATE, DELETE, MERGE, WITH
+    const bool program = !first.empty() && std::strchr("uUdDmMwW", first[0]) != nullptr;
     if (create.empty() || (text.open && create.size() <= (program ? kMostProgram : kMostTable))) continue;
     if (!text.open) described.push_back(std::move(create));
     create.clear();

@@ -74,7 +74,15 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
   const std::string_view line = std::exchange(rest_of_line, {});
   if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text))
     return false;
-  if (!text.delimiter.empty()) return false;
+  if (!text.delimiter.empty()) {
+    // A statement such as CREATE PROCEDURE has several lines with semicolons. A line with the delimiter at its end ends
+    // the statement.
+    std::string_view words = line.substr(0, line.find_last_not_of(kSqlBlanks) + 1);
+    SkipSqlSpaces(words);
+    const bool comment = words.starts_with("--") || words.starts_with('#');
+    if (!words.empty() && (text.open || !comment)) text.open = !words.ends_with(text.delimiter);
+    return false;
+  }
   std::size_t at = 0;
   bool inserts = false;
   const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };

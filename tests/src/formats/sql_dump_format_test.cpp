@@ -1337,6 +1337,36 @@ TEST(SqlDumpFormat, WarnsOfStatementsThatDependOnTheOrderOfRows) {
   EXPECT_EQ(depends("CREATE OR REPLACE GLOBAL TEMPORARY TABLE u AS SELECT ctid, a FROM t", "pgdump"), 1u);
 }
 
+// After DELIMITER, the lines of a procedure or trigger are no statements of the dump.
+TEST(SqlDumpFormat, LeavesTheBodiesOfProceduresAlone) {
+  const std::string table = "CREATE TABLE t (a int, b int, PRIMARY KEY (a));\n";
+  const auto body = [](const std::string& lines) {
+    return "DELIMITER ;;\n-- a comment\nCREATE PROCEDURE p()\nBEGIN\n" + lines + "END ;;\nDELIMITER ;\n";
+  };
+  const std::string other = "  CREATE TEMPORARY TABLE t (a text, b int);\n", many = "  CREATE TABLE t (\n  c int\n);\n";
+  const std::string rows = "INSERT INTO t VALUES (10,2);\n", first = "INSERT INTO t VALUES (9,3);\n";
+  for (const std::string& lines : {other, many, std::string("ALTER TABLE t MODIFY a varchar(10);\n")}) {
+    EXPECT_EQ(SortedInserts(table + body(lines) + rows + first, {}, "mysqldump"), table + body(lines) + first + rows);
+    EXPECT_EQ(SortedInserts(table + body(lines) + rows + first, {Untyped("t.b")}, "mysqldump"),
+              table + body(lines) + rows + first);
+  }
+  const std::string update = "UPDATE t\nSET b = (@i := @i + 1)";
+  const auto depends = [&](const std::string& text) {
+    return TallyOf(table + rows + text, "mysqldump").order_statements.count;
+  };
+  EXPECT_EQ(depends(body(update + ";\n")), 0u);
+  EXPECT_EQ(depends("DELIMITER ;;\n" + update + ";;\nDELIMITER ;\n"), 1u);
+  EXPECT_EQ(depends("DELIMITER ;;\n" + update + ";;\n" + update + ";;\nDELIMITER ;\n"), 2u);
+  const std::string trigger =
+      "DELIMITER ;;\nCREATE TRIGGER x\nBEFORE INSERT ON t\nFOR EACH ROW BEGIN\nSET @n = 1;\nEND ;;\n";
+  EXPECT_EQ(TallyOf(table + trigger + "DELIMITER ;\n" + rows, "mysqldump").triggered().count, 1u);
+  EXPECT_EQ(TallyOf(table + trigger + "CREATE PROCEDURE p()\nBEGIN\nDROP TRIGGER x;\nEND ;;\nDELIMITER ;\n" + rows,
+                    "mysqldump")
+                .triggered()
+                .count,
+            1u);
+}
+
 // In PostgreSQL, the names of triggers are names in a table, and DISABLE and ENABLE hold for the table.
 TEST(SqlDumpFormat, FollowsTheTriggersOfEachTable) {
   const std::string a = "COPY public.a (id) FROM stdin;\n2\n1\n\\.\n",
