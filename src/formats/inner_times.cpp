@@ -12,7 +12,9 @@ namespace {
 
 /// Returns true if the text can be the end of a record's time span, as in "End-Date: " and "Log ended: ".
 bool IsEndLabel(std::string_view line) {
-  const std::string label = LowerText(line.substr(0, line.find(": ")));
+  const std::size_t end = line.find(": ");
+  if (end == line.npos) return false;
+  const std::string label = LowerText(line.substr(0, end));
   return label.find("end") != label.npos || label.find("finish") != label.npos;
 }
 

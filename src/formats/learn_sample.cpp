@@ -58,9 +58,10 @@ class Learner {
     AnnounceLabels();
     Count();
     const TimeCandidate* const refused = Best(true);
-    if (log_->shapes.empty() || !Enough() || !AnyRead()) {
+    if (log_->shapes.empty() || !Enough()) {
       Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
     }
+    if (!AnyRead()) RefuseLongObjects();
     if (refused != nullptr && !given_) {
       // An error, because more lines have times that cannot be used, or because many other lines begin with such a
       // time.
@@ -425,7 +426,8 @@ class Learner {
         shape.lead.empty() || (shape.lead.size() == 1 && kUsualLeads.find(shape.lead) != kUsualLeads.npos);
     if (candidate.at_front() && usual && !IsCount(forms_[candidate.form])) return;
     if (std::exchange(announced_, true)) return;
-    AnnouncePlace((candidate.lines & ~found_)._Find_first());
+    Announce("some lines have times at another place than most lines and were taken for records",
+             sample_.lines[(candidate.lines & ~found_)._Find_first()]);
   }
 
   /// Announces lines that were taken for records, but whose times are far from those of the lines before and after
@@ -695,6 +697,7 @@ class Learner {
       const auto end = std::ranges::find_if(text, [&](char c) { return IsDigit(c) || IsLetterOrDigit(c) != letter; });
       return std::string_view(text.begin(), end);
     };
+    const std::size_t least = apart ? 1 : 2;
     std::size_t others = 0, alike = 0, last = ahead;
     for (std::size_t i = ahead + 1; i < std::min(sample_.lines.size(), in_order()); ++i) {
       if (!found_[i]) continue;
@@ -706,22 +709,25 @@ class Learner {
       alike += front(begin) == front(0) && begins;
       last = i;
     }
-    return others > 0 && 10 * alike >= 9 * others;
+    return others >= least && 10 * alike >= 9 * others;
   }
 
   /// Announces that records may begin before the lines with their times.
   void AnnounceEarlier() {
-    constexpr std::string_view kEnds = "#}])";
-    if (given_ || groups_ || found_.none() || kEnds.find(sample_.lines[0][0]) != kEnds.npos) return;
-    if (!BeginEarlier(false)) return;
+    const auto ends = [&](std::string_view end) { return sample_.lines[0].starts_with(end); };
+    constexpr std::string_view kEnds[] = {"#", "}", "]", ")", "</", "Caused by"};
+    if (given_ || groups_ || found_.none() || std::ranges::any_of(kEnds, ends)) return;
+    // An object that is cut off has no time.
+    const auto json = [](const TimeShape& shape) { return shape.kind == TimeShape::kJson; };
+    if (std::ranges::any_of(log_->shapes, json) || !BeginEarlier(false)) return;
     Announce(
         "lines like the first line of the input stand before most times and were taken for parts of the records "
-        "before them, but may begin records",
+        "before them; if they begin records, join the lines of each record to one line before the sort",
         sample_.lines[0]);
   }
 
-  /// Announces lines such as "ValueError: 2026-01-01 00:00:00 is too early" among those with other words before the
-  /// times, such as levels.
+  /// Announces a few lines such as "ValueError: 2026-01-01 00:00:00 is too early" among those with other words before
+  /// the times, such as levels. If there are many, they are records of a program that writes a colon.
   void AnnounceLabels() {
     if (given_ || groups_) return;
     for (const TimeShape& shape : log_->shapes) {
@@ -734,13 +740,11 @@ class Learner {
         if (label && labels++ == 0) first = i;
         others += !label;
       }
-      if (labels > 0 && labels <= others) AnnouncePlace(first);
+      if (labels == 0 || kFew * labels > labels + others) continue;
+      Announce(
+          "some lines have a word with a colon before their timestamps, unlike most lines, and were taken for records",
+          sample_.lines[first]);
     }
-  }
-
-  /// Announces that the time of a line is at another place than most times.
-  void AnnouncePlace(std::size_t line) {
-    Announce("some lines have times at another place than most lines and were taken for records", sample_.lines[line]);
   }
 
   /// Refuses a log whose lines begin with times of day, as irssi and Pidgin write them. Their dates stand in other
@@ -781,8 +785,8 @@ class Learner {
     return false;
   }
 
-  /// If the input begins with JSON whose objects have several lines, such as the output of jq without -c, throws the
-  /// error that the times cannot be found.
+  /// If the input certainly begins with JSON whose objects have several lines, such as the output of jq without -c,
+  /// throws the error that the times cannot be found. An object that is cut off has one line.
   void RefuseLongObjects() const {
     if (given_ || groups_) return;
     const auto trimmed = [](std::string_view line) {
@@ -791,9 +795,14 @@ class Learner {
       return line;
     };
     const std::string_view first = trimmed(sample_.lines[0]);
-    const bool array = first.starts_with('[') && first.find_first_not_of("[{ \t") == first.npos;
-    const bool open = first.starts_with('{') && first.find_first_not_of("{ \t\"") != 1 && !first.ends_with('}');
-    if (!array && !open) return;
+    const bool array = first.starts_with('[');
+    const bool alone = first.find_first_not_of("[{ \t") == first.npos && !first.empty();
+    const bool open = first.size() > 1 && first[0] == '{' && (IsBlankChar(first[1]) || first[1] == '"');
+    const auto closes = [&](std::string_view line) { return trimmed(line).starts_with('}'); };
+    const auto whole = [&](std::string_view line) { return line.starts_with('{') && trimmed(line).ends_with('}'); };
+    const bool certain = alone ? sample_.all.size() > 1 && std::ranges::none_of(sample_.all, whole)
+                               : open && !first.ends_with('}') && std::ranges::any_of(sample_.all, closes);
+    if (!certain) return;
     throw BadRecord(0, "the objects of JSON have several lines: jq -c " + std::string(array ? "'.[]' " : ". ") +
                            "FILE writes each on one line; --format lines sorts the lines as text");
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cut_records.hpp"
+#include "formats/inner_times.hpp"
 #include "formats/log_times.hpp"
 #include "formats/time_text.hpp"
 #include "sort_files.hpp"
@@ -760,18 +761,48 @@ TEST(LogTimes, PrefersTimesAtTheFrontOfLinesToTimesInTheirTexts) {
 }
 
 TEST(LogTimes, AnnouncesLinesBeforeTheTimesThatMayBeginRecords) {
-  std::string heap, labels, tail;
+  std::string heap, tail, traces, closed, objects;
   for (int i = 10; i < 20; ++i) {
     const std::string time = "2026-11-23T22:10:" + std::to_string(i) + ".5+0100";
     heap += "{Heap before GC invocations=" + std::to_string(i) + ":\n eden 1K\n" + time + ": [GC]\nHeap after:\n}\n";
-    labels += "ERROR " + time + " x\nValueError: 2020-01-01 00:00:00 is bad\n";
     tail += time + " x\nb\nc\n";
+    traces += "Caused by: x\n" + time + " y\n";
+    closed += "</a>\n" + time + " <a>\n";
+    objects += "{\"level\":1,\"log\":\"cut\n{\"level\":1,\"time\":\"" + time + "\"}\n";
   }
-  EXPECT_THAT(NoteOf(heap), HasSubstr("but may begin records; the first is '{Heap before GC"));
-  EXPECT_THAT(NoteOf(labels), HasSubstr("taken for records; the first is 'ValueError: 2020"));
-  EXPECT_EQ(NoteOf(tail), "");
+  EXPECT_THAT(NoteOf(heap), HasSubstr("if they begin records, join the lines of each record to one line before the "
+                                      "sort; the first is '{Heap before GC"));
+  for (const std::string& text : {tail, traces, closed, objects, heap.substr(0, heap.find("11.5+0100") + 12)}) {
+    EXPECT_EQ(NoteOf(text), "") << text;
+  }
   EXPECT_EQ(NoteOf("x\n" + tail), "");
   EXPECT_EQ(NoteOf("}\n" + heap.substr(heap.find("2026"))), "");
+}
+
+TEST(LogTimes, AnnouncesAFewTimesAfterWordsWithColons) {
+  std::string few, errors, hosts, levels;
+  for (int i = 10; i < 40; ++i) {
+    const std::string time = " 2026-11-23T22:10:" + std::to_string(i) + "Z x\n";
+    const bool second = i % 2 == 0, third = i % 3 == 0;
+    few += "ERROR" + time + (i % 15 == 0 ? "ValueError: 2020-01-01 00:00:00 is bad\n" : "");
+    errors += "ERROR" + time + "ValueError: 2020-01-01 00:00:00 is bad\n";
+    hosts += (third ? "db:" : second ? "web1" : "web2") + time;
+    levels += (third ? "INFO:" : second ? "WARN" : "ERROR") + time;
+  }
+  EXPECT_THAT(NoteOf(few), HasSubstr("some lines have a word with a colon before their timestamps, unlike most lines, "
+                                     "and were taken for records; the first is 'ValueError: 2020"));
+  for (const std::string& text : {errors, hosts, levels}) EXPECT_EQ(NoteOf(text), "") << text;
+}
+
+TEST(LogTimes, AnnouncesTimesOfOtherRecordsBetweenTheStartAndTheEndOfARecord) {
+  const std::string apt = "Start-Date: 2026-11-23  22:10:01\nCommandline: apt\n";
+  const auto log = LearnLog(apt + "End-Date: 2026-11-23  22:10:05\n\n" + apt, {}, kNow);
+  LogTimeReader reader;
+  const LogTime record = reader.Read(*log, apt);
+  ASSERT_TRUE(record.instant);
+  InnerTimes inner;
+  EXPECT_FALSE(inner.Holds(*log, "End-Date: 2026-11-23  22:10:05", record, false));
+  EXPECT_TRUE(inner.Holds(*log, "2026-11-23 22:10:03 INFO the depend finished", record, false));
 }
 
 TEST(LogTimes, AnnouncesOtherLinesBetweenThoseWithNamedFields) {
@@ -816,6 +847,25 @@ TEST(LogTimes, TellsHowToSortJsonOfSeveralLines) {
     }
   }
   EXPECT_EQ(Beginnings("{\n  \"a\": 1\n}\n2026-11-23 22:10:01 b\n2026-11-23 22:10:02 c\n"), (Numbers{3, 4}));
+}
+
+TEST(LogTimes, TakesAnObjectThatIsCutOffForNoJsonOfSeveralLines) {
+  const std::string cut = R"({"time":"2026-11-10T06:00:01.1Z","log":"cut her)";
+  EXPECT_EQ(LearnLog(cut + "\n", {}, kNow)->matched, 1u);
+  // Only the first record is in the sample.
+  const std::string whole = cut + std::string(70'000, 'e') + "\"}\n";
+  EXPECT_EQ(LearnLog(whole + whole, {}, kNow)->matched, 1u);
+  const std::string array = "[\n" + whole + whole + "]\n";
+  for (const std::string& text :
+       {array, std::string("[\n{\"a\":1},\n{\"a\":2}\n]\n"), std::string("{\"thread-7\"} hello\n{\"thread-7\"} a\n"),
+        std::string("{\"a\":1} x\n{\"b\":2} y\n"), std::string("{ main } hello\n{ main } a\n")}) {
+    try {
+      LearnLog(text, {}, kNow);
+      ADD_FAILURE() << text;
+    } catch (const BadRecord& unknown) {
+      EXPECT_THAT(unknown.what(), AllOf(StartsWith("none of "), HasSubstr("--time FORMAT says "))) << text;
+    }
+  }
 }
 
 TEST(LogTimes, PrefersMembersThatVaryAndAreNotNested) {
