@@ -58,7 +58,10 @@ bool BeginsTrigger(std::string_view text) {
 bool TakeDelimiter(std::string_view line, SqlText& text) {
   if (!TakeSqlWord(line, "delimiter")) return false;
   SkipSqlSpaces(line);
-  line = line.substr(0, std::min(line.find_last_not_of(kSqlBlanks) + 1, line.size()));
+  // The client takes the first word, which can have quotes.
+  const bool quoted = line.starts_with('\'') || line.starts_with('"');
+  line = line.substr(0, quoted ? line.find(line[0], 1) : line.find_first_of(kSqlBlanks));
+  if (quoted) line.remove_prefix(1);
   text.delimiter = line == ";" ? "" : std::string(line);
   text.in = SqlText::kNothing;
   text.open = false;
@@ -74,15 +77,7 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
   const std::string_view line = std::exchange(rest_of_line, {});
   if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text))
     return false;
-  if (!text.delimiter.empty()) {
-    // A statement such as CREATE PROCEDURE has several lines with semicolons. A line with the delimiter at its end ends
-    // the statement.
-    std::string_view words = line.substr(0, line.find_last_not_of(kSqlBlanks) + 1);
-    SkipSqlSpaces(words);
-    const bool comment = words.starts_with("--") || words.starts_with('#');
-    if (!words.empty() && (text.open || !comment)) text.open = !words.ends_with(text.delimiter);
-    return false;
-  }
+  const bool delimits = !text.delimiter.empty();  // a semicolon ends no statement
   std::size_t at = 0;
   bool inserts = false;
   const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
@@ -90,7 +85,7 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
     if (!text.open) {
       text.trigger = dialect == SqlDialect::kSqlite && BeginsTrigger(line.substr(at));
       text.brackets = 0;
-      inserts |= BeginsInsert(line.substr(at)) && line.find_first_not_of(kSqlBlanks) < at;
+      inserts |= !delimits && BeginsInsert(line.substr(at)) && line.find_first_not_of(kSqlBlanks) < at;
     }
     text.open = true;
     text.end = end;
@@ -135,6 +130,10 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
         std::string_view rest = line.substr(at);
         if (IsSpace(c)) {
           ++at;
+        } else if (delimits && is(text.delimiter)) {
+          text.open = false;
+          rest_of_line = line.substr(at + text.delimiter.size());
+          return false;
         } else if (is("--") && (!mysql || rest.size() == 2 || IsSpace(rest[2]))) {
           return inserts;
         } else if (c == '#' && mysql) {
@@ -147,7 +146,7 @@ bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) 
           text.in = SqlText::kComment;
           text.depth = 1;
           at += 2;
-        } else if (c == ';') {
+        } else if (c == ';' && !delimits) {
           text.open = text.open && ((text.trigger && text.end != 2) || text.brackets > 0);
           text.end = 1;
           ++at;

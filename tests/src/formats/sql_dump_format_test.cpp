@@ -1350,6 +1350,17 @@ TEST(SqlDumpFormat, LeavesTheBodiesOfProceduresAlone) {
     EXPECT_EQ(SortedInserts(table + body(lines) + rows + first, {Untyped("t.b")}, "mysqldump"),
               table + body(lines) + rows + first);
   }
+  // Comments, strings and several statements in a line.
+  const std::string create = "CREATE TABLE t (a int, b int, PRIMARY KEY (a))";
+  for (const std::string& text :
+       {"DELIMITER $$\n/* c */\n" + create + "$$\nDELIMITER ;\n",
+        "DELIMITER $$\nSELECT 1$$ -- c\n" + create + "$$\nDELIMITER ;\n",
+        "DELIMITER $$\n/* c\n$$\n*/ SELECT 1$$ " + create + "$$\nDELIMITER ; -- back\n",
+        create + ";\nDELIMITER //\nCREATE PROCEDURE p()\nBEGIN\nSELECT '//', 1; -- see http://\n" + other +
+            "END //  -- done\nDELIMITER ';'\n",
+        create + ";\nDELIMITER ;;\nINSERT INTO t VALUES (1,1);;\nDELIMITER ;\n"}) {
+    EXPECT_EQ(SortedInserts(text + rows + first, {}, "mysqldump"), text + first + rows) << text;
+  }
   const std::string update = "UPDATE t\nSET b = (@i := @i + 1)";
   const auto depends = [&](const std::string& text) {
     return TallyOf(table + rows + text, "mysqldump").order_statements.count;
