@@ -1,7 +1,6 @@
 #include "job/keep_order.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,15 +62,6 @@ JobSpec ByPlaces(const JobSpec& spec, const std::string& kept, const SortResult&
 SortResult SortKeepingOrder(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus, JobRecord* record) {
   FileSystem files;
   Output output = Output::Open(files, spec, cancel);
-  const std::optional<FileFacts> replaced = files.Identify(spec.target.output);
-  for (const std::string& input : spec.source.inputs) {
-    if (spec.survival.dir.empty() || !replaced) break;
-    const std::optional<FileFacts> facts = files.Identify(input);
-    if (!facts || !facts->same_file(*replaced)) continue;
-    // A process that is killed after the rename would leave a folder whose job would read its own output.
-    throw Error(ErrorCode::kUsage, "--resume-dir: with --keep-order, the output " + EscapeName(spec.target.output) +
-                                       " cannot be an input, too: give another name for the output");
-  }
   JobSpec first = ByKeys(spec);
   const std::vector<std::string> folders = TempDirectories(spec.limits.temp_dirs, output.file());
   if (spec.survival.dir.empty()) first.limits.temp_dirs = folders;

@@ -125,9 +125,11 @@ std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
                     (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +
                     " cannot be continued in the middle");
   }
-  // The parts of --split get their names one after the other. If the job is killed between two of them, it must still
-  // find its inputs.
-  for (const std::string& name : PartNames(spec)) {
+  // The parts of --split get their names one after the other, and so do an output and its index. If the job is killed
+  // between two of them, it must still find its inputs. So must the first sort of --keep-order after the second one.
+  std::vector<std::string> names = PartNames(spec);
+  if (spec.target.index || spec.target.placed) names.push_back(spec.target.output);
+  for (const std::string& name : names) {
     const std::optional<FileFacts> part = open.files.Identify(name);
     for (std::uint32_t i = 0; part && i < inputs.count(); ++i) {
       if (!part->same_file(inputs.facts(i))) continue;

@@ -170,6 +170,10 @@ says 'old.vcf.bgz.gzi'
 mkdir dir.vcf.bgz.gzi
 expect 2 "$g" --index one.vcf dir.vcf.bgz
 [ ! -e dir.vcf.bgz ] || fail "an output whose index has no place"
+cp one.vcf both.vcf
+expect 2 "$g" "${by_place[@]}" --compress bgzf --index --force --resume-dir kept.job both.vcf both.vcf
+says 'is an input and a part of the output'
+cmp one.vcf both.vcf || fail "the refused job changed its input"
 expect 0 "$g" "${by_place[@]}" --index --resume-dir kept.job one.vcf out.r.bgz
 bgzip -dc <out.r.bgz | cmp - want.vcf || fail "with --resume-dir"
 cp out.r.bgz again.gz

@@ -149,7 +149,7 @@ expect 2 "$g" --keep-order lines.txt got.out
 says 'needs -u'
 cp lines.txt both.txt
 expect 2 "$g" -u --keep-order --resume-dir kept both.txt both.txt
-says 'cannot be an input, too'
+says 'is an input and a part of the output'
 cmp lines.txt both.txt || fail "the refused job changed its input"
 [ ! -e kept ] || fail "the refused job made a folder"
 rm both.txt
